@@ -1,0 +1,77 @@
+//===- GraphDialect.td - enums and op bases of the graph dialect ---*- tablegen -*-===//
+#ifndef MPC_GRAPH_DIALECT
+#define MPC_GRAPH_DIALECT
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Graph/IR/GraphBase.td"
+include "dialects/Interfaces/Differentiable.td"
+include "dialects/Interfaces/Precision.td"
+
+//===-- Enums ---------------------------------------------------------------===//
+
+class Graph_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mpc::graph";
+  let genSpecializedAttr = 0;
+}
+class Graph_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Graph_Dialect, info, mnemonic>;
+
+def Graph_LayoutEnum : Graph_Enum<"Layout", "order of an activation's dimensions", [
+  I32EnumAttrCase<"ChannelsFirst", 0, "channels_first">, I32EnumAttrCase<"ChannelsLast", 1, "channels_last">]>;
+def Graph_LayoutAttr : Graph_EnumAttr<Graph_LayoutEnum, "layout">;
+def Graph_DefaultLayout : DefaultValuedAttr<Graph_LayoutAttr, "::mpc::graph::Layout::ChannelsFirst">;
+
+def Graph_PredicateEnum : Graph_Enum<"Predicate", "comparison", [
+  I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>, I32EnumAttrCase<"le", 3>,
+  I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]>;
+def Graph_PredicateAttr : Graph_EnumAttr<Graph_PredicateEnum, "predicate">;
+
+def Graph_LossReductionEnum : Graph_Enum<"LossReduction", "what a loss does with its samples", [
+  I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"sum", 1>, I32EnumAttrCase<"mean", 2>]>;
+def Graph_LossReductionAttr : Graph_EnumAttr<Graph_LossReductionEnum, "reduction">;
+
+def Graph_ResizeModeEnum : Graph_Enum<"ResizeMode", "interpolation", [
+  I32EnumAttrCase<"nearest", 0>, I32EnumAttrCase<"linear", 1>]>;
+def Graph_ResizeModeAttr : Graph_EnumAttr<Graph_ResizeModeEnum, "resize_mode">;
+
+//===-- Op bases: precision class and gradient are arguments that cannot be forgotten ------------===//
+
+// Numerical safety, see dialects/Interfaces/Precision.h.
+class Precision<string cls> { string name = cls; }
+def LowPrecision : Precision<"Low">;
+def Fp32 : Precision<"Fp32">;
+def Promote : Precision<"Promote">;
+def Follow : Precision<"Follow">;
+def Neutral : Precision<"Neutral">;
+
+// What an op's derivative is, see dialects/Interfaces/Differentiable.td.
+class Gradient<list<Trait> t, string w = ""> { list<Trait> traits = t; string why = w; }
+def Differentiable : Gradient<[DeclareOpInterfaceMethods<DifferentiableOpInterface>]>;
+def ZeroGrad : Gradient<[ZeroGradientTrait]>;
+class NoGrad<string why> : Gradient<[NoGradientOpInterface], why>;
+
+def ElementwiseTrait : NativeOpTrait<"Elementwise"> { let cppNamespace = "::mpc::graph"; }
+
+class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, list<Trait> traits,
+                   list<Trait> precisionTraits>
+    : Op<Graph_Dialect, mnemonic, !listconcat([Pure], gradient.traits, precisionTraits, traits)> {
+  string classDeclaration =
+    "static ::mpc::PrecisionClass getPrecisionClass() { return ::mpc::PrecisionClass::" # precision.name # "; }\n" #
+    !if(!empty(gradient.why), "",
+        "static ::llvm::StringRef getNoGradientReason() { return \"" # gradient.why # "\"; }\n");
+  let extraClassDeclaration = classDeclaration;
+}
+
+class Graph_Op<string mnemonic, Precision precision, Gradient gradient, list<Trait> traits = []>
+    : Graph_OpBase<mnemonic, precision, gradient, traits, [PrecisionOpInterface]> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+// Some of the operands are fp32 always; the op defines isFp32Operand.
+class Graph_MixedOp<string mnemonic, Precision precision, Gradient gradient, list<Trait> traits = []>
+    : Graph_OpBase<mnemonic, precision, gradient, traits, [PrecisionOpInterface]> {
+  let extraClassDeclaration = classDeclaration # "bool isFp32Operand(unsigned i);\n";
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+#endif

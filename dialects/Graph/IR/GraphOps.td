@@ -1,0 +1,8 @@
+//===- GraphOps.td - all ops of the graph dialect ----------------*- tablegen -*-===//
+#ifndef MPC_GRAPH_OPS
+#define MPC_GRAPH_OPS
+include "dialects/Graph/IR/MathOps.td"
+include "dialects/Graph/IR/ReduceOps.td"
+include "dialects/Graph/IR/TensorOps.td"
+include "dialects/Graph/IR/NNOps.td"
+#endif

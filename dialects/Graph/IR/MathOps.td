@@ -1,0 +1,147 @@
+//===- MathOps.td - elementwise ops of the graph dialect --------*- tablegen -*-===//
+#ifndef MPC_GRAPH_MATH_OPS
+#define MPC_GRAPH_MATH_OPS
+include "dialects/Graph/IR/GraphDialect.td"
+
+//===-- Unary ----------------------------------------------------------------===//
+
+class Graph_UnaryOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Float>
+    : Graph_Op<mnemonic, precision, gradient, [SameOperandsAndResultType, ElementwiseTrait]> {
+  let arguments = (ins type:$x);
+  let results = (outs type:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Graph_AbsOp : Graph_UnaryOp<"abs", Follow, Differentiable, Graph_Number> { let summary = "|x|"; let hasFolder = 1; }
+def Graph_NegOp : Graph_UnaryOp<"neg", Follow, Differentiable, Graph_Number> { let summary = "-x"; let hasFolder = 1; }
+def Graph_SignOp : Graph_UnaryOp<"sign", Follow, ZeroGrad, Graph_Number> { let summary = "-1, 0 or 1"; }
+def Graph_FloorOp : Graph_UnaryOp<"floor", Follow, ZeroGrad> { let summary = "largest integer <= x"; }
+def Graph_CeilOp : Graph_UnaryOp<"ceil", Follow, ZeroGrad> { let summary = "smallest integer >= x"; }
+def Graph_RoundOp : Graph_UnaryOp<"round", Follow, ZeroGrad> { let summary = "nearest integer, ties to even"; }
+def Graph_ExpOp : Graph_UnaryOp<"exp", Fp32, Differentiable> { let summary = "e^x"; }
+def Graph_LogOp : Graph_UnaryOp<"log", Fp32, Differentiable> { let summary = "natural logarithm"; }
+def Graph_SqrtOp : Graph_UnaryOp<"sqrt", Follow, Differentiable> { let summary = "square root"; }
+def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", Fp32, Differentiable> { let summary = "1/sqrt(x)"; }
+def Graph_ReciprocalOp : Graph_UnaryOp<"reciprocal", Fp32, Differentiable> { let summary = "1/x"; }
+def Graph_SinOp : Graph_UnaryOp<"sin", Follow, Differentiable> { let summary = "sine of radians"; }
+def Graph_CosOp : Graph_UnaryOp<"cos", Follow, Differentiable> { let summary = "cosine of radians"; }
+def Graph_TanOp : Graph_UnaryOp<"tan", Fp32, Differentiable> { let summary = "tangent of radians"; }
+def Graph_AsinOp : Graph_UnaryOp<"asin", Fp32, Differentiable> { let summary = "inverse sine"; }
+def Graph_AcosOp : Graph_UnaryOp<"acos", Fp32, Differentiable> { let summary = "inverse cosine"; }
+def Graph_AtanOp : Graph_UnaryOp<"atan", Follow, Differentiable> { let summary = "inverse tangent"; }
+def Graph_SinhOp : Graph_UnaryOp<"sinh", Fp32, Differentiable> { let summary = "hyperbolic sine"; }
+def Graph_CoshOp : Graph_UnaryOp<"cosh", Fp32, Differentiable> { let summary = "hyperbolic cosine"; }
+def Graph_AsinhOp : Graph_UnaryOp<"asinh", Follow, Differentiable> { let summary = "inverse hyperbolic sine"; }
+def Graph_AcoshOp : Graph_UnaryOp<"acosh", Follow, Differentiable> { let summary = "inverse hyperbolic cosine"; }
+def Graph_AtanhOp : Graph_UnaryOp<"atanh", Follow, Differentiable> { let summary = "inverse hyperbolic tangent"; }
+def Graph_ErfOp : Graph_UnaryOp<"erf", Follow, Differentiable> { let summary = "error function"; }
+def Graph_TanhOp : Graph_UnaryOp<"tanh", Follow, Differentiable> { let summary = "hyperbolic tangent"; }
+def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", Follow, Differentiable> { let summary = "1/(1 + e^-x)"; }
+def Graph_ReluOp : Graph_UnaryOp<"relu", Follow, Differentiable, Graph_Number> { let summary = "max(x, 0)"; let hasFolder = 1; }
+def Graph_SoftplusOp : Graph_UnaryOp<"softplus", Fp32, Differentiable> { let summary = "log(1 + e^x), without overflow"; }
+def Graph_HardSwishOp : Graph_UnaryOp<"hard_swish", Follow, Differentiable> { let summary = "x * clamp(x/6 + 1/2, 0, 1)"; }
+
+def Graph_LeakyReluOp : Graph_UnaryOp<"leaky_relu", Follow, Differentiable> {
+  let summary = "x where x >= 0, alpha*x elsewhere";
+  let arguments = (ins Graph_Float:$x, F64Attr:$alpha);
+}
+def Graph_EluOp : Graph_UnaryOp<"elu", Follow, Differentiable> {
+  let summary = "x where x >= 0, alpha*(e^x - 1) elsewhere";
+  let arguments = (ins Graph_Float:$x, F64Attr:$alpha);
+}
+def Graph_HardSigmoidOp : Graph_UnaryOp<"hard_sigmoid", Follow, Differentiable> {
+  let summary = "clamp(alpha*x + beta, 0, 1)";
+  let arguments = (ins Graph_Float:$x, F64Attr:$alpha, F64Attr:$beta);
+}
+def Graph_GeluOp : Graph_UnaryOp<"gelu", Follow, Differentiable> {
+  let summary = "x * Phi(x); `approximate`: the tanh form";
+  let description = [{
+    `x/2 * (1 + erf(x/sqrt 2))`, or with `approximate` `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`
+    (ONNX Gelu, opset 20).
+  }];
+  let arguments = (ins Graph_Float:$x, UnitAttr:$approximate);
+}
+def Graph_ClipOp : Graph_UnaryOp<"clip", Follow, Differentiable, Graph_Number> {
+  let summary = "min(max(x, min), max); an infinite bound does not act";
+  let arguments = (ins Graph_Number:$x, F64Attr:$min, F64Attr:$max);
+}
+
+def Graph_NotOp : Graph_UnaryOp<"not", Neutral, ZeroGrad, Graph_Bool> { let summary = "logical negation"; }
+
+def Graph_CastOp : Graph_Op<"cast", Neutral, Differentiable, [SameOperandsAndResultShape, ElementwiseTrait]> {
+  let summary = "conversion of the element type";
+  let description = [{
+    To a narrower float: round to nearest, ties to even; out of range gives infinity. Float to integer: toward
+    zero. To i1: x != 0. The VJP of a cast is a cast, so gradients of low-precision copies reach fp32 masters in fp32.
+  }];
+  let arguments = (ins Graph_Tensor:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasFolder = 1;
+}
+
+def Graph_IsNonFiniteOp : Graph_Op<"is_nonfinite", Neutral, ZeroGrad, [SameOperandsAndResultShape, ElementwiseTrait, InferTypeOpAdaptor]> {
+  let summary = "whether x is infinite or NaN";
+  let arguments = (ins Graph_Float:$x);
+  let results = (outs Graph_Bool:$y);
+}
+def Graph_IsNaNOp : Graph_Op<"is_nan", Neutral, ZeroGrad, [SameOperandsAndResultShape, ElementwiseTrait, InferTypeOpAdaptor]> {
+  let summary = "whether x is NaN";
+  let arguments = (ins Graph_Float:$x);
+  let results = (outs Graph_Bool:$y);
+}
+
+//===-- Binary, with numpy broadcasting ----------------------------------------===//
+
+class Graph_BinaryOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Number>
+    : Graph_Op<mnemonic, precision, gradient, [SameOperandsAndResultElementType, ElementwiseTrait, InferTypeOpAdaptor]> {
+  let arguments = (ins type:$lhs, type:$rhs);
+  let results = (outs type:$result);
+}
+def Graph_AddOp : Graph_BinaryOp<"add", Promote, Differentiable> { let summary = "a + b"; let hasFolder = 1; }
+def Graph_SubOp : Graph_BinaryOp<"sub", Promote, Differentiable> { let summary = "a - b"; let hasFolder = 1; }
+def Graph_MulOp : Graph_BinaryOp<"mul", Promote, Differentiable> { let summary = "a * b"; let hasFolder = 1; }
+def Graph_DivOp : Graph_BinaryOp<"div", Promote, Differentiable> { let summary = "a / b; integers toward zero"; let hasFolder = 1; }
+def Graph_ModOp : Graph_BinaryOp<"mod", Promote, ZeroGrad> {
+  let summary = "remainder; the sign of b, or with `fmod` of a";
+  let arguments = (ins Graph_Number:$lhs, Graph_Number:$rhs, UnitAttr:$fmod);
+}
+def Graph_PowOp : Graph_BinaryOp<"pow", Fp32, Differentiable, Graph_Number> { let summary = "a^b"; }
+def Graph_MinOp : Graph_BinaryOp<"min", Promote, Differentiable> { let summary = "the smaller; NaN if one is"; }
+def Graph_MaxOp : Graph_BinaryOp<"max", Promote, Differentiable> { let summary = "the larger; NaN if one is"; }
+def Graph_AndOp : Graph_BinaryOp<"and", Neutral, ZeroGrad, Graph_Bool> { let summary = "a and b"; }
+def Graph_OrOp : Graph_BinaryOp<"or", Neutral, ZeroGrad, Graph_Bool> { let summary = "a or b"; }
+def Graph_XorOp : Graph_BinaryOp<"xor", Neutral, ZeroGrad, Graph_Bool> { let summary = "a xor b"; }
+
+def Graph_CompareOp : Graph_Op<"compare", Promote, ZeroGrad, [SameOperandsElementType, ElementwiseTrait, InferTypeOpAdaptor]> {
+  let summary = "comparison; false where an operand is NaN, but for `ne`";
+  let arguments = (ins Graph_PredicateAttr:$predicate, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
+  let results = (outs Graph_Bool:$result);
+  let assemblyFormat = "$predicate operands attr-dict `:` functional-type(operands, results)";
+}
+
+def Graph_SelectOp : Graph_Op<"select", Promote, Differentiable, [ElementwiseTrait, InferTypeOpAdaptor]> {
+  let summary = "a where the condition holds, b elsewhere; all three broadcast";
+  let arguments = (ins Graph_Bool:$condition, Graph_Tensor:$on_true, Graph_Tensor:$on_false);
+  let results = (outs Graph_Tensor:$result);
+  let hasFolder = 1;
+}
+
+//===-- Random ------------------------------------------------------------------===//
+
+def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, [ElementwiseTrait]> {
+  let summary = "zeroes elements with probability `ratio`, scales the rest by 1/(1-ratio)";
+  let description = [{
+    The mask is a function, not a value: element i is kept when u(i) >= ratio, where u(i) is word i%4, as a fraction
+    of 2^32, of Philox4x32-10 with key `seed` (low and high word) and counter (i/4, salt, step low, step high). So the backward pass, and
+    a recomputation, draw the same mask from the same operands, and none is stored.
+  }];
+  let arguments = (ins Graph_Float:$x, StaticShapeTensorOf<[I64]>:$seed, StaticShapeTensorOf<[I64]>:$step,
+                       F64Attr:$ratio, I64Attr:$salt);
+  let results = (outs Graph_Float:$y);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let builders = [];
+  let hasVerifier = 1;
+}
+
+#endif

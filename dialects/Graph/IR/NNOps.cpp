@@ -1,0 +1,246 @@
+//===- NNOps.cpp - matrix products, convolutions, pooling, norms, losses: shapes and checks ---===//
+#include "dialects/Graph/IR/Shapes.h"
+
+using namespace mlir;
+using namespace mpc::graph;
+
+LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> a = shapeOf(adaptor.getA()), b = shapeOf(adaptor.getB());
+  if (a.size() < 2 || b.size() < 2)
+    return emitOptionalError(loc, "operands need two dimensions at least");
+  auto batch = broadcastShapes(a.drop_back(2), b.drop_back(2));
+  if (!batch)
+    return emitOptionalError(loc, "batch dimensions [", a.drop_back(2), "] and [", b.drop_back(2), "] do not broadcast");
+  int64_t m = a[a.size() - 2], ka = a.back(), kb = b[b.size() - 2], n = b.back();
+  if (adaptor.getTransposeA())
+    std::swap(m, ka);
+  if (adaptor.getTransposeB())
+    std::swap(kb, n);
+  if (ka != kb)
+    return emitOptionalError(loc, "inner dimensions differ: ", ka, " vs ", kb);
+  batch->push_back(m);
+  batch->push_back(n);
+  types.push_back(typeOf(adaptor.getA()).clone(*batch));
+  return success();
+}
+
+//===-- Convolutions -----------------------------------------------------------===//
+
+namespace {
+/// The window attributes that the convolution family shares.
+struct Window {
+  ArrayRef<int64_t> strides, dilations, padLow, padHigh;
+  int64_t groups;
+  Layout layout;
+};
+} // namespace
+
+template <typename OpOrAdaptor>
+static Window windowOf(OpOrAdaptor op) {
+  return {op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(), int64_t(op.getGroups()), op.getLayout()};
+}
+
+/// The shape of y, or an error.
+static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t> x, ArrayRef<int64_t> w, const Window &win) {
+  int64_t rank = x.size(), spatial = rank - 2;
+  auto fail = [&](auto &&...parts) -> FailureOr<Shape> {
+    (void)emitOptionalError(loc, parts...);
+    return failure();
+  };
+  if (spatial < 1 || spatial > 3 || int64_t(w.size()) != rank)
+    return fail("x and w need the same rank, 3 to 5, not ", rank, " and ", w.size());
+  for (ArrayRef<int64_t> a : {win.strides, win.dilations, win.padLow, win.padHigh})
+    if (int64_t(a.size()) != spatial)
+      return fail("window attributes need ", spatial, " entries, not ", a.size());
+  int64_t c = channelAxis(win.layout, rank), s = spatialAxis(win.layout);
+  if (win.groups < 1 || x[c] != w[1] * win.groups)
+    return fail("x has ", x[c], " channels, w takes ", w[1], " x ", win.groups, " groups");
+  if (w[0] % win.groups)
+    return fail(w[0], " output channels do not divide into ", win.groups, " groups");
+  Shape y(x);
+  y[c] = w[0];
+  for (int64_t i = 0; i < spatial; ++i) {
+    if (win.strides[i] < 1 || win.dilations[i] < 1 || win.padLow[i] < 0 || win.padHigh[i] < 0)
+      return fail("strides and dilations are positive, padding not negative");
+    y[s + i] = windowCount(x[s + i], w[2 + i], win.strides[i], win.dilations[i], win.padLow[i], win.padHigh[i]);
+    if (y[s + i] < 1)
+      return fail("the kernel (", w[2 + i], ", dilation ", win.dilations[i], ") does not fit into ", x[s + i],
+                  " elements with padding ", win.padLow[i], " and ", win.padHigh[i]);
+  }
+  return y;
+}
+
+LogicalResult ConvOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  auto y = convShape(loc, shapeOf(adaptor.getX()), shapeOf(adaptor.getW()), windowOf(adaptor));
+  if (failed(y))
+    return failure();
+  types.push_back(typeOf(adaptor.getX()).clone(*y));
+  return success();
+}
+LogicalResult ConvOp::verify() { return success(); } // inference checks everything
+
+static LogicalResult verifyConv(Operation *op, Value x, Value w, Value y, const Window &win) {
+  auto expected = convShape(op->getLoc(), shapeOf(x), shapeOf(w), win);
+  if (failed(expected))
+    return failure();
+  if (ArrayRef<int64_t>(*expected) != shapeOf(y))
+    return op->emitOpError("the forward convolution gives [") << *expected << "], but dy is [" << shapeOf(y) << "]";
+  return success();
+}
+LogicalResult ConvInputGradOp::verify() { return verifyConv(*this, getDx(), getW(), getDy(), windowOf(*this)); }
+LogicalResult ConvWeightGradOp::verify() { return verifyConv(*this, getX(), getDw(), getDy(), windowOf(*this)); }
+
+//===-- Pooling ------------------------------------------------------------------===//
+
+template <typename OpOrAdaptor>
+static FailureOr<Shape> poolShape(std::optional<Location> loc, ArrayRef<int64_t> x, OpOrAdaptor op, bool ceil) {
+  int64_t rank = x.size(), spatial = rank - 2;
+  auto fail = [&](auto &&...parts) -> FailureOr<Shape> {
+    (void)emitOptionalError(loc, parts...);
+    return failure();
+  };
+  if (spatial < 1)
+    return fail("x needs a spatial dimension");
+  for (ArrayRef<int64_t> a : {op.getKernel(), op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh()})
+    if (int64_t(a.size()) != spatial)
+      return fail("window attributes need ", spatial, " entries, not ", a.size());
+  Shape y(x);
+  int64_t s = spatialAxis(op.getLayout());
+  for (int64_t i = 0; i < spatial; ++i) {
+    if (op.getKernel()[i] < 1 || op.getStrides()[i] < 1 || op.getDilations()[i] < 1 || op.getPadLow()[i] < 0 || op.getPadHigh()[i] < 0)
+      return fail("kernel, strides and dilations are positive, padding not negative");
+    y[s + i] = windowCount(x[s + i], op.getKernel()[i], op.getStrides()[i], op.getDilations()[i], op.getPadLow()[i],
+                           op.getPadHigh()[i], ceil);
+    if (y[s + i] < 1)
+      return fail("the window (", op.getKernel()[i], ") does not fit into ", x[s + i], " elements");
+  }
+  return y;
+}
+LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto y = poolShape(loc, shapeOf(adaptor.getX()), adaptor, adaptor.getCeilMode());
+  if (failed(y))
+    return failure();
+  types.push_back(typeOf(adaptor.getX()).clone(*y));
+  types.push_back(RankedTensorType::get(*y, IntegerType::get(context, 16)));
+  return success();
+}
+LogicalResult MaxPoolOp::verify() {
+  int64_t positions = 1;
+  for (int64_t k : getKernel())
+    positions *= k;
+  return positions <= INT16_MAX ? success() : emitOpError("window of ") << positions << " elements is too large";
+}
+LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto y = poolShape(loc, shapeOf(adaptor.getX()), adaptor, adaptor.getCeilMode());
+  if (failed(y))
+    return failure();
+  types.push_back(typeOf(adaptor.getX()).clone(*y));
+  return success();
+}
+LogicalResult AvgPoolOp::verify() { return success(); }
+
+/// dy may have the floor or the ceil number of windows.
+template <typename OpT>
+static LogicalResult verifyPoolGrad(OpT op) {
+  for (bool ceil : {false, true}) {
+    auto y = poolShape(op.getLoc(), shapeOf(op.getDx()), op, ceil);
+    if (failed(y))
+      return failure();
+    if (ArrayRef<int64_t>(*y) == shapeOf(op.getDy()))
+      return success();
+  }
+  return op.emitOpError("dy [") << shapeOf(op.getDy()) << "] is not a pooling of dx [" << shapeOf(op.getDx()) << "]";
+}
+LogicalResult MaxPoolGradOp::verify() {
+  if (shapeOf(getArgmax()) != shapeOf(getDy()))
+    return emitOpError("argmax and dy differ in shape");
+  return verifyPoolGrad(*this);
+}
+LogicalResult AvgPoolGradOp::verify() { return verifyPoolGrad(*this); }
+
+//===-- Normalisation ---------------------------------------------------------------===//
+
+static LogicalResult verifyNorm(Operation *op, int64_t axis, ValueRange perChannel) {
+  RankedTensorType x = typeOf(op->getOperand(0));
+  if (axis < 0 || axis >= x.getRank())
+    return op->emitOpError("axis ") << axis << " is out of range for rank " << x.getRank();
+  for (Value v : perChannel)
+    if (shapeOf(v) != ArrayRef<int64_t>{x.getDimSize(axis)} || elementOf(v) != computeType(x.getElementType()))
+      return op->emitOpError("needs one ") << computeType(x.getElementType()) << " for each of " << x.getDimSize(axis)
+                                           << " channels, not " << v.getType();
+  return success();
+}
+LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  types.append({adaptor.getX().getType(), adaptor.getScale().getType(), adaptor.getScale().getType()});
+  return success();
+}
+LogicalResult BatchNormOp::verify() { return verifyNorm(*this, getAxis(), {getScale(), getBias()}); }
+bool BatchNormOp::isFp32Operand(unsigned i) { return i >= 1; }
+
+LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  types.append({adaptor.getX().getType(), adaptor.getScale().getType(), adaptor.getScale().getType()});
+  return success();
+}
+LogicalResult BatchNormGradOp::verify() {
+  if (getX().getType() != getDy().getType())
+    return emitOpError("x and dy differ in type");
+  return verifyNorm(*this, getAxis(), {getScale(), getMean(), getVariance()});
+}
+bool BatchNormGradOp::isFp32Operand(unsigned i) { return i >= 1 && i <= 3; }
+
+LogicalResult BatchNormInferenceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                     SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+LogicalResult BatchNormInferenceOp::verify() {
+  return verifyNorm(*this, getAxis(), {getScale(), getBias(), getMean(), getVariance()});
+}
+bool BatchNormInferenceOp::isFp32Operand(unsigned i) { return i >= 1; }
+
+//===-- Softmax and losses ------------------------------------------------------------===//
+
+template <typename OpT>
+static LogicalResult verifyAxis(OpT op) {
+  int64_t rank = typeOf(op.getX()).getRank();
+  if (op.getAxis() < uint64_t(rank))
+    return success();
+  return op.emitOpError("axis ") << int64_t(op.getAxis()) << " is out of range for rank " << rank;
+}
+LogicalResult SoftmaxOp::verify() { return verifyAxis(*this); }
+LogicalResult LogSoftmaxOp::verify() { return verifyAxis(*this); }
+
+static void inferLoss(Value scores, Value labels, LossReduction reduction, SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> shape = reduction == LossReduction::none ? shapeOf(labels) : ArrayRef<int64_t>();
+  types.push_back(RankedTensorType::get(shape, elementOf(scores)));
+}
+static LogicalResult verifyLoss(Operation *op, Value scores, Value labels, Value weights) {
+  ArrayRef<int64_t> s = shapeOf(scores), l = shapeOf(labels);
+  if (s.size() < 2)
+    return op->emitOpError("scores are [N, C, d...], not [") << s << "]";
+  Shape expected(s);
+  expected.erase(expected.begin() + 1);
+  if (ArrayRef<int64_t>(expected) != l)
+    return op->emitOpError("labels should be [") << expected << "], not [" << l << "]";
+  if (weights && (shapeOf(weights) != ArrayRef<int64_t>{s[1]} || elementOf(weights) != elementOf(scores)))
+    return op->emitOpError("weights should be ") << s[1] << " of " << elementOf(scores) << ", not " << weights.getType();
+  return success();
+}
+LogicalResult NllLossOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  inferLoss(adaptor.getLogProbabilities(), adaptor.getLabels(), adaptor.getReduction(), types);
+  return success();
+}
+LogicalResult NllLossOp::verify() { return verifyLoss(*this, getLogProbabilities(), getLabels(), getWeights()); }
+LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                      SmallVectorImpl<Type> &types) {
+  inferLoss(adaptor.getLogits(), adaptor.getLabels(), adaptor.getReduction(), types);
+  return success();
+}
+LogicalResult SoftmaxCrossEntropyOp::verify() { return verifyLoss(*this, getLogits(), getLabels(), getWeights()); }

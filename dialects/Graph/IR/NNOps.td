@@ -1,0 +1,142 @@
+//===- NNOps.td - matrix products, convolutions, pooling, normalisation, losses -*- tablegen -*-===//
+#ifndef MPC_GRAPH_NN_OPS
+#define MPC_GRAPH_NN_OPS
+include "dialects/Graph/IR/GraphDialect.td"
+
+//===-- Heroes: matrix products and convolutions ------------------------------===//
+
+def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, [SameOperandsAndResultElementType, InferTypeOpAdaptor]> {
+  let summary = "[..., m, k] @ [..., k, n], leading dimensions broadcast";
+  let description = [{
+    `transpose_a`: a is [..., k, m]; `transpose_b`: b is [..., n, k]. Products are exact, sums fp32 (fp64 for fp64), one rounding at the end.
+  }];
+  let arguments = (ins Graph_Float:$a, Graph_Float:$b, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let results = (outs Graph_Float:$result);
+}
+
+class Graph_ConvFamilyOp<string mnemonic, list<Trait> traits = []>
+    : Graph_Op<mnemonic, LowPrecision, Differentiable, !listconcat([SameOperandsAndResultElementType], traits)> {
+  dag window = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pad_low,
+                    DenseI64ArrayAttr:$pad_high, I64Attr:$groups, Graph_DefaultLayout:$layout);
+  let hasVerifier = 1;
+}
+def Graph_ConvOp : Graph_ConvFamilyOp<"conv", [InferTypeOpAdaptor]> {
+  let summary = "y = correlation of x with w, one to three spatial dimensions";
+  let description = [{
+    x is [N, C, spatial...] or, `channels_last`, [N, spatial..., C]; w is [O, C/groups, kernel...]; y has x's layout with O channels and
+    floor((in + pad_low + pad_high - dilation*(kernel-1) - 1)/stride) + 1 elements per spatial dimension.
+  }];
+  let arguments = !con((ins Graph_Float:$x, Graph_Float:$w), window);
+  let results = (outs Graph_Float:$y);
+}
+def Graph_ConvInputGradOp : Graph_ConvFamilyOp<"conv_input_grad"> {
+  let summary = "cotangent of a convolution's x, given that of y; also the forward of a transposed convolution";
+  let arguments = !con((ins Graph_Float:$dy, Graph_Float:$w), window);
+  let results = (outs Graph_Float:$dx);
+}
+def Graph_ConvWeightGradOp : Graph_ConvFamilyOp<"conv_weight_grad"> {
+  let summary = "cotangent of a convolution's w, given x and the cotangent of y";
+  let arguments = !con((ins Graph_Float:$x, Graph_Float:$dy), window);
+  let results = (outs Graph_Float:$dw);
+}
+
+//===-- Pooling -----------------------------------------------------------------===//
+
+defvar PoolWindow = (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                         DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high, Graph_DefaultLayout:$layout);
+
+def Graph_MaxPoolOp : Graph_Op<"max_pool", Follow, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "maximum over windows, and where in the window it stood";
+  let description = [{
+    `argmax` is the row-major position in the window of its first maximum (NaN counts as the largest), which is all that the gradient needs.
+    `ceil_mode` rounds the number of windows up, but never starts one in the high padding.
+  }];
+  let arguments = !con((ins Graph_Number:$x), PoolWindow, (ins UnitAttr:$ceil_mode));
+  let results = (outs Graph_Number:$y, StaticShapeTensorOf<[I16]>:$argmax);
+  let hasVerifier = 1;
+}
+def Graph_MaxPoolGradOp : Graph_Op<"max_pool_grad", Follow, Differentiable> {
+  let summary = "cotangent of a max_pool's x, given that of y and the argmax";
+  let arguments = !con((ins Graph_Float:$dy, StaticShapeTensorOf<[I16]>:$argmax), PoolWindow);
+  let results = (outs Graph_Float:$dx);
+  let hasVerifier = 1;
+}
+def Graph_AvgPoolOp : Graph_Op<"avg_pool", Follow, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "mean over windows; padding counts in the divisor only with `count_include_pad`";
+  let arguments = !con((ins Graph_Float:$x), PoolWindow, (ins UnitAttr:$count_include_pad, UnitAttr:$ceil_mode));
+  let results = (outs Graph_Float:$y);
+  let hasVerifier = 1;
+}
+def Graph_AvgPoolGradOp : Graph_Op<"avg_pool_grad", Follow, Differentiable> {
+  let summary = "cotangent of an avg_pool's x, given that of y";
+  let arguments = !con((ins Graph_Float:$dy), PoolWindow, (ins UnitAttr:$count_include_pad, UnitAttr:$ceil_mode));
+  let results = (outs Graph_Float:$dx);
+  let hasVerifier = 1;
+}
+
+//===-- Normalisation -----------------------------------------------------------===//
+
+def Graph_BatchNormOp : Graph_MixedOp<"batch_norm", Follow, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "training-mode batch normalisation over all dimensions but `axis`";
+  let description = [{
+    mean = E[x], variance = E[(x - mean)^2] (population), y = (x - mean)/sqrt(variance + epsilon)*scale + bias. All arithmetic in fp32 or wider;
+    y has x's type. The update of running statistics is the importer's business (ONNX: population variance; torch keeps the unbiased one).
+  }];
+  let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, F64Attr:$epsilon, I64Attr:$axis);
+  let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$variance);
+  let hasVerifier = 1;
+}
+def Graph_BatchNormGradOp : Graph_MixedOp<"batch_norm_grad", Follow, NoGrad<"second derivatives of batch normalisation are not supported">, [InferTypeOpAdaptor]> {
+  let summary = "cotangents of a batch_norm's x, scale and bias";
+  let description = [{
+    With xhat = (x - mean)/sqrt(variance + eps), M elements per channel (Ioffe & Szegedy 2015, section 3):
+    dbias = sum dy, dscale = sum dy*xhat, dx = scale/sqrt(variance + eps) * (dy - dbias/M - xhat*dscale/M).
+  }];
+  let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$mean, Graph_StatFloat:$variance, Graph_Float:$dy,
+                       F64Attr:$epsilon, I64Attr:$axis);
+  let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
+  let hasVerifier = 1;
+}
+def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "(x - mean)/sqrt(variance + epsilon)*scale + bias with given statistics";
+  let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, Graph_StatFloat:$mean, Graph_StatFloat:$variance,
+                       F64Attr:$epsilon, I64Attr:$axis);
+  let results = (outs Graph_Float:$y);
+  let hasVerifier = 1;
+}
+
+//===-- Softmax and losses ------------------------------------------------------===//
+
+def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, [SameOperandsAndResultType]> {
+  let summary = "e^(x - max) / sum, along `axis`; fp32 arithmetic whatever the storage";
+  let arguments = (ins Graph_Float:$x, I64Attr:$axis);
+  let results = (outs Graph_Float:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32, Differentiable, [SameOperandsAndResultType]> {
+  let summary = "x - max - log(sum e^(x - max)), along `axis`";
+  let arguments = (ins Graph_Float:$x, I64Attr:$axis);
+  let results = (outs Graph_Float:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "negative log-likelihood of integer labels";
+  let description = [{
+    log_probabilities is [N, C, d...], labels [N, d...], weights [C] (all ones if absent). Sample loss: -weights[label]*log_probabilities[label],
+    zero where label = ignore_index. `mean` divides the sum by the sum of the weights of the samples that count.
+  }];
+  let arguments = (ins Graph_Float:$log_probabilities, Graph_Index:$labels, Optional<Graph_Float>:$weights,
+                       Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs Graph_Float:$loss);
+  let hasVerifier = 1;
+}
+def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "nll_loss of the log_softmax along dimension 1";
+  let arguments = (ins Graph_Float:$logits, Graph_Index:$labels, Optional<Graph_Float>:$weights,
+                       Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs Graph_Float:$loss);
+  let hasVerifier = 1;
+}
+#endif

@@ -1,0 +1,115 @@
+#include "dialects/Graph/IR/Shapes.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+RankedTensorType graph::typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+ArrayRef<int64_t> graph::shapeOf(Value v) { return typeOf(v).getShape(); }
+Type graph::elementOf(Value v) { return typeOf(v).getElementType(); }
+
+std::optional<Shape> graph::broadcastShapes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  Shape result(a);
+  size_t offset = a.size() - b.size();
+  for (auto [i, extent] : llvm::enumerate(b)) {
+    int64_t &r = result[offset + i];
+    if (r == 1)
+      r = extent;
+    else if (extent != 1 && extent != r)
+      return std::nullopt;
+  }
+  return result;
+}
+
+Shape graph::reducedShape(ArrayRef<int64_t> x, ArrayRef<int64_t> axes, bool keepdims) {
+  Shape result;
+  for (auto [i, extent] : llvm::enumerate(x)) {
+    if (!llvm::is_contained(axes, int64_t(i)))
+      result.push_back(extent);
+    else if (keepdims)
+      result.push_back(1);
+  }
+  return result;
+}
+
+int64_t graph::windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow,
+                           int64_t padHigh, bool ceil) {
+  int64_t room = in + padLow + padHigh - dilation * (kernel - 1) - 1;
+  if (room < 0)
+    return -1;
+  int64_t count = room / stride + 1;
+  // A window that would start in the high padding does not count (ONNX, torch).
+  if (ceil && room % stride != 0 && count * stride < in + padLow)
+    ++count;
+  return count;
+}
+
+int64_t graph::channelAxis(Layout layout, int64_t rank) { return layout == Layout::ChannelsFirst ? 1 : rank - 1; }
+int64_t graph::spatialAxis(Layout layout) { return layout == Layout::ChannelsFirst ? 2 : 1; }
+
+bool graph::isFloat(Type element) { return isa<FloatType>(element); }
+bool graph::isLowPrecision(Type element) { return element.isF16() || element.isBF16(); }
+Type graph::computeType(Type element) {
+  return isLowPrecision(element) ? Float32Type::get(element.getContext()) : element;
+}
+
+Value graph::splat(OpBuilder &b, Location loc, RankedTensorType type, double value) {
+  Attribute attr;
+  Type element = type.getElementType();
+  if (auto floatType = dyn_cast<FloatType>(element)) {
+    attr = FloatAttr::get(floatType, value);
+  } else {
+    auto intType = cast<IntegerType>(element);
+    APInt bits(64, uint64_t(int64_t(value)));
+    attr = IntegerAttr::get(intType, bits.trunc(intType.getWidth()));
+  }
+  return ConstantOp::create(b, loc, DenseElementsAttr::get(type, attr));
+}
+
+Value graph::scalar(OpBuilder &b, Location loc, Type element, double value) {
+  return splat(b, loc, RankedTensorType::get({}, element), value);
+}
+
+Value graph::castTo(OpBuilder &b, Location loc, Value x, Type element) {
+  if (elementOf(x) == element)
+    return x;
+  return CastOp::create(b, loc, typeOf(x).clone(element), x);
+}
+
+Value graph::reshapeTo(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> shape) {
+  if (shapeOf(x) == shape)
+    return x;
+  return ReshapeOp::create(b, loc, typeOf(x).clone(shape), x);
+}
+
+Value graph::broadcastTo(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> shape) {
+  if (shapeOf(x) == shape)
+    return x;
+  return BroadcastOp::create(b, loc, typeOf(x).clone(shape), x);
+}
+
+Value graph::sumTo(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> from = shapeOf(x);
+  if (from == shape)
+    return x;
+  Shape axes;
+  int64_t offset = from.size() - shape.size();
+  for (int64_t i = 0, e = from.size(); i < e; ++i)
+    if (i < offset || (shape[i - offset] == 1 && from[i] != 1))
+      axes.push_back(i);
+  Value sum = axes.empty() ? x : Value(ReduceSumOp::create(b, loc, x, axes, /*keepdims=*/false));
+  return reshapeTo(b, loc, sum, shape);
+}
+
+Value graph::adaptContribution(OpBuilder &b, Location loc, Value x, RankedTensorType type) {
+  if (shapeOf(x) != type.getShape()) {
+    // A contribution may be a broadcast scalar or a full cotangent of a broadcast operand.
+    auto shape = broadcastShapes(shapeOf(x), type.getShape());
+    assert(shape && "the contribution broadcasts with its operand");
+    x = broadcastTo(b, loc, x, *shape);
+    x = sumTo(b, loc, castTo(b, loc, x, computeType(elementOf(x))), type.getShape());
+  }
+  return castTo(b, loc, x, type.getElementType());
+}

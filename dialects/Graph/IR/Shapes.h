@@ -1,0 +1,53 @@
+//===- Shapes.h - shape arithmetic and small builders -----------------------===//
+//
+// What verifiers, gradients, the importer and decompositions all need. Shapes are static.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_GRAPH_IR_SHAPES_H
+#define MPC_GRAPH_IR_SHAPES_H
+#include "dialects/Graph/IR/Graph.h"
+
+namespace mpc::graph {
+
+using Shape = llvm::SmallVector<int64_t>;
+
+/// The shape/element type of a value that is a ranked tensor.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Value v);
+mlir::Type elementOf(mlir::Value v);
+mlir::RankedTensorType typeOf(mlir::Value v);
+
+/// numpy broadcasting; nullopt when the shapes clash.
+std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
+/// x with the dimensions `axes` removed, or 1 with keepdims.
+Shape reducedShape(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> axes, bool keepdims);
+/// Elements of a pooling or convolution output along one dimension; negative when the window does not fit.
+int64_t windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow, int64_t padHigh,
+                    bool ceil = false);
+/// Where an activation of `rank` dimensions has its channels and its first spatial dimension.
+int64_t channelAxis(Layout layout, int64_t rank);
+int64_t spatialAxis(Layout layout);
+
+bool isFloat(mlir::Type element);
+inline bool isFloat(mlir::Value v) { return isFloat(elementOf(v)); }
+/// f16 or bf16.
+bool isLowPrecision(mlir::Type element);
+/// f32 for f16 and bf16, else the type itself: what arithmetic is carried out in.
+mlir::Type computeType(mlir::Type element);
+
+/// A constant filled with `value`, rounded to the type's element type.
+mlir::Value splat(mlir::OpBuilder &b, mlir::Location loc, mlir::RankedTensorType type, double value);
+/// A rank-0 constant of the element type.
+mlir::Value scalar(mlir::OpBuilder &b, mlir::Location loc, mlir::Type element, double value);
+/// graph.cast, or x itself if it has the element type.
+mlir::Value castTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Type element);
+/// graph.reshape, or x itself if it has the shape.
+mlir::Value reshapeTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> shape);
+/// graph.broadcast, or x itself if it has the shape.
+mlir::Value broadcastTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> shape);
+/// Sums over the dimensions in which `shape` broadcasts to x's shape: the transpose of broadcastTo.
+mlir::Value sumTo(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> shape);
+/// VjpContext::AdaptFn of this dialect: sumTo in at least fp32, then castTo.
+mlir::Value adaptContribution(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::RankedTensorType type);
+
+} // namespace mpc::graph
+#endif

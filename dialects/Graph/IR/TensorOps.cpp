@@ -1,0 +1,232 @@
+//===- TensorOps.cpp - constants and data movement: shapes, checks, folds ----===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mpc::graph;
+
+static LogicalResult checkAxis(std::optional<Location> loc, int64_t axis, int64_t rank) {
+  if (axis >= 0 && axis < rank)
+    return success();
+  return emitOptionalError(loc, "axis ", axis, " is out of range for rank ", rank);
+}
+
+//===-- Constants --------------------------------------------------------------===//
+
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getValue().getType());
+  return success();
+}
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+LogicalResult IotaOp::verify() { return checkAxis(getLoc(), getAxis(), typeOf(getResult()).getRank()); }
+
+//===-- Reshape, transpose, broadcast --------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  if (typeOf(getX()).getNumElements() != typeOf(getY()).getNumElements())
+    return emitOpError("cannot reshape ") << typeOf(getX()).getNumElements() << " elements to [" << shapeOf(getY()) << "]";
+  return success();
+}
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX()))
+    return dense.reshape(cast<ShapedType>(getType()));
+  return {};
+}
+namespace {
+/// reshape(reshape(x)) = reshape(x)
+struct MergeReshapes : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<ReshapeOp>();
+    if (!inner)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(inner.getX()); });
+    return success();
+  }
+};
+/// transpose(transpose(x)) = transpose(x)
+struct MergeTransposes : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getX().getDefiningOp<TransposeOp>();
+    if (!inner)
+      return failure();
+    Shape permutation;
+    for (int64_t i : op.getPermutation())
+      permutation.push_back(inner.getPermutation()[i]);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, inner.getX(), permutation);
+    return success();
+  }
+};
+/// A transpose that moves only dimensions of size 1 is a reshape.
+struct TransposeToReshape : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    int64_t last = -1;
+    for (int64_t i : op.getPermutation()) {
+      if (shapeOf(op.getX())[i] == 1)
+        continue;
+      if (i < last)
+        return failure();
+      last = i;
+    }
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getX());
+    return success();
+  }
+};
+} // namespace
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<MergeReshapes>(context);
+}
+void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<MergeTransposes, TransposeToReshape>(context);
+}
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(adaptor.getX());
+  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+  SmallVector<bool> seen(x.getRank());
+  Shape shape;
+  for (int64_t i : permutation) {
+    if (i < 0 || i >= x.getRank() || seen[i])
+      return emitOptionalError(loc, "[", permutation, "] is not a permutation of ", x.getRank(), " dimensions");
+    seen[i] = true;
+    shape.push_back(x.getDimSize(i));
+  }
+  if (int64_t(permutation.size()) != x.getRank())
+    return emitOptionalError(loc, "[", permutation, "] is not a permutation of ", x.getRank(), " dimensions");
+  types.push_back(x.clone(shape));
+  return success();
+}
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  for (auto [i, p] : llvm::enumerate(getPermutation()))
+    if (int64_t(i) != p) {
+      auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX());
+      return dense && dense.isSplat() ? OpFoldResult(dense.resizeSplat(cast<ShapedType>(getType()))) : OpFoldResult();
+    }
+  return getX();
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto shape = broadcastShapes(shapeOf(getX()), shapeOf(getY()));
+  if (!shape || ArrayRef<int64_t>(*shape) != shapeOf(getY()))
+    return emitOpError("[") << shapeOf(getX()) << "] does not broadcast to [" << shapeOf(getY()) << "]";
+  return success();
+}
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX());
+  return dense && dense.isSplat() ? OpFoldResult(dense.resizeSplat(cast<ShapedType>(getType()))) : OpFoldResult();
+}
+
+//===-- Concat, slice, pad ----------------------------------------------------------===//
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  ValueRange inputs = adaptor.getInputs();
+  if (inputs.empty())
+    return emitOptionalError(loc, "nothing to concatenate");
+  RankedTensorType first = typeOf(inputs.front());
+  int64_t axis = adaptor.getAxis();
+  if (failed(checkAxis(loc, axis, first.getRank())))
+    return failure();
+  Shape shape(first.getShape());
+  for (Value v : inputs.drop_front()) {
+    RankedTensorType type = typeOf(v);
+    if (type.getRank() != first.getRank() || type.getElementType() != first.getElementType())
+      return emitOptionalError(loc, "cannot concatenate ", first, " with ", type);
+    for (int64_t i = 0; i < first.getRank(); ++i)
+      if (i != axis && type.getDimSize(i) != first.getDimSize(i))
+        return emitOptionalError(loc, "dimension ", i, " differs: ", first.getDimSize(i), " vs ", type.getDimSize(i));
+    shape[axis] += type.getDimSize(axis);
+  }
+  types.push_back(first.clone(shape));
+  return success();
+}
+OpFoldResult ConcatOp::fold(FoldAdaptor) { return getInputs().size() == 1 ? OpFoldResult(getInputs()[0]) : OpFoldResult(); }
+
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(adaptor.getX());
+  ArrayRef<int64_t> starts = adaptor.getStarts(), sizes = adaptor.getSizes(), strides = adaptor.getStrides();
+  size_t rank = x.getRank();
+  if (starts.size() != rank || sizes.size() != rank || strides.size() != rank)
+    return emitOptionalError(loc, "starts, sizes and strides need one entry for each of ", rank, " dimensions");
+  for (size_t i = 0; i < rank; ++i) {
+    if (sizes[i] < 0 || strides[i] == 0)
+      return emitOptionalError(loc, "dimension ", i, ": sizes are not negative and strides not zero");
+    int64_t last = starts[i] + (sizes[i] - 1) * strides[i];
+    if (sizes[i] > 0 && (std::min(starts[i], last) < 0 || std::max(starts[i], last) >= x.getDimSize(i)))
+      return emitOptionalError(loc, "dimension ", i, ": elements ", starts[i], " to ", last, " of ", x.getDimSize(i));
+  }
+  types.push_back(x.clone(sizes));
+  return success();
+}
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  bool whole = getX().getType() == getType() && llvm::all_of(getStrides(), [](int64_t s) { return s == 1; });
+  if (whole)
+    return getX();
+  auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX());
+  return dense && dense.isSplat() ? OpFoldResult(dense.resizeSplat(cast<ShapedType>(getType()))) : OpFoldResult();
+}
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(adaptor.getX());
+  ArrayRef<int64_t> low = adaptor.getLow(), high = adaptor.getHigh(), interior = adaptor.getInterior();
+  size_t rank = x.getRank();
+  if (low.size() != rank || high.size() != rank || interior.size() != rank)
+    return emitOptionalError(loc, "low, high and interior need one entry for each of ", rank, " dimensions");
+  Shape shape;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t n = x.getDimSize(i);
+    int64_t spread = n == 0 ? 0 : (n - 1) * (interior[i] + 1) + 1;
+    if (interior[i] < 0 || low[i] + spread + high[i] < 0)
+      return emitOptionalError(loc, "dimension ", i, " becomes negative");
+    shape.push_back(low[i] + spread + high[i]);
+  }
+  types.push_back(x.clone(shape));
+  return success();
+}
+
+//===-- Gather, resize -------------------------------------------------------------===//
+
+/// x with dimension `axis` replaced by the dimensions of the indices.
+static Shape gatheredShape(ArrayRef<int64_t> x, ArrayRef<int64_t> indices, int64_t axis) {
+  Shape shape(x.take_front(axis));
+  llvm::append_range(shape, indices);
+  llvm::append_range(shape, x.drop_front(axis + 1));
+  return shape;
+}
+
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  RankedTensorType x = typeOf(adaptor.getX());
+  if (failed(checkAxis(loc, adaptor.getAxis(), x.getRank())))
+    return failure();
+  types.push_back(x.clone(gatheredShape(x.getShape(), shapeOf(adaptor.getIndices()), adaptor.getAxis())));
+  return success();
+}
+LogicalResult GatherGradOp::verify() {
+  if (failed(checkAxis(getLoc(), getAxis(), typeOf(getDx()).getRank())))
+    return failure();
+  Shape expected = gatheredShape(shapeOf(getDx()), shapeOf(getIndices()), getAxis());
+  if (ArrayRef<int64_t>(expected) != shapeOf(getDy()))
+    return emitOpError("dy should be [") << expected << "], not [" << shapeOf(getDy()) << "]";
+  return success();
+}
+
+static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets) {
+  int64_t rank = typeOf(op->getOperand(0)).getRank();
+  if (int64_t(scales.size()) != rank || int64_t(offsets.size()) != rank || typeOf(op->getResult(0)).getRank() != rank)
+    return op->emitOpError("scales and offsets need one entry for each of ") << rank << " dimensions";
+  return success();
+}
+LogicalResult ResizeOp::verify() { return verifyResize(*this, getScales(), getOffsets()); }
+LogicalResult ResizeGradOp::verify() { return verifyResize(*this, getScales(), getOffsets()); }

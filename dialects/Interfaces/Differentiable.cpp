@@ -1,0 +1,11 @@
+#include "dialects/Interfaces/Differentiable.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+#include "dialects/Interfaces/Differentiable.cpp.inc"
+
+void mpc::VjpContext::set(unsigned i, Value value) {
+  if (!needed[i])
+    return;
+  gradients[i] = adapt(builder, loc, value, cast<RankedTensorType>(op->getOperand(i).getType()));
+}

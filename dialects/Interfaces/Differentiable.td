@@ -1,0 +1,39 @@
+//===- Differentiable.td - how an op states its derivative ------*- tablegen -*-===//
+//
+// Every op of the graph dialect says one of three things, in its ODS base class:
+//   Differentiable    it builds its vector-Jacobian product (dialects/Graph/Gradients);
+//   ZeroGradient      its derivative is zero wherever it exists (comparisons, rounding, argmax);
+//   NoGradient<why>   it has none that mpc can build: an error on a path to a parameter.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_INTERFACES_DIFFERENTIABLE
+#define MPC_INTERFACES_DIFFERENTIABLE
+include "mlir/IR/OpBase.td"
+
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = [{
+    Reverse-mode differentiation of one op. Given the cotangents of its results, the op builds the cotangents of
+    those operands that are needed. The builder's insertion point is in the backward part of the step; the op's
+    operands and results are visible there (and thereby saved for the backward pass).
+  }];
+  let methods = [
+    InterfaceMethod<"Builds the VJP into `ctx`. Fails, with a diagnostic, when this instance has no derivative.",
+      "::llvm::LogicalResult", "buildVjp", (ins "::mpc::VjpContext &":$ctx)>
+  ];
+}
+
+def NoGradientOpInterface : OpInterface<"NoGradientOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = "An op that states that mpc has no gradient for it, and why.";
+  let methods = [
+    StaticInterfaceMethod<"The reason, one clause for a diagnostic.", "::llvm::StringRef", "getNoGradientReason">
+  ];
+}
+
+def ZeroGradientTrait : NativeOpTrait<"ZeroGradient"> { let cppNamespace = "::mpc"; }
+
+class NoGradient<string reason> {
+  string why = reason;
+}
+#endif

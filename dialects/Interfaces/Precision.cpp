@@ -1,0 +1,20 @@
+#include "dialects/Interfaces/Precision.h"
+
+using namespace mlir;
+#include "dialects/Interfaces/Precision.cpp.inc"
+
+llvm::StringRef mpc::stringify(PrecisionClass c) {
+  switch (c) {
+  case PrecisionClass::Low:
+    return "low";
+  case PrecisionClass::Fp32:
+    return "fp32";
+  case PrecisionClass::Promote:
+    return "promote";
+  case PrecisionClass::Follow:
+    return "follow";
+  case PrecisionClass::Neutral:
+    return "neutral";
+  }
+  llvm_unreachable("all classes are handled");
+}

@@ -1,0 +1,28 @@
+//===- Precision.h - numerical safety classes of ops ------------------------===//
+#ifndef MPC_INTERFACES_PRECISION_H
+#define MPC_INTERFACES_PRECISION_H
+#include "mlir/IR/OpDefinition.h"
+
+namespace mpc {
+
+/// Numerical safety of an op under autocast (the categories of torch.amp on CUDA).
+enum class PrecisionClass {
+  /// Computes in the low precision: matrix products, convolutions, recurrent cells.
+  Low,
+  /// Needs the range or the accuracy of fp32: exp, log, pow, sums, softmax, losses.
+  Fp32,
+  /// Takes the widest of its operands' types: concatenation, selection, arithmetic on two operands.
+  Promote,
+  /// Computes in the type it is given: relu, pooling, batch norm, data movement.
+  Follow,
+  /// Not about floats: constants, indices, comparisons' results.
+  Neutral,
+};
+
+/// "low", "fp32", "promote", "follow", "neutral".
+llvm::StringRef stringify(PrecisionClass);
+
+} // namespace mpc
+
+#include "dialects/Interfaces/Precision.h.inc"
+#endif

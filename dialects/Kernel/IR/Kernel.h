@@ -1,0 +1,15 @@
+//===- Kernel.h - the kernel dialect ------------------------------------------===//
+#ifndef MPC_KERNEL_IR_KERNEL_H
+#define MPC_KERNEL_IR_KERNEL_H
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Kernel/IR/KernelDialect.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/Kernel/IR/KernelOps.h.inc"
+#endif

@@ -1,0 +1,27 @@
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace mpc::kernel;
+
+#include "dialects/Kernel/IR/KernelDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Kernel/IR/KernelOps.cpp.inc"
+
+void KernelDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Kernel/IR/KernelOps.cpp.inc"
+      >();
+}
+
+LogicalResult DispatchOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("block arguments differ from the inputs");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getOperandTypes() != getResultTypes())
+    return emitOpError("results differ from what is yielded");
+  return success();
+}

@@ -1,0 +1,46 @@
+//===- KernelOps.td - the kernel dialect ---------------------------*- tablegen -*-===//
+#ifndef MPC_KERNEL_OPS
+#define MPC_KERNEL_OPS
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/Graph/IR/GraphBase.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::mpc::kernel";
+  let summary = "What one launch computes, and where its operands lie";
+  let description = [{
+    The fusion pass groups graph ops into `kernel.dispatch`es, one per launch. A dispatch holds graph ops until it is
+    lowered, so that the reference evaluator can check it on its own inputs. The memory pass gives every tensor of an entry an offset in the
+    target's arena.
+  }];
+}
+
+def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove, SingleBlock]> {
+  let summary = "graph ops that one launch computes";
+  let description = [{
+    ```mlir
+    %y = kernel.dispatch "conv1+relu" (%x, %w) : (tensor<...>, tensor<...>) -> tensor<...> {
+    ^bb0(%a: tensor<...>, %b: tensor<...>):
+      %0 = graph.conv ...
+      %1 = graph.relu %0 ...
+      kernel.yield %1 : tensor<...>
+    }
+    ```
+    `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops.
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library);
+  let results = (outs Variadic<Graph_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
+  let hasVerifier = 1;
+}
+
+def Kernel_YieldOp : Op<Kernel_Dialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"DispatchOp">]> {
+  let summary = "results of a dispatch";
+  let arguments = (ins Variadic<Graph_Tensor>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let builders = [OpBuilder<(ins), [{}]>];
+}
+#endif

@@ -1,0 +1,20 @@
+//===- Diagnostics.h - errors with a hint -----------------------------------===//
+//
+// A user's mistake is a located error followed by one `hint:` note with the next action.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_SUPPORT_DIAGNOSTICS_H
+#define MPC_SUPPORT_DIAGNOSTICS_H
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
+
+namespace mpc {
+
+/// Emits `message` at `loc` with a note "hint: ..." and returns failure.
+mlir::LogicalResult emitErrorWithHint(mlir::Location loc, const llvm::Twine &message, const llvm::Twine &hint);
+
+/// The user's name of a location: the ONNX node's name when there is one, else file:line:col, else "unknown".
+std::string locationName(mlir::Location loc);
+
+} // namespace mpc
+#endif

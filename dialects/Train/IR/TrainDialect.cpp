@@ -1,0 +1,89 @@
+#include "dialects/Train/IR/Train.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpc::train;
+
+#include "dialects/Train/IR/TrainDialect.cpp.inc"
+#include "dialects/Train/IR/TrainEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Train/IR/TrainAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/Train/IR/TrainOps.cpp.inc"
+
+void TrainDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Train/IR/TrainOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Train/IR/TrainAttrs.cpp.inc"
+      >();
+}
+
+VariableOp mpc::train::lookupVariable(Operation *from, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<VariableOp>(from, name);
+}
+
+LogicalResult VariableOp::verify() {
+  Attribute init = getInit();
+  if (auto elements = dyn_cast<ElementsAttr>(init)) {
+    if (elements.getType() != getType())
+      return emitOpError("initial value has type ") << elements.getType() << ", not " << getType();
+    return success();
+  }
+  if (!isa<FillAttr, NormalAttr, UniformAttr, CopyOfAttr>(init))
+    return emitOpError("cannot start as ") << init;
+  return success();
+}
+
+/// Checks that a symbol names a variable of this type (element type free for updates of masters).
+static LogicalResult verifyUse(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name, Type type) {
+  auto variable = tables.lookupNearestSymbolFrom<VariableOp>(op, name);
+  if (!variable)
+    return op->emitOpError("no variable ") << name;
+  if (variable.getType() != type) {
+    InFlightDiagnostic diagnostic = op->emitOpError("uses ") << name << " as " << type << ", but it is " << variable.getType();
+    diagnostic.attachNote(variable.getLoc()) << "variable is here";
+    return diagnostic;
+  }
+  return success();
+}
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyUse(*this, tables, getVariableAttr(), getValue().getType());
+}
+LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyUse(*this, tables, getVariableAttr(), getValue().getType());
+}
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyUse(*this, tables, getParameterAttr(), getGradient().getType());
+}
+
+ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &b, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
+                      std::string &) { return b.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+void StepOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
+}
+LogicalResult StepOp::verify() {
+  for (Attribute parameter : getParameters()) {
+    auto variable = lookupVariable(*this, cast<FlatSymbolRefAttr>(parameter));
+    if (!variable || variable.getRole() != Role::parameter)
+      return emitOpError("trains ") << parameter << ", which is not a parameter";
+  }
+  if (!getOptimizer().getAs<StringAttr>("name"))
+    return emitOpError("optimizer needs a name");
+  if (!getScaler().getAs<StringAttr>("kind"))
+    return emitOpError("scaler needs a kind");
+  return success();
+}

@@ -1,0 +1,59 @@
+//===- TrainDialect.td - the train dialect -----------------------*- tablegen -*-===//
+#ifndef MPC_TRAIN_DIALECT
+#define MPC_TRAIN_DIALECT
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+
+def Train_Dialect : Dialect {
+  let name = "train";
+  let cppNamespace = "::mpc::train";
+  let summary = "What a training step owns: variables, loss, optimizer, scaler";
+  let description = [{
+    A program is a module of `train.variable`s and entries: `train.step`s, which train, and `func.func`s, which
+    evaluate and predict. Entries read variables and assign them. State is functional within an entry: a read sees the value from
+    before the entry started, whatever is assigned, and assignments take effect together at its end.
+
+    Arguments and results of entries carry dictionaries: `train.name` (the user's name), on arguments `train.batched` (the leading dimension
+    is the batch) and `train.labels_below` (i64, values must be less), on results `train.role` ("loss", "sample_loss", "sample_weight", "output", "grad").
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Train_RoleEnum : I32EnumAttr<"Role", "what a variable is to training", [
+  I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"buffer", 1>, I32EnumAttrCase<"slot", 2>, I32EnumAttrCase<"copy", 3>,
+  I32EnumAttrCase<"accumulator", 4>, I32EnumAttrCase<"scaler", 5>, I32EnumAttrCase<"counter", 6>, I32EnumAttrCase<"rng", 7>,
+  I32EnumAttrCase<"hyper", 8>]> {
+  let cppNamespace = "::mpc::train";
+  let genSpecializedAttr = 0;
+}
+def Train_RoleAttr : EnumAttr<Train_Dialect, Train_RoleEnum, "role">;
+
+//===-- How a variable starts: an ElementsAttr or one of these -----------------===//
+
+class Train_Attr<string name, string mnem> : AttrDef<Train_Dialect, name> { let mnemonic = mnem; }
+def Train_FillAttr : Train_Attr<"Fill", "fill"> {
+  let summary = "every element is `value`";
+  let parameters = (ins "::mlir::FloatAttr":$value);
+  let builders = [AttrBuilder<(ins "double":$value), "return $_get($_ctxt, ::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), value));">];
+  let assemblyFormat = "`<` $value `>`";
+}
+def Train_NormalAttr : Train_Attr<"Normal", "normal"> {
+  let summary = "drawn from N(mean, stddev^2)";
+  let parameters = (ins "::mlir::FloatAttr":$mean, "::mlir::FloatAttr":$stddev);
+  let builders = [AttrBuilder<(ins "double":$mean, "double":$stddev), "return $_get($_ctxt, ::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), mean), ::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), stddev));">];
+  let assemblyFormat = "`<` $mean `,` $stddev `>`";
+}
+def Train_UniformAttr : Train_Attr<"Uniform", "uniform"> {
+  let summary = "drawn uniformly from [low, high)";
+  let parameters = (ins "::mlir::FloatAttr":$low, "::mlir::FloatAttr":$high);
+  let builders = [AttrBuilder<(ins "double":$low, "double":$high), "return $_get($_ctxt, ::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), low), ::mlir::FloatAttr::get(::mlir::Float64Type::get($_ctxt), high));">];
+  let assemblyFormat = "`<` $low `,` $high `>`";
+}
+def Train_CopyOfAttr : Train_Attr<"CopyOf", "copy_of"> {
+  let summary = "rounded from another variable, whenever that one is loaded";
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$source);
+  let assemblyFormat = "`<` $source `>`";
+}
+#endif

@@ -1,0 +1,101 @@
+//===- TrainOps.td - ops of the train dialect ---------------------*- tablegen -*-===//
+#ifndef MPC_TRAIN_OPS
+#define MPC_TRAIN_OPS
+include "dialects/Train/IR/TrainDialect.td"
+include "dialects/Graph/IR/GraphBase.td"
+include "dialects/Interfaces/Differentiable.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Train_Op<string mnemonic, list<Trait> traits = []> : Op<Train_Dialect, mnemonic, traits>;
+
+def Train_VariableOp : Train_Op<"variable", [Symbol]> {
+  let summary = "a named tensor that lives from step to step";
+  let description = [{
+    ```mlir
+    train.variable @"conv1.weight" parameter : tensor<6x1x5x5xf32> = dense_resource<conv1.weight>
+    train.variable @"conv1.weight/momentum" slot : tensor<6x1x5x5xf32> = #train.fill<0.0> {of = @"conv1.weight", step = @main}
+    ```
+    `of` names the parameter that a slot, copy or accumulator belongs to, `step` the train.step that owns it.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Train_RoleAttr:$role, TypeAttrOf<Graph_Tensor>:$type, AnyAttr:$init,
+                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<FlatSymbolRefAttr>:$step);
+  let assemblyFormat = "$sym_name $role `:` $type `=` $init attr-dict";
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+  }];
+  let hasVerifier = 1;
+}
+
+def Train_ReadOp : Train_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Pure, ZeroGradientTrait]> {
+  let summary = "the value of a variable from before this entry started (hence pure)";
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs Graph_Tensor:$value);
+  let assemblyFormat = "$variable attr-dict `:` type($value)";
+}
+
+def Train_AssignOp : Train_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "gives a variable its value for the next entry; at most once per entry and variable";
+  let arguments = (ins FlatSymbolRefAttr:$variable, Graph_Tensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
+}
+
+def Train_StepOp : Train_Op<"step", [FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope]> {
+  let summary = "one optimizer step: forward, loss, backward, update";
+  let description = [{
+    Owns a loss (its first result, a scalar), the parameters that it trains, an optimizer and a loss scaler. A program may have several
+    (a GAN has two); they run in order on each batch.
+
+    `optimizer` is {name = "sgd", ...hyperparameters}; `groups` an array of {match = "regex", lr = factor, weight_decay = value};
+    `scaler` is {kind = "none" | "static" | "dynamic", init_scale, growth_factor, backoff_factor, growth_interval, min_scale, max_scale, hysteresis};
+    `clip_norm` and `clip_value` act on unscaled gradients; `accumulate` sums that many scaled gradients per update.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs, TypedArrayAttrBase<FlatSymbolRefAttr, "parameters">:$parameters,
+                       DictionaryAttr:$optimizer, DictionaryAttr:$scaler, OptionalAttr<ArrayAttr>:$groups,
+                       OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
+                       DefaultValuedAttr<I64Attr, "1">:$accumulate);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Train_YieldOp : Train_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"StepOp">]> {
+  let summary = "results of a step: the loss first";
+  let arguments = (ins Variadic<Graph_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{}]>];
+}
+
+def Train_SeedOp : Train_Op<"seed", [Pure, ZeroGradientTrait]> {
+  let summary = "the cotangent of the loss: 1, times the loss scale once the scaler is built";
+  let results = (outs Graph_F32:$value);
+  let assemblyFormat = "attr-dict `:` type($value)";
+}
+
+def Train_UpdateOp : Train_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "lets the step's optimizer update a parameter with its gradient";
+  let description = [{
+    `gradient` has the parameter's type. With `skip` (a scalar) true, the parameter and its slots stay as they are.
+    Expanded by the optimizer passes.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, Graph_Float:$gradient, Optional<Graph_Bool>:$skip);
+  let assemblyFormat = "$parameter `,` $gradient (`unless` $skip^)? attr-dict `:` type($gradient) (`,` type($skip)^)?";
+}
+
+def Train_AllReduceOp : Train_Op<"all_reduce", [Pure, SameOperandsAndResultType, ZeroGradientTrait]> {
+  let summary = "sum of a gradient over the data-parallel ranks; the identity on one rank";
+  let arguments = (ins Graph_Float:$x);
+  let results = (outs Graph_Float:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+#endif

@@ -1,0 +1,68 @@
+# How the compiler's libraries are built: MLIR by find_package, warnings as errors, ccache and lld when present.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(LLD NAMES ld.lld-22 ld.lld)
+if(LLD)
+  get_filename_component(LLD_NAME ${LLD} NAME)
+  if(LLD_NAME STREQUAL "ld.lld")
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
+
+# Debian and LLVM's own packages put each version in a prefix of its own.
+find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+if(LLVM_VERSION_MAJOR LESS 22)
+  message(FATAL_ERROR "mpc needs MLIR 22, found ${LLVM_PACKAGE_VERSION}; run tools/setup.sh")
+endif()
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+set(MPC_SOURCE_DIR ${CMAKE_SOURCE_DIR})
+set(MPC_BINARY_DIR ${CMAKE_BINARY_DIR})
+
+# Flags of everything that includes MLIR: no exceptions in dialects and passes, as MLIR itself.
+add_library(MpcMlir INTERFACE)
+target_include_directories(MpcMlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+target_include_directories(MpcMlir INTERFACE ${MPC_SOURCE_DIR} ${MPC_BINARY_DIR})
+target_compile_definitions(MpcMlir INTERFACE ${LLVM_DEFINITIONS_LIST})
+target_compile_options(MpcMlir INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter)
+target_link_libraries(MpcMlir INTERFACE MLIR LLVM)
+
+# mpc_library(NAME sources... [EXCEPTIONS] [LIBS libs...] [TABLEGEN targets...])
+# A static library over MLIR. EXCEPTIONS: for the edges (CLI, JSON, protobuf), which catch and turn them into diagnostics.
+function(mpc_library NAME)
+  cmake_parse_arguments(ARG "EXCEPTIONS" "" "LIBS;TABLEGEN" ${ARGN})
+  add_library(${NAME} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${NAME} PUBLIC MpcMlir ${ARG_LIBS})
+  if(NOT ARG_EXCEPTIONS)
+    target_compile_options(${NAME} PRIVATE -fno-exceptions)
+  endif()
+  if(ARG_TABLEGEN)
+    add_dependencies(${NAME} ${ARG_TABLEGEN})
+  endif()
+  # Generated headers of all dialects exist before any library compiles.
+  if(TARGET mpc-tablegen)
+    add_dependencies(${NAME} mpc-tablegen)
+  endif()
+endfunction()
+
+# mpc_tablegen(FILE.td TARGET out1 -gen-x out2 -gen-y ...): runs mlir-tblgen and hooks the result into mpc-tablegen.
+add_custom_target(mpc-tablegen)
+function(mpc_tablegen FILE TARGET)
+  set(LLVM_TARGET_DEFINITIONS ${FILE})
+  set(OUTPUTS ${ARGN})
+  while(OUTPUTS)
+    list(POP_FRONT OUTPUTS OUT)
+    list(POP_FRONT OUTPUTS GENS)
+    string(REPLACE " " ";" GENS "${GENS}")
+    mlir_tablegen(${OUT} ${GENS} EXTRA_INCLUDES ${MPC_SOURCE_DIR} ${MLIR_INCLUDE_DIRS})
+  endwhile()
+  add_public_tablegen_target(${TARGET})
+  add_dependencies(mpc-tablegen ${TARGET})
+endfunction()

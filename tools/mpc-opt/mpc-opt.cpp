@@ -1,0 +1,15 @@
+//===- mpc-opt.cpp - runs single passes on IR, for tests -----------------------===//
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Train/IR/Train.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect, mpc::graph::GraphDialect, mpc::train::TrainDialect, mpc::kernel::KernelDialect>();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer driver\n", registry));
+}
