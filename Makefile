@@ -1,0 +1,24 @@
+# The two commands of the README, and the steps they are made of.
+BUILD := build
+JOBS := $(shell nproc)
+
+.PHONY: all setup build demo test clean
+all: build
+
+setup:
+	@tools/setup.sh
+
+$(BUILD)/build.ninja: | setup
+	cmake -G Ninja -B $(BUILD) .
+
+build: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j$(JOBS)
+
+demo: build
+	tools/demo.sh $(BUILD)
+
+test: build
+	tools/test.sh $(BUILD)
+
+clean:
+	rm -rf $(BUILD)

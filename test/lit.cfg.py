@@ -1,0 +1,15 @@
+"""lit configuration: `lit build/test` runs every .mlir and .test file under test/."""
+import os
+import lit.formats
+
+config.name = "mpc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.join(config.mpc_source_dir, "test")
+config.test_exec_root = config.mpc_test_out
+config.environment["PATH"] = os.pathsep.join(
+    [config.mpc_bin_dir, config.llvm_tools_dir, config.environment.get("PATH", "")])
+config.substitutions.append(("%shared", os.path.join(config.mpc_source_dir, "..", "shared")))
+if os.path.isdir(os.path.join(config.mpc_source_dir, "..", "shared")):
+    config.available_features.add("shared")

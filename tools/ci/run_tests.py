@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Runs the include-rule check, lit and CTest, and adds up what they counted.
+
+Prints each failure's output and, last, `N passed, N failed, N skipped`. Exit status 1 when something failed or nothing ran.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+
+def include_rules(source):
+    """tools -> compiler -> passes -> dialects; compiler -> runtime/abi; the runtime includes nothing of ours but itself."""
+    allowed = {
+        "dialects": {"dialects"},
+        "passes": {"dialects", "passes"},
+        "compiler": {"dialects", "passes", "compiler"},
+    }
+    failures = []
+    for top in ("dialects", "passes", "compiler", "runtime"):
+        for folder, _, files in os.walk(os.path.join(source, top)):
+            for name in files:
+                if not name.endswith((".h", ".cpp", ".td")):
+                    continue
+                path = os.path.join(folder, name)
+                relative = os.path.relpath(path, source)
+                for line in open(path, encoding="utf-8"):
+                    match = re.match(r'\s*#?include\s+["<]([^">]+)[">]', line)
+                    if not match:
+                        continue
+                    target = match.group(1).split("/")[0]
+                    if top == "runtime":
+                        bad = target in ("dialects", "passes", "compiler", "mlir", "llvm")
+                    else:
+                        bad = target in ("dialects", "passes", "compiler", "tools", "test") and target not in allowed[top]
+                        area = relative.split("/")
+                        other = match.group(1).split("/")
+                        if top == "passes" and target == "passes" and len(other) > 2 and len(area) > 2:
+                            # Areas never include each other.
+                            bad = bad or other[1] != area[1]
+                    if bad:
+                        failures.append(f"{relative}: includes {match.group(1)}")
+    return failures
+
+
+def run_lit(build, source, out):
+    lit = next(p for p in ("/usr/lib/llvm-22/bin/lit", "lit") if p == "lit" or os.path.exists(p))
+    results = os.path.join(out, "lit.json")
+    code = subprocess.call([lit, "-q", "--output", results, "-j", str(os.cpu_count()), os.path.join(build, "test")])
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    if not os.path.exists(results):
+        return {"passed": 0, "failed": 1, "skipped": 0}, code
+    for test in json.load(open(results))["tests"]:
+        if test["code"] in ("PASS", "XFAIL"):
+            counts["passed"] += 1
+        elif test["code"] in ("UNSUPPORTED", "SKIPPED"):
+            counts["skipped"] += 1
+        else:
+            counts["failed"] += 1
+    return counts, code
+
+
+def run_ctest(build, out):
+    results = os.path.join(out, "ctest.xml")
+    subprocess.call(["ctest", "--test-dir", build, "--output-on-failure", "--output-junit", results,
+                     "-j", str(os.cpu_count())], stdout=open(os.path.join(out, "ctest.log"), "w"))
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    if not os.path.exists(results):
+        return {"passed": 0, "failed": 1, "skipped": 0}
+    for case in xml.parse(results).getroot().iter("testcase"):
+        status = case.get("status")
+        if status == "run":
+            counts["passed"] += 1
+        elif status in ("notrun", "disabled") or case.find("skipped") is not None:
+            counts["skipped"] += 1
+            message = case.find("skipped")
+            print(f"SKIP: {case.get('name')}: {message.get('message') if message is not None else ''}")
+        else:
+            counts["failed"] += 1
+            print(f"FAIL: {case.get('name')}\n{(case.findtext('system-out') or '')[-4000:]}")
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--source", required=True)
+    arguments = parser.parse_args()
+    out = os.path.join(arguments.build, "test")
+    total = {"passed": 0, "failed": 0, "skipped": 0}
+
+    violations = include_rules(arguments.source)
+    for violation in violations:
+        print(f"FAIL: include rules: {violation}")
+    total["failed" if violations else "passed"] += 1
+
+    lit, _ = run_lit(arguments.build, arguments.source, out)
+    tests = run_ctest(arguments.build, out)
+    for name, counts in (("lit", lit), ("ctest", tests)):
+        print(f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+        for key in total:
+            total[key] += counts[key]
+    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
+    return 1 if total["failed"] or not total["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
