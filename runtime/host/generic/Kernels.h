@@ -1,0 +1,92 @@
+//===- Kernels.h - Vector code of the generic library -----------*- C++ -*-===//
+//
+// The inner loops of the generic library provider, compiled once per instruction set
+// (`Kernels.inc`) and chosen once per process (`Kernels.cpp`). Everything above this
+// interface is plain C++ built for the baseline processor.
+//
+// T is the accumulator's type: float for f16, bf16 and f32 storage, double for f64.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_RUNTIME_HOST_GENERIC_KERNELS_H
+#define MPC_RUNTIME_HOST_GENERIC_KERNELS_H
+
+#include "mpc/kernel.h"
+
+namespace mpc::generic {
+
+/// Where one run of consecutive reduction indices starts, in elements from `a` and `b`.
+struct Run {
+  int64_t a, b;
+};
+
+/// c[m,n] (+)= sum over runs r and indices i < length of A[m, r, i] * B[r, i, n].
+///
+/// A is read at a[runs[r].a + row * lda + i] (row-major) or a[runs[r].a + i * lda + row] (column-major).
+/// B comes in panels of `panelColumns()` columns: b[p * panelStride + runs[r].b + i * ldb + column]; the columns
+/// of a panel up to the next multiple of the vector length must be readable.
+template <class T> struct Product {
+  int64_t m, n;
+  const T *a;
+  int64_t lda;
+  bool columnMajorA;
+  const T *b;
+  int64_t ldb, panelStride;
+  const Run *runs;
+  int64_t runCount, length;
+  T *c; // [m, ldc]; columns up to the next multiple of the vector length are written
+  int64_t ldc;
+  bool accumulate;
+};
+
+/// `length` consecutive elements to widen, or zeros where `source` is null.
+struct Segment {
+  const void *source;
+  int64_t length;
+};
+
+/// out[row, column] = round(activation(acc + bias[column] + addend[row, column])).
+template <class T> struct Store {
+  const T *acc; // [rows, ldacc]
+  int64_t ldacc, rows, columns;
+  void *out;
+  int64_t outStride; // elements between rows of out and addend
+  int32_t type;      // mpc_dtype of out and addend
+  const T *bias;     // [columns] or null
+  const void *addend;
+  bool relu;
+};
+
+template <class T> struct Kernels {
+  const char *name;
+  int panelColumns; // columns of a packed panel: two vectors
+  int tileRows;     // rows of a full register tile
+
+  void (*multiply)(const Product<T> &);
+  /// Writes the segments one after the other to dst.
+  void (*gather)(T *dst, int32_t type, const Segment *segments, int64_t count);
+  /// dst[rowOffset[q] + column] = src[column * stride + q]; columns in [columns, padded) become zero.
+  /// A null rowOffset stands for q * rowStride.
+  void (*packTransposed)(T *dst, const int64_t *rowOffset, int64_t rowStride, const void *src, int32_t type,
+                         int64_t stride, int64_t columns, int64_t padded, int64_t length);
+  /// dst[i] = src[i * stride].
+  void (*widenStrided)(T *dst, const void *src, int32_t type, int64_t stride, int64_t count);
+  /// dst[i * stride] = round(src[i]).
+  void (*narrowStrided)(void *dst, int32_t type, int64_t stride, const T *src, int64_t count);
+  void (*store)(const Store<T> &);
+};
+
+/// The best table that this processor can run. T: float, double.
+template <class T> const Kernels<T> &kernels();
+
+/// For tests and measurements: makes primitives created from now on use the kernels "baseline", "v3" or "v4". Returns
+/// false, and changes nothing, when this processor cannot run them. Primitives created before must be gone.
+bool useKernels(const char *name);
+
+/// Bytes of one stored element of an mpc_dtype that the library supports.
+inline int64_t elementBytes(int32_t type) {
+  return type == MPC_F64 ? 8 : type == MPC_F32 ? 4 : 2;
+}
+
+} // namespace mpc::generic
+
+#endif

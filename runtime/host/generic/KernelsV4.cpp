@@ -1,0 +1,5 @@
+//===- KernelsV4.cpp - The kernels for v4 -----------------------===//
+#define MPC_ISA v4
+#define MPC_VECTOR_BYTES 64
+#define MPC_TILE_ROWS 12 // of two vectors each: what the registers hold beside the operands
+#include "Kernels.inc"

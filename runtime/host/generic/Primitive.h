@@ -1,0 +1,64 @@
+//===- Primitive.h - What one library primitive is --------------*- C++ -*-===//
+//
+// The base of the generic provider's primitives, their scratch layout, and the factories per operation.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_RUNTIME_HOST_GENERIC_PRIMITIVE_H
+#define MPC_RUNTIME_HOST_GENERIC_PRIMITIVE_H
+
+#include "Kernels.h"
+#include "mpc/library.h"
+
+#include <cstddef>
+#include <memory>
+
+namespace mpc::generic {
+
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+
+/// Hands out 64-byte aligned pieces of the scratch memory at create time.
+class ScratchLayout {
+public:
+  /// Returns the offset of a piece of `bytes`.
+  size_t add(size_t bytes) {
+    size_t offset = total;
+    total += (bytes + 63) & ~size_t(63);
+    return offset;
+  }
+  size_t bytes() const { return total; }
+
+private:
+  size_t total = 0;
+};
+
+class Primitive {
+public:
+  virtual ~Primitive() = default;
+  /// Constant from construction on.
+  size_t scratchBytes() const { return scratch.bytes(); }
+  /// buffers: as mpc_library_op lists them. scratch: scratchBytes() bytes, 64-byte aligned.
+  virtual void execute(void *const *buffers, void *scratch) = 0;
+
+protected:
+  ScratchLayout scratch;
+};
+
+/// bias[i] widened to T. type: f32 or the result's type.
+template <class T> void widenBias(T *dst, const void *bias, int32_t type, int64_t count) {
+  if (sizeof(T) == 8 && type == MPC_F32)
+    for (int64_t i = 0; i < count; ++i)
+      dst[i] = static_cast<const float *>(bias)[i];
+  else
+    kernels<T>().widenStrided(dst, bias, type, 1, count);
+}
+
+/// Factories. The description has been validated. T: float, double. threads: slots to plan scratch for.
+template <class T> std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc &, int threads);
+/// Forward and input gradient.
+template <class T> std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &, int threads);
+template <class T> std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
+
+} // namespace mpc::generic
+
+#endif

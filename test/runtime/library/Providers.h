@@ -1,0 +1,54 @@
+//===- Providers.h - The library providers under test -----------*- C++ -*-===//
+#ifndef MPC_TEST_RUNTIME_LIBRARY_PROVIDERS_H
+#define MPC_TEST_RUNTIME_LIBRARY_PROVIDERS_H
+
+#include "Reference.h"
+
+#include <ostream>
+
+namespace mpc::test {
+
+struct Provider {
+  const char *name;
+  const mpc_library *(*open)(int threads); // null on failure
+  bool hasF64;
+};
+inline std::ostream &operator<<(std::ostream &os, const Provider &p) { return os << p.name; }
+
+/// The generic provider, and oneDNN where it was built.
+std::vector<Provider> providers();
+
+/// One primitive with guarded buffers filled from a seed.
+class Problem {
+public:
+  /// Throws std::runtime_error with the provider's sentence when it refuses the description.
+  Problem(const mpc_library *library, const Desc &desc, uint64_t seed);
+  ~Problem();
+  Problem(const Problem &) = delete;
+  Problem &operator=(const Problem &) = delete;
+
+  /// Overwrites operand element `index` (0: a, 1: b) by a representable value.
+  void set(int operand, int64_t index, double value);
+  void fill(int operand, double value);
+  /// Runs into a result full of NaN; the addend stays apart unless `inPlace`. `fill`: what scratch holds before.
+  void run(bool inPlace = false, unsigned char fill = 0xff);
+
+  const std::vector<char> &result() const { return out; }
+  double at(int64_t index) const { return decode(desc.type_out, out.data(), index); }
+  /// Empty when every element lies within the error bound of the contract; else the first that does not.
+  std::string check() const;
+  /// Empty when guards around the scratch and the result, and all inputs, are untouched.
+  std::string integrity() const { return damage; }
+
+private:
+  Desc desc;
+  const mpc_library *library;
+  mpc_library_primitive *primitive;
+  std::vector<char> operands[4]; // a, b, bias, addend
+  std::vector<char> out;
+  std::string damage;
+};
+
+} // namespace mpc::test
+
+#endif
