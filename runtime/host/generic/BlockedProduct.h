@@ -1,7 +1,8 @@
 //===- BlockedProduct.h - Cache-blocked products over any operand -*- C++ -*-===//
 //
-// out[g][m,n] = A[g][m,k] @ B[g][k,n] for every product g, in blocks that fit the caches. Where the operands come
-// from and where a result goes is the source's business: a matrix, the windows of an image, a panel packed before.
+// out[g][m,n] = A[g][m,k] @ B[g][k,n] for every product g, in blocks that fit the caches. Where the operands
+// come from and where a result goes is the source's business: a matrix, the windows of an image, a panel
+// packed before.
 //
 // Every element of a result is summed in the order of k in blocks of `kb`, whatever the blocks of m and n and
 // the number of threads: the result is a function of the operands and of `kb` and `splits` alone.
@@ -55,7 +56,8 @@ struct Blocking {
   int64_t tasks() const { return products * splits * ceilDiv(m, mb) * ceilDiv(n, nb); }
 };
 
-/// Blocks for one level of L2 (about 0.7 MB of it): kb is fixed, mb and nb shrink until there is work for every thread.
+/// Blocks for one level of L2 (about 0.7 MB of it): kb is fixed, mb and nb shrink until there is work for
+/// every thread.
 template <class T> Blocking chooseBlocking(int64_t products, int64_t m, int64_t n, int64_t k, int threads) {
   const Kernels<T> &isa = kernels<T>();
   const int64_t rows = isa.tileRows, columns = isa.panelColumns;
@@ -84,7 +86,8 @@ template <class T> int64_t blockedScratchElements(const Blocking &b) {
 }
 
 /// scratch: slots times blockedScratchElements().
-template <class T> void runBlocked(const Blocking &blocks, const BlockSource<T> &source, int slots, T *scratch) {
+template <class T>
+void runBlocked(const Blocking &blocks, const BlockSource<T> &source, int slots, T *scratch) {
   const Kernels<T> &isa = kernels<T>();
   const int64_t nbPadded = roundUp(blocks.nb, isa.panelColumns), perSlot = blockedScratchElements<T>(blocks);
   const int64_t mBlocks = ceilDiv(blocks.m, blocks.mb), nBlocks = ceilDiv(blocks.n, blocks.nb);
@@ -94,7 +97,8 @@ template <class T> void runBlocked(const Blocking &blocks, const BlockSource<T> 
     T *bufferB = bufferA + roundUp(blocks.mb * (blocks.kb + 16), 16);
     T *acc = bufferB + roundUp(blocks.kb * nbPadded, 16);
     const int64_t m0 = task % mBlocks * blocks.mb, n0 = task / mBlocks % nBlocks * blocks.nb;
-    const int64_t split = task / (mBlocks * nBlocks) % blocks.splits, g = task / (mBlocks * nBlocks) / blocks.splits;
+    const int64_t split = task / (mBlocks * nBlocks) % blocks.splits,
+                  g = task / (mBlocks * nBlocks) / blocks.splits;
     const Range m{m0, std::min(blocks.mb, blocks.m - m0)}, n{n0, std::min(blocks.nb, blocks.n - n0)};
     const int64_t kBegin = split * perSplit, kEnd = std::min(blocks.k, kBegin + perSplit);
     int64_t k0 = kBegin;
@@ -103,8 +107,8 @@ template <class T> void runBlocked(const Blocking &blocks, const BlockSource<T> 
       const BlockA<T> a = source.a(g, m, k, bufferA);
       const BlockB<T> b = source.b(g, k, n, bufferB);
       const Run run{0, 0};
-      isa.multiply({m.size, n.size, a.data, a.lda, a.columnMajor, b.data, b.ldb, b.panelStride, &run, 1, k.size, acc,
-                    nbPadded, k0 != kBegin});
+      isa.multiply({m.size, n.size, a.data, a.lda, a.columnMajor, b.data, b.ldb, b.panelStride, &run, 1,
+                    k.size, acc, nbPadded, k0 != kBegin});
       k0 += blocks.kb;
     } while (k0 < kEnd);
     source.store(g, split, m, n, acc, nbPadded);

@@ -52,9 +52,7 @@ static inline uint32_t bitsOfFloat(float value) {
   return uint16_t(sign | (quotient + (rest > half || (rest == half && (quotient & 1)))));
 }
 
-[[maybe_unused]] static inline float widenBf16(uint16_t value) {
-  return floatOfBits(uint32_t(value) << 16);
-}
+[[maybe_unused]] static inline float widenBf16(uint16_t value) { return floatOfBits(uint32_t(value) << 16); }
 
 [[maybe_unused]] static inline uint16_t narrowBf16(float value) {
   uint32_t bits = bitsOfFloat(value);

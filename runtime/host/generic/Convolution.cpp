@@ -1,13 +1,15 @@
 //===- Convolution.cpp - Forward convolutions and input gradients ---------===//
 //
-// Both are products over windows (Window.h): rows are result positions, the depth is taps × source channels, the
-// columns are result channels. Weights are widened and packed into panels first, at most about 4 MB of columns at a
-// time. Then one of two ways, chosen per window:
+// Both are products over windows (Window.h): rows are result positions, the depth is taps × source channels,
+// the columns are result channels. Weights are widened and packed into panels first, at most about 4 MB of
+// columns at a time. Then one of two ways, chosen per window:
 //
-//   direct   A task widens the source rows that some result rows need, once, with their padding, into a slab; the
-//            register tile walks the slab itself, one run per kernel row, so no window is ever copied out. For maps
-//            wide enough to fill a tile within a row.
-//   gathered Windows are copied out block by block (im2col of 192 rows × 256 depth) under a blocked product. For
+//   direct   A task widens the source rows that some result rows need, once, with their padding, into a slab;
+//   the
+//            register tile walks the slab itself, one run per kernel row, so no window is ever copied out.
+//            For maps wide enough to fill a tile within a row.
+//   gathered Windows are copied out block by block (im2col of 192 rows × 256 depth) under a blocked product.
+//   For
 //            narrow maps (tiles cross rows and images) and for 1x1 kernels (where there is nothing to copy).
 //
 //===----------------------------------------------------------------------===//
@@ -29,8 +31,8 @@ struct Call {
 
 /// Rounds and stores acc[rows, columns] to result positions row0... of the window, channels channel0...
 template <class T>
-void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, int64_t channel0, int64_t columns,
-               const T *acc, int64_t ldacc) {
+void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, int64_t channel0,
+               int64_t columns, const T *acc, int64_t ldacc) {
   const WindowDim *d = w.dim;
   const int64_t size = elementBytes(call.typeResult);
   const T *bias = call.bias ? static_cast<const T *>(call.bias) + channel0 : nullptr;
@@ -41,7 +43,8 @@ void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, in
     const int64_t length = std::min(rows, d[2].count - j2);
     const int64_t i0 = d[0].resultBegin + j0 * d[0].resultStep, i1 = d[1].resultBegin + j1 * d[1].resultStep;
     const int64_t i2 = d[2].resultBegin + j2 * d[2].resultStep;
-    const int64_t pixel = ((image * d[0].resultExtent + i0) * d[1].resultExtent + i1) * d[2].resultExtent + i2;
+    const int64_t pixel =
+        ((image * d[0].resultExtent + i0) * d[1].resultExtent + i1) * d[2].resultExtent + i2;
     const int64_t at = (pixel * w.resultChannels + channel0) * size;
     kernels<T>().store({acc, ldacc, length, columns, call.result + at, d[2].resultStep * w.resultChannels,
                         call.typeResult, bias, call.addend ? call.addend + at : nullptr, call.relu});
@@ -70,7 +73,8 @@ public:
 
   BlockA<T> a(int64_t g, Range m, Range k, T *buffer) const override {
     if (dense && elementBytes(call.typeSource) == int64_t(sizeof(T)))
-      return {static_cast<const T *>(call.source) + m.begin * w.sourceChannels + g * w.sourcePerGroup() + k.begin,
+      return {static_cast<const T *>(call.source) + m.begin * w.sourceChannels + g * w.sourcePerGroup() +
+                  k.begin,
               w.sourceChannels, false};
     gatherRows<T>(w, call.source, call.typeSource, g, m.begin, m.size, k.begin, k.size, buffer, k.size + 16);
     return {buffer, k.size + 16, false};
@@ -96,7 +100,7 @@ struct Slab {
   int64_t blocks;        // tasks per plane of an image
   int64_t height, width; // of one plane, in source pixels
   int64_t bytesPerSlot;
-  bool inPlace;          // the source itself serves: no padding, no widening
+  bool inPlace; // the source itself serves: no padding, no widening
 };
 
 template <class T> class Convolution final : public Primitive {
@@ -111,15 +115,17 @@ private:
     Slab slab;
     Blocking blocks;
     std::vector<int64_t> rowOffset; // forward: panel row of weight element (channel, tap), in elements
-    std::vector<Run> runs;          // direct: one per kernel row when its taps are neighbours, else one per tap
-    size_t panelsAt;                // in elements of T
+    std::vector<Run> runs; // direct: one per kernel row when its taps are neighbours, else one per tap
+    size_t panelsAt;       // in elements of T
   };
 
   void plan(Phase &phase);
   void pack(const char *weights, T *packed, int64_t first, int64_t columns) const;
-  void packPanel(const Phase &phase, const char *weights, T *to, int64_t group, int64_t first, int64_t width) const;
+  void packPanel(const Phase &phase, const char *weights, T *to, int64_t group, int64_t first,
+                 int64_t width) const;
   void runDirect(const Phase &phase, const Call &call, const Panels<T> &panels, char *slots) const;
-  void fillSlab(const Phase &phase, const Call &call, int64_t group, int64_t image, int64_t j0, int64_t j1, T *to) const;
+  void fillSlab(const Phase &phase, const Call &call, int64_t group, int64_t image, int64_t j0, int64_t j1,
+                T *to) const;
 
   mpc_library_desc desc;
   std::vector<Phase> phases;
@@ -130,7 +136,8 @@ private:
 
 constexpr int64_t packedBytes = 4 << 20;
 
-template <class T> Convolution<T>::Convolution(const mpc_library_desc &desc, int threads) : desc(desc), threads(threads) {
+template <class T>
+Convolution<T>::Convolution(const mpc_library_desc &desc, int threads) : desc(desc), threads(threads) {
   const int64_t panel = kernels<T>().panelColumns;
   if (desc.op == MPC_CONV_FORWARD)
     phases.push_back({forwardWindow(desc), {}, {}, {}, {}, {}, {}});
@@ -151,8 +158,9 @@ template <class T> Convolution<T>::Convolution(const mpc_library_desc &desc, int
     phase.panelsAt = size_t(elements);
     elements += desc.groups * phase.window.depth() * superColumns;
     plan(phase);
-    slotBytes = std::max(slotBytes, phase.direct ? phase.slab.bytesPerSlot
-                                                 : blockedScratchElements<T>(phase.blocks) * int64_t(sizeof(T)));
+    slotBytes =
+        std::max(slotBytes, phase.direct ? phase.slab.bytesPerSlot
+                                         : blockedScratchElements<T>(phase.blocks) * int64_t(sizeof(T)));
   }
   panelsAt = this->scratch.add(size_t(elements) * sizeof(T));
   slotsAt = this->scratch.add(size_t(slotBytes * threads));
@@ -161,7 +169,8 @@ template <class T> Convolution<T>::Convolution(const mpc_library_desc &desc, int
 template <class T> void Convolution<T>::plan(Phase &phase) {
   const Window &w = phase.window;
   const int64_t panel = kernels<T>().panelColumns, tile = kernels<T>().tileRows;
-  phase.blocks = chooseBlocking<T>(w.groups, w.rows(), std::min(w.resultPerGroup(), superColumns), w.depth(), threads);
+  phase.blocks =
+      chooseBlocking<T>(w.groups, w.rows(), std::min(w.resultPerGroup(), superColumns), w.depth(), threads);
   if (desc.op == MPC_CONV_FORWARD) {
     const int64_t taps = w.taps(), channels = w.sourcePerGroup();
     for (int64_t q = 0; q < channels * taps; ++q)
@@ -178,8 +187,10 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
   slab.inPlace = w.inside() && w.groups == 1 && elementBytes(desc.type_a) == int64_t(sizeof(T));
   slab.width = (columns.count - 1) * columns.step + columns.offset.back() - columns.offset.front() + 1;
   const int64_t span = rows.offset.back() - rows.offset.front() + 1;
-  const int64_t rowBytes = slab.width * int64_t(w.dim[0].tap.size()) * w.sourcePerGroup() * int64_t(sizeof(T));
-  // About 192 positions per task amortise the panels' way from L2; a slab of 384 KB leaves L2 room for a panel.
+  const int64_t rowBytes =
+      slab.width * int64_t(w.dim[0].tap.size()) * w.sourcePerGroup() * int64_t(sizeof(T));
+  // About 192 positions per task amortise the panels' way from L2; a slab of 384 KB leaves L2 room for a
+  // panel.
   slab.rows = std::clamp<int64_t>(192 / columns.count, 1, rows.count);
   slab.rows = std::max<int64_t>(1, std::min(slab.rows, ((384 << 10) / rowBytes - span) / rows.step));
   while (slab.rows > 1 && w.groups * w.images * w.dim[0].count * ceilDiv(rows.count, slab.rows) < 4 * threads)
@@ -199,7 +210,7 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
         phase.runs.push_back({(row * width + columns.offset[t2] - columns.offset[0]) * channels, b});
         b += (merged ? int64_t(columns.tap.size()) : 1) * channels * panel;
       }
-  slab.bytesPerSlot = slabBytes + roundUp(columns.count * panel * int64_t(sizeof(T)), 64);
+  slab.bytesPerSlot = slabBytes + roundUp(columns.count * panel, 16) * int64_t(sizeof(T));
 }
 
 template <class T>
@@ -219,7 +230,8 @@ void Convolution<T>::packPanel(const Phase &phase, const char *weights, T *to, i
   }
   // w[o][c, tap] -> [tap of the phase, o][c]
   const int64_t outputs = w.sourcePerGroup(), inputs = w.resultPerGroup();
-  const int64_t extent1 = desc.spatial >= 2 ? desc.kernel[desc.spatial - 2] : 1, extent2 = desc.kernel[desc.spatial - 1];
+  const int64_t extent1 = desc.spatial >= 2 ? desc.kernel[desc.spatial - 2] : 1,
+                extent2 = desc.kernel[desc.spatial - 1];
   for (int64_t t0 : w.dim[0].tap)
     for (int64_t t1 : w.dim[1].tap)
       for (int64_t t2 : w.dim[2].tap) {
@@ -245,12 +257,13 @@ void Convolution<T>::pack(const char *weights, T *packed, int64_t first, int64_t
 }
 
 template <class T>
-void Convolution<T>::fillSlab(const Phase &phase, const Call &call, int64_t group, int64_t image, int64_t j0, int64_t j1,
-                              T *to) const {
+void Convolution<T>::fillSlab(const Phase &phase, const Call &call, int64_t group, int64_t image, int64_t j0,
+                              int64_t j1, T *to) const {
   const Kernels<T> &isa = kernels<T>();
   const Window &w = phase.window;
   const WindowDim *d = w.dim;
-  const int64_t channels = w.sourcePerGroup(), size = elementBytes(call.typeSource), pixelBytes = w.sourceChannels * size;
+  const int64_t channels = w.sourcePerGroup(), size = elementBytes(call.typeSource),
+                pixelBytes = w.sourceChannels * size;
   const int64_t first = d[2].offset.front();
   const int64_t low = std::clamp<int64_t>(-first, 0, phase.slab.width);
   const int64_t high = std::clamp<int64_t>(d[2].sourceExtent - first, low, phase.slab.width);
@@ -261,8 +274,10 @@ void Convolution<T>::fillSlab(const Phase &phase, const Call &call, int64_t grou
         std::fill(to, to + phase.slab.width * channels, T(0));
         continue;
       }
-      const int64_t pixel = ((image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
-      const char *from = static_cast<const char *>(call.source) + pixel * pixelBytes + group * channels * size;
+      const int64_t pixel =
+          ((image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
+      const char *from =
+          static_cast<const char *>(call.source) + pixel * pixelBytes + group * channels * size;
       std::fill(to, to + low * channels, T(0));
       if (w.groups == 1)
         isa.widenStrided(to + low * channels, from, call.typeSource, 1, (high - low) * channels);
@@ -274,7 +289,8 @@ void Convolution<T>::fillSlab(const Phase &phase, const Call &call, int64_t grou
 }
 
 template <class T>
-void Convolution<T>::runDirect(const Phase &phase, const Call &call, const Panels<T> &panels, char *slots) const {
+void Convolution<T>::runDirect(const Phase &phase, const Call &call, const Panels<T> &panels,
+                               char *slots) const {
   const Kernels<T> &isa = kernels<T>();
   const Window &w = phase.window;
   const WindowDim *d = w.dim;
@@ -295,14 +311,18 @@ void Convolution<T>::runDirect(const Phase &phase, const Call &call, const Panel
     if (slab.inPlace)
       base = static_cast<const T *>(call.source) +
              (((image * d[0].sourceExtent + j0 * d[0].step + d[0].offset.front()) * height + j1 * d[1].step +
-               d[1].offset.front()) * width + d[2].offset.front()) * channels;
+               d[1].offset.front()) *
+                  width +
+              d[2].offset.front()) *
+                 channels;
     else
       fillSlab(phase, call, group, image, j0, j1, buffer);
     for (int64_t column = 0; column < panels.columns; column += panel)
       for (int64_t row = 0; row < rows; ++row) {
         const int64_t n = std::min(panel, panels.columns - column);
         isa.multiply({d[2].count, n, base + row * d[1].step * width * channels, d[2].step * channels, false,
-                      panels.at(group, column), panel, 0, phase.runs.data(), int64_t(phase.runs.size()), length, acc, panel, false});
+                      panels.at(group, column), panel, 0, phase.runs.data(), int64_t(phase.runs.size()),
+                      length, acc, panel, false});
         storeRows(w, call, ((image * d[0].count + j0) * d[1].count + j1 + row) * d[2].count, d[2].count,
                   group * w.resultPerGroup() + panels.first + column, n, acc, panel);
       }
@@ -313,7 +333,8 @@ template <class T> void Convolution<T>::execute(void *const *buffers, void *scra
   char *base = static_cast<char *>(scratch);
   const bool forward = desc.op == MPC_CONV_FORWARD;
   const int64_t perGroup = (forward ? desc.O : desc.C) / desc.groups;
-  Call call{desc.type_a, desc.type_out, buffers[0], nullptr, nullptr, nullptr, desc.activation == MPC_ACT_RELU};
+  Call call{
+      desc.type_a, desc.type_out, buffers[0], nullptr, nullptr, nullptr, desc.activation == MPC_ACT_RELU};
   int next = 2;
   if (desc.has_bias) {
     widenBias(reinterpret_cast<T *>(base + biasAt), buffers[next++], desc.type_bias, perGroup * desc.groups);

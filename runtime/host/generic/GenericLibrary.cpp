@@ -30,15 +30,21 @@ template <class T> std::unique_ptr<Primitive> make(const mpc_library_desc &desc,
   }
 }
 
+} // namespace
+
+std::unique_ptr<Primitive> makePrimitive(const mpc_library_desc &desc, int threads) {
+  return desc.type_a == MPC_F64 ? make<double>(desc, threads) : make<float>(desc, threads);
+}
+
+namespace {
+
 mpc_library_primitive *create(const mpc_library_desc *desc, char *error, size_t errorBytes) {
   if (const char *message = validate(*desc)) {
     std::snprintf(error, errorBytes, "%s", message);
     return nullptr;
   }
   try {
-    std::unique_ptr<Primitive> primitive =
-        desc->type_a == MPC_F64 ? make<double>(*desc, threadCount) : make<float>(*desc, threadCount);
-    return reinterpret_cast<mpc_library_primitive *>(primitive.release());
+    return reinterpret_cast<mpc_library_primitive *>(makePrimitive(*desc, threadCount).release());
   } catch (const std::exception &e) {
     std::snprintf(error, errorBytes, "%s", e.what());
     return nullptr;
@@ -50,7 +56,9 @@ Primitive *unwrap(const mpc_library_primitive *p) {
 }
 
 size_t scratchBytes(const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); }
-void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); }
+void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) {
+  unwrap(p)->execute(buffers, scratch);
+}
 void destroy(mpc_library_primitive *p) { delete unwrap(p); }
 
 const mpc_library library = {MPC_LIBRARY_ABI, "generic", create, scratchBytes, execute, destroy};

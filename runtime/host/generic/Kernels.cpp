@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#define MPC_DECLARE(isa)                                                                                       \
-  namespace mpc::generic::isa {                                                                                \
-  extern const Kernels<float> tableF32;                                                                        \
-  extern const Kernels<double> tableF64;                                                                       \
+#define MPC_DECLARE(isa)                                                                                     \
+  namespace mpc::generic::isa {                                                                              \
+  extern const Kernels<float> tableF32;                                                                      \
+  extern const Kernels<double> tableF64;                                                                     \
   }
 MPC_DECLARE(baseline)
 #ifdef MPC_GENERIC_X86
@@ -23,8 +23,8 @@ enum class Level { Baseline, V3, V4 };
 [[maybe_unused]] Level detect() {
 #ifdef MPC_GENERIC_X86
   __builtin_cpu_init();
-  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-            __builtin_cpu_supports("f16c");
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
   bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
             __builtin_cpu_supports("avx512vl");
@@ -52,7 +52,8 @@ bool useKernels(const char *name) {
 }
 
 #ifdef MPC_GENERIC_X86
-#define MPC_CHOOSE(table) level() == Level::V4 ? v4::table : level() == Level::V3 ? v3::table : baseline::table
+#define MPC_CHOOSE(table)                                                                                    \
+  level() == Level::V4 ? v4::table : level() == Level::V3 ? v3::table : baseline::table
 #else
 #define MPC_CHOOSE(table) baseline::table
 #endif

@@ -22,8 +22,8 @@ struct Run {
 /// c[m,n] (+)= sum over runs r and indices i < length of A[m, r, i] * B[r, i, n].
 ///
 /// A is read at a[runs[r].a + row * lda + i] (row-major) or a[runs[r].a + i * lda + row] (column-major).
-/// B comes in panels of `panelColumns()` columns: b[p * panelStride + runs[r].b + i * ldb + column]; the columns
-/// of a panel up to the next multiple of the vector length must be readable.
+/// B comes in panels of `panelColumns()` columns: b[p * panelStride + runs[r].b + i * ldb + column]; the
+/// columns of a panel up to the next multiple of the vector length must be readable.
 template <class T> struct Product {
   int64_t m, n;
   const T *a;
@@ -78,14 +78,13 @@ template <class T> struct Kernels {
 /// The best table that this processor can run. T: float, double.
 template <class T> const Kernels<T> &kernels();
 
-/// For tests and measurements: makes primitives created from now on use the kernels "baseline", "v3" or "v4". Returns
-/// false, and changes nothing, when this processor cannot run them. Primitives created before must be gone.
+/// For tests and measurements: makes primitives created from now on use the kernels "baseline", "v3" or "v4".
+/// Returns false, and changes nothing, when this processor cannot run them. Primitives created before must be
+/// gone.
 bool useKernels(const char *name);
 
 /// Bytes of one stored element of an mpc_dtype that the library supports.
-inline int64_t elementBytes(int32_t type) {
-  return type == MPC_F64 ? 8 : type == MPC_F32 ? 4 : 2;
-}
+inline int64_t elementBytes(int32_t type) { return type == MPC_F64 ? 8 : type == MPC_F32 ? 4 : 2; }
 
 } // namespace mpc::generic
 

@@ -1,7 +1,7 @@
 //===- Matmul.cpp - Matrix products of the generic library ----------------===//
 //
-// out[batch,m,n] = epilogue(a @ b). Blocks of both operands are widened to T as they are packed; f32 operands that
-// already have a usable order are read in place.
+// out[batch,m,n] = epilogue(a @ b). Blocks of both operands are widened to T as they are packed; f32 operands
+// that already have a usable order are read in place.
 //
 //===----------------------------------------------------------------------===//
 #include "BlockedProduct.h"
@@ -12,7 +12,8 @@ namespace {
 template <class T> class Source final : public BlockSource<T> {
 public:
   Source(const mpc_library_desc &desc, void *const *buffers, const T *bias)
-      : d(desc), lhs(static_cast<const char *>(buffers[0])), rhs(static_cast<const char *>(buffers[1])), bias(bias),
+      : d(desc), lhs(static_cast<const char *>(buffers[0])), rhs(static_cast<const char *>(buffers[1])),
+        bias(bias),
         addend(d.has_addend ? static_cast<const char *>(buffers[2 + (d.has_bias != 0)]) : nullptr),
         out(static_cast<char *>(buffers[2 + (d.has_bias != 0) + (d.has_addend != 0)])) {}
 
@@ -23,7 +24,8 @@ public:
     const int64_t row0 = d.transpose_a ? k.begin : m.begin, column0 = d.transpose_a ? m.begin : k.begin;
     const int64_t rows = d.transpose_a ? k.size : m.size, columns = d.transpose_a ? m.size : k.size;
     const char *first = base + (row0 * ld + column0) * size;
-    // A stride of many pages would cost a TLB miss per row; so would one that maps every row to the same cache sets.
+    // A stride of many pages would cost a TLB miss per row; so would one that maps every row to the same
+    // cache sets.
     if (size == int64_t(sizeof(T)) && ld * size <= 4096 && ld * size % 2048 != 0)
       return {reinterpret_cast<const T *>(first), ld, d.transpose_a != 0};
     const int64_t ldb = d.transpose_a ? columns : columns + 16;
@@ -43,8 +45,8 @@ public:
       const int64_t width = std::min(panel, n.size - column);
       T *to = buffer + column * k.size;
       if (d.transpose_b) {
-        isa.packTransposed(to, nullptr, panel, base + ((n.begin + column) * d.k + k.begin) * size, d.type_b, d.k,
-                           width, panel, k.size);
+        isa.packTransposed(to, nullptr, panel, base + ((n.begin + column) * d.k + k.begin) * size, d.type_b,
+                           d.k, width, panel, k.size);
         continue;
       }
       const char *from = base + (k.begin * d.n + n.begin + column) * size;
@@ -58,8 +60,9 @@ public:
 
   void store(int64_t g, int64_t, Range m, Range n, const T *acc, int64_t ldacc) const override {
     const int64_t at = ((g * d.m + m.begin) * d.n + n.begin) * elementBytes(d.type_out);
-    kernels<T>().store({acc, ldacc, m.size, n.size, out + at, d.n, d.type_out, bias ? bias + n.begin : nullptr,
-                        addend ? addend + at : nullptr, d.activation == MPC_ACT_RELU});
+    kernels<T>().store({acc, ldacc, m.size, n.size, out + at, d.n, d.type_out,
+                        bias ? bias + n.begin : nullptr, addend ? addend + at : nullptr,
+                        d.activation == MPC_ACT_RELU});
   }
 
 private:

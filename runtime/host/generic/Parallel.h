@@ -16,8 +16,8 @@ namespace mpc::generic {
 /// Runs body(ctx, begin, end) over [0, n) through the registered callback; on this thread when there is none.
 void parallelFor(int64_t n, void (*body)(void *, int64_t, int64_t), void *ctx);
 
-/// Runs task(slot, index) for every index in [0, tasks). At most one task runs in a slot at a time, so a slot may
-/// own scratch memory. slots >= 1.
+/// Runs task(slot, index) for every index in [0, tasks). At most one task runs in a slot at a time, so a slot
+/// may own scratch memory. slots >= 1.
 template <class Task> void forEachTask(int slots, int64_t tasks, const Task &task) {
   if (slots <= 1 || tasks <= 1) {
     for (int64_t index = 0; index < tasks; ++index)

@@ -59,6 +59,9 @@ template <class T> std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc 
 template <class T> std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &, int threads);
 template <class T> std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
 
+/// Any of them, for plugins that link this library. Throws std::bad_alloc.
+std::unique_ptr<Primitive> makePrimitive(const mpc_library_desc &, int threads);
+
 } // namespace mpc::generic
 
 #endif

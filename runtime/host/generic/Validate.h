@@ -6,7 +6,8 @@
 
 namespace mpc::generic {
 
-/// Returns null when the description keeps the contract of mpc/library.h, else one sentence that says what does not.
+/// Returns null when the description keeps the contract of mpc/library.h, else one sentence that says what
+/// does not.
 const char *validate(const mpc_library_desc &);
 
 } // namespace mpc::generic

@@ -1,9 +1,9 @@
 //===- WeightGrad.cpp - Weight gradients of convolutions ------------------===//
 //
-// dw[o, (c, tap)] = sum over result positions p of dy[p, o] * x window[p, (tap, c)], per group: a product whose
-// reduction runs over all positions of all images. x windows are copied out block by block; dy is read as it lies.
-// When the gradient is small, the positions are cut into pieces that are summed apart and then added in a fixed
-// order, so that the result does not depend on the number of threads.
+// dw[o, (c, tap)] = sum over result positions p of dy[p, o] * x window[p, (tap, c)], per group: a product
+// whose reduction runs over all positions of all images. x windows are copied out block by block; dy is read
+// as it lies. When the gradient is small, the positions are cut into pieces that are summed apart and then
+// added in a fixed order, so that the result does not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 #include "BlockedProduct.h"
@@ -14,11 +14,14 @@ namespace {
 
 /// One gradient row, acc[first .. first + count) in the order [tap][c], rounded to dw[c][tap].
 template <class T>
-void storeGradient(const Window &w, int32_t type, char *dw, int64_t row, int64_t first, int64_t count, const T *acc) {
+void storeGradient(const Window &w, int32_t type, char *dw, int64_t row, int64_t first, int64_t count,
+                   const T *acc) {
   const int64_t channels = w.sourcePerGroup(), taps = w.taps(), size = elementBytes(type);
   while (count > 0) {
-    const int64_t tap = first / channels, channel = first % channels, length = std::min(count, channels - channel);
-    kernels<T>().narrowStrided(dw + ((row * channels + channel) * taps + tap) * size, type, taps, acc, length);
+    const int64_t tap = first / channels, channel = first % channels,
+                  length = std::min(count, channels - channel);
+    kernels<T>().narrowStrided(dw + ((row * channels + channel) * taps + tap) * size, type, taps, acc,
+                               length);
     acc += length;
     first += length;
     count -= length;
@@ -72,7 +75,8 @@ private:
 
 template <class T> class WeightGrad final : public Primitive {
 public:
-  WeightGrad(const mpc_library_desc &desc, int threads) : desc(desc), window(forwardWindow(desc)), threads(threads) {
+  WeightGrad(const mpc_library_desc &desc, int threads)
+      : desc(desc), window(forwardWindow(desc)), threads(threads) {
     const int64_t rows = window.resultPerGroup(), columns = window.depth();
     blocks = chooseBlocking<T>(desc.groups, rows, columns, window.rows(), 1);
     blocks.kb = std::min<int64_t>(blocks.kb, std::max<int64_t>(1, window.rows()));
@@ -82,7 +86,8 @@ public:
     blocks.splits = std::max<int64_t>(1, std::min(wanted, fitting));
     while (blocks.splits == 1 && blocks.tasks() < 16 && blocks.nb > kernels<T>().panelColumns)
       blocks.nb = roundUp(blocks.nb / 2, kernels<T>().panelColumns);
-    partialAt = this->scratch.add(blocks.splits == 1 ? 0 : size_t(blocks.splits * desc.O * columns) * sizeof(T));
+    partialAt =
+        this->scratch.add(blocks.splits == 1 ? 0 : size_t(blocks.splits * desc.O * columns) * sizeof(T));
     slotsAt = this->scratch.add(size_t(threads * blockedScratchElements<T>(blocks)) * sizeof(T));
   }
 

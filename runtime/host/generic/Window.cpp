@@ -48,7 +48,14 @@ WindowDim phaseDim(const mpc_library_desc &d, int at, int64_t phase) {
   if (at < 0)
     return {1, 1, 1, 0, 1, 1, {0}, {0}};
   const int64_t stride = d.stride[at];
-  WindowDim dim{phase < d.in[at] ? ceilDiv(d.in[at] - phase, stride) : 0, 1, d.out[at], phase, stride, d.in[at], {}, {}};
+  WindowDim dim{phase < d.in[at] ? ceilDiv(d.in[at] - phase, stride) : 0,
+                1,
+                d.out[at],
+                phase,
+                stride,
+                d.in[at],
+                {},
+                {}};
   for (int64_t t = d.kernel[at] - 1; t >= 0; --t) { // descending taps are ascending offsets
     const int64_t distance = phase + d.pad_low[at] - t * d.dilation[at];
     if (distance % stride == 0) {
@@ -78,7 +85,10 @@ std::vector<Window> inputGradWindows(const mpc_library_desc &d) {
       for (int64_t r2 = 0; r2 < phases[2]; ++r2) {
         Window window{{phaseDim(d, spatialOf(d, 0), r0), phaseDim(d, spatialOf(d, 1), r1),
                        phaseDim(d, spatialOf(d, 2), r2)},
-                      d.N, d.groups, d.O, d.C};
+                      d.N,
+                      d.groups,
+                      d.O,
+                      d.C};
         if (window.rows())
           windows.push_back(std::move(window));
       }
@@ -139,7 +149,8 @@ void gatherRows(const Window &w, const void *source, int32_t type, int64_t group
         writer.add(nullptr, to - from);
         continue;
       }
-      const int64_t rowStart = ((image * dim[0].sourceExtent + i0) * dim[1].sourceExtent + i1) * dim[2].sourceExtent;
+      const int64_t rowStart =
+          ((image * dim[0].sourceExtent + i0) * dim[1].sourceExtent + i1) * dim[2].sourceExtent;
       if (contiguous) {
         const int64_t first = j2 * dim[2].step + dim[2].offset[0];
         const int64_t low = std::clamp(-first * perGroup, from, to);
@@ -150,7 +161,8 @@ void gatherRows(const Window &w, const void *source, int32_t type, int64_t group
         continue;
       }
       for (int64_t e = from; e < to;) {
-        const int64_t t2 = e / perGroup, channel = e % perGroup, length = std::min(perGroup - channel, to - e);
+        const int64_t t2 = e / perGroup, channel = e % perGroup,
+                      length = std::min(perGroup - channel, to - e);
         const int64_t i2 = j2 * dim[2].step + dim[2].offset[t2];
         const bool valid = i2 >= 0 && i2 < dim[2].sourceExtent;
         writer.add(valid ? base + ((rowStart + i2) * w.sourceChannels + channel) * size : nullptr, length);
@@ -161,9 +173,9 @@ void gatherRows(const Window &w, const void *source, int32_t type, int64_t group
   }
 }
 
-template void gatherRows<float>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                                float *, int64_t);
-template void gatherRows<double>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                                 double *, int64_t);
+template void gatherRows<float>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t,
+                                int64_t, float *, int64_t);
+template void gatherRows<double>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t,
+                                 int64_t, double *, int64_t);
 
 } // namespace mpc::generic

@@ -7,10 +7,12 @@
 //
 // and the result lies at resultBegin + j * resultStep.
 //   forward:        step = stride, offset[t] = t * dilation - pad_low, every kernel tap
-//   input gradient: one phase r for each input position modulo the stride, i = r + j * stride. Input i receives
+//   input gradient: one phase r for each input position modulo the stride, i = r + j * stride. Input i
+//   receives
 //                   dy[o] * w[t] where o * stride - pad_low + t * dilation = i, so only the taps with
 //                   (r + pad_low - t * dilation) divisible by the stride take part, and for them step = 1,
-//                   offset[t] = (r + pad_low - t * dilation) / stride. No zero is ever inserted or multiplied.
+//                   offset[t] = (r + pad_low - t * dilation) / stride. No zero is ever inserted or
+//                   multiplied.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_RUNTIME_HOST_GENERIC_WINDOW_H
@@ -49,7 +51,8 @@ struct Window {
 
 /// One window for forward (and for the weight gradient's reading of x).
 Window forwardWindow(const mpc_library_desc &);
-/// The windows of the input gradient's phases, in every combination; those without result positions are left out.
+/// The windows of the input gradient's phases, in every combination; those without result positions are left
+/// out.
 std::vector<Window> inputGradWindows(const mpc_library_desc &);
 
 /// dst[i * ld + j] = gathered matrix of `group` at row rows.begin + i, reduction index depth.begin + j.

@@ -40,7 +40,8 @@ const mpc_library *openOneDnn(int threads) {
 
 /// A buffer with guards on both sides; 64-byte aligned inside.
 struct Guarded {
-  explicit Guarded(size_t bytes, unsigned char fill) : bytes(bytes), memory(bytes + 2 * guardBytes + 64, guardByte) {
+  explicit Guarded(size_t bytes, unsigned char fill)
+      : bytes(bytes), memory(bytes + 2 * guardBytes + 64, guardByte) {
     data = memory.data() + guardBytes;
     data += (64 - reinterpret_cast<uintptr_t>(data) % 64) % 64;
     std::memset(data, fill, bytes);
@@ -59,9 +60,9 @@ struct Guarded {
 } // namespace
 
 std::vector<Provider> providers() {
-  std::vector<Provider> all{{"generic", openGeneric, true}};
+  std::vector<Provider> all{{"generic", openGeneric}};
 #ifdef MPC_ONEDNN_PLUGIN
-  all.push_back({"onednn", openOneDnn, false});
+  all.push_back({"onednn", openOneDnn});
 #endif
   return all;
 }
@@ -72,7 +73,8 @@ Problem::Problem(const mpc_library *library, const Desc &desc, uint64_t seed) : 
   if (!primitive)
     throw std::runtime_error(error);
   const Sizes count = sizes(desc);
-  const int64_t counts[] = {count.a, count.b, desc.has_bias ? biasLength(desc) : 0, desc.has_addend ? count.out : 0};
+  const int64_t counts[] = {count.a, count.b, desc.has_bias ? biasLength(desc) : 0,
+                            desc.has_addend ? count.out : 0};
   const int32_t types[] = {desc.type_a, desc.type_b, desc.type_bias, desc.type_out};
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -100,8 +102,8 @@ void Problem::fill(int operand, double value) {
 void Problem::run(bool inPlace, unsigned char fill) {
   const size_t scratchBytes = library->scratch_bytes(primitive);
   Guarded scratch(scratchBytes, fill), result(out.size(), 0xff);
-  Guarded inputs[4] = {Guarded(operands[0].size(), 0), Guarded(operands[1].size(), 0), Guarded(operands[2].size(), 0),
-                       Guarded(operands[3].size(), 0)};
+  Guarded inputs[4] = {Guarded(operands[0].size(), 0), Guarded(operands[1].size(), 0),
+                       Guarded(operands[2].size(), 0), Guarded(operands[3].size(), 0)};
   std::vector<void *> buffers;
   for (int i = 0; i < 4; ++i) {
     if (operands[i].empty())
@@ -117,7 +119,8 @@ void Problem::run(bool inPlace, unsigned char fill) {
   library->execute(primitive, buffers.data(), scratch.data);
   std::memcpy(out.data(), result.data, out.size());
   for (int i = 0; i < 4; ++i)
-    if (!inputs[i].intact() || (operands[i].size() && std::memcmp(inputs[i].data, operands[i].data(), operands[i].size())))
+    if (!inputs[i].intact() ||
+        (operands[i].size() && std::memcmp(inputs[i].data, operands[i].data(), operands[i].size())))
       damage = "input " + std::to_string(i) + " was written";
   if (!scratch.intact())
     damage = "scratch was overrun";
@@ -127,10 +130,11 @@ void Problem::run(bool inPlace, unsigned char fill) {
     damage = "scratch_bytes changed";
 }
 
-// The bound: a sum of t terms with exact products, each addition rounded to a unit roundoff u, in any order, differs
-// from the exact sum by at most t * u / (1 - t * u) times the sum of the terms' magnitudes (Higham, Accuracy and
-// Stability of Numerical Algorithms, section 4.2). u is 2^-24 (2^-53 for f64); t counts bias and addend. The last
-// rounding adds half an ULP of the result's type. bf16 instructions may flush subnormals of f32: 2^-126 per term.
+// The bound: a sum of t terms with exact products, each addition rounded to a unit roundoff u, in any order,
+// differs from the exact sum by at most t * u / (1 - t * u) times the sum of the terms' magnitudes (Higham,
+// Accuracy and Stability of Numerical Algorithms, section 4.2). u is 2^-24 (2^-53 for f64); t counts bias and
+// addend. The last rounding adds half an ULP of the result's type. bf16 instructions may flush subnormals of
+// f32: 2^-126 per term.
 std::string Problem::check() const {
   std::vector<double> values[4];
   const int32_t types[] = {desc.type_a, desc.type_b, desc.type_bias, desc.type_out};
@@ -143,10 +147,11 @@ std::string Problem::check() const {
     const double terms = double(expected.terms[i]), got = at(int64_t(i)), want = expected.value[i];
     const double sumError = terms * unit / (1 - terms * unit) * expected.magnitude[i] + terms * 0x1p-126;
     // f64: the reference carries the same error.
-    const double bound = (desc.type_a == MPC_F64 ? 2 : 1) * sumError + halfUlp(desc.type_out, std::fabs(want) + sumError);
+    const double bound =
+        (desc.type_a == MPC_F64 ? 2 : 1) * sumError + halfUlp(desc.type_out, std::fabs(want) + sumError);
     if (!(std::fabs(got - want) <= bound))
-      return describe(desc) + ": element " + std::to_string(i) + " is " + std::to_string(got) + ", expected " +
-             std::to_string(want) + " within " + std::to_string(bound);
+      return describe(desc) + ": element " + std::to_string(i) + " is " + std::to_string(got) +
+             ", expected " + std::to_string(want) + " within " + std::to_string(bound);
   }
   return "";
 }

@@ -11,7 +11,6 @@ namespace mpc::test {
 struct Provider {
   const char *name;
   const mpc_library *(*open)(int threads); // null on failure
-  bool hasF64;
 };
 inline std::ostream &operator<<(std::ostream &os, const Provider &p) { return os << p.name; }
 
@@ -30,7 +29,8 @@ public:
   /// Overwrites operand element `index` (0: a, 1: b) by a representable value.
   void set(int operand, int64_t index, double value);
   void fill(int operand, double value);
-  /// Runs into a result full of NaN; the addend stays apart unless `inPlace`. `fill`: what scratch holds before.
+  /// Runs into a result full of NaN; the addend stays apart unless `inPlace`. `fill`: what scratch holds
+  /// before.
   void run(bool inPlace = false, unsigned char fill = 0xff);
 
   const std::vector<char> &result() const { return out; }

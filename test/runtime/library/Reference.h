@@ -1,7 +1,7 @@
 //===- Reference.h - Naive library operations in double ---------*- C++ -*-===//
 //
-// The oracle of the library tests: descriptions with their buffers' sizes, number formats written independently of
-// the library, and every operation as nested loops in double precision.
+// The oracle of the library tests: descriptions with their buffers' sizes, number formats written
+// independently of the library, and every operation as nested loops in double precision.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_RUNTIME_LIBRARY_REFERENCE_H

@@ -1,0 +1,143 @@
+//===- Convolution.cpp - Convolutions on oneDNN ---------------------------===//
+//
+// Activations stay channels-last, as they are; weights are reordered into the layout that oneDNN prefers for
+// the shape, on every execute, because an optimizer step lies between two. bias, addend and relu are
+// post-operations of the forward primitive. The backward primitives have none: an input gradient with an
+// epilogue is refused here.
+//
+//===----------------------------------------------------------------------===//
+#include "Program.h"
+
+namespace mpc::onednn {
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+
+memory::data_type typeOf(int32_t type) {
+  return type == MPC_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+/// Element strides of a tensor stored in the order given by `permutation` of its dimensions.
+memory::desc strided(const Dims &dims, memory::data_type type, const std::vector<int> &order) {
+  Dims strides(dims.size());
+  memory::dim step = 1;
+  for (size_t i = order.size(); i-- > 0; step *= dims[size_t(order[i])])
+    strides[size_t(order[i])] = step;
+  return memory::desc(dims, type, strides);
+}
+
+/// [N, C, spatial...] stored as [N, spatial..., C].
+memory::desc channelsLast(int64_t n, int64_t c, const int64_t *extents, int spatial, memory::data_type type) {
+  Dims dims{n, c};
+  std::vector<int> order{0};
+  for (int i = 0; i < spatial; ++i) {
+    dims.push_back(extents[i]);
+    order.push_back(2 + i);
+  }
+  order.push_back(1);
+  return strided(dims, type, order);
+}
+
+Dims weightDims(const mpc_library_desc &d) {
+  Dims dims;
+  if (d.groups > 1)
+    dims = {d.groups, d.O / d.groups, d.C / d.groups};
+  else
+    dims = {d.O, d.C};
+  dims.insert(dims.end(), d.kernel, d.kernel + d.spatial);
+  return dims;
+}
+
+memory::desc plainWeights(const mpc_library_desc &d, memory::data_type type) {
+  const Dims dims = weightDims(d);
+  std::vector<int> order;
+  for (size_t i = 0; i < dims.size(); ++i)
+    order.push_back(int(i));
+  return strided(dims, type, order);
+}
+
+class Convolution final : public Program {
+public:
+  Convolution(const mpc_library_desc &d, int threads) : Program(threads) {
+    const memory::data_type type = typeOf(d.type_a), typeOut = typeOf(d.type_out);
+    const bool forward = d.op == MPC_CONV_FORWARD, inputGrad = d.op == MPC_CONV_INPUT_GRAD;
+    ConvDescs descs;
+    descs.x = channelsLast(d.N, d.C, d.in, d.spatial, inputGrad ? typeOut : type);
+    descs.y = channelsLast(d.N, d.O, d.out, d.spatial, forward ? typeOut : type);
+    descs.w = memory::desc(weightDims(d), forward || inputGrad ? type : typeOut, memory::format_tag::any);
+    for (int i = 0; i < d.spatial; ++i) {
+      descs.strides.push_back(d.stride[i]);
+      descs.dilations.push_back(d.dilation[i] - 1);
+      descs.padLow.push_back(d.pad_low[i]);
+      descs.padHigh.push_back(d.pad_high[i]);
+    }
+    Attributes attributes;
+    setScratchpad(attributes);
+    if (forward)
+      planForward(d, descs, attributes);
+    else if (inputGrad)
+      planInputGrad(d, descs, attributes);
+    else
+      planWeightGrad(d, descs, attributes);
+  }
+
+private:
+  void planForward(const mpc_library_desc &d, ConvDescs &descs, Attributes &attributes) {
+    int next = 2;
+    if (d.has_bias)
+      descs.bias = memory::desc({d.O}, typeOf(d.type_bias), memory::format_tag::x);
+    const int bias = d.has_bias ? next++ : -1, addend = d.has_addend ? next++ : -1;
+    dnnl::post_ops ops;
+    if (d.has_addend) // the primitive adds to what the result's buffer holds
+      ops.append_sum(1.0f);
+    if (d.activation == MPC_ACT_RELU)
+      appendRelu(ops);
+    attributes.set_post_ops(ops);
+    const auto pd = convForward(engine(), descs, attributes);
+    if (d.has_addend)
+      copyFirst(addend, next, descs.y.get_size());
+    const memory w = reordered(buffer(plainWeights(d, typeOf(d.type_b)), 1), pd.weights_desc());
+    std::vector<std::pair<int, memory>> args{
+        {DNNL_ARG_SRC, buffer(descs.x, 0)}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, buffer(descs.y, next)}};
+    if (d.has_bias)
+      args.push_back({DNNL_ARG_BIAS, buffer(descs.bias, bias)});
+    add(pd, dnnl::convolution_forward(pd), args);
+  }
+
+  void planInputGrad(const mpc_library_desc &d, const ConvDescs &descs, const Attributes &attributes) {
+    const auto pd = convInputGrad(engine(), descs, attributes);
+    const memory w = reordered(buffer(plainWeights(d, typeOf(d.type_b)), 1), pd.weights_desc());
+    add(pd, dnnl::convolution_backward_data(pd),
+        {{DNNL_ARG_DIFF_DST, buffer(descs.y, 0)},
+         {DNNL_ARG_WEIGHTS, w},
+         {DNNL_ARG_DIFF_SRC, buffer(descs.x, 2)}});
+  }
+
+  void planWeightGrad(const mpc_library_desc &d, const ConvDescs &descs, const Attributes &attributes) {
+    const auto pd = convWeightGrad(engine(), descs, attributes);
+    const memory plain = buffer(plainWeights(d, typeOf(d.type_out)), 2);
+    const bool same = pd.diff_weights_desc() == plain.get_desc();
+    const memory dw = same ? plain : temporary(pd.diff_weights_desc());
+    add(pd, dnnl::convolution_backward_weights(pd),
+        {{DNNL_ARG_SRC, buffer(descs.x, 0)},
+         {DNNL_ARG_DIFF_DST, buffer(descs.y, 1)},
+         {DNNL_ARG_DIFF_WEIGHTS, dw}});
+    if (!same)
+      reorder(dw, plain);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<generic::Primitive> makeConvolution(const mpc_library_desc &desc, int threads) {
+  if (desc.op == MPC_CONV_INPUT_GRAD && (desc.has_bias || desc.has_addend || desc.activation))
+    return nullptr;
+  try {
+    return std::make_unique<Convolution>(desc, threads);
+  } catch (const dnnl::error &) {
+    return nullptr; // no implementation for this shape
+  }
+}
+
+} // namespace mpc::onednn

@@ -1,0 +1,78 @@
+//===- Plugin.cpp - The oneDNN library provider ---------------------------===//
+//
+// Chooses for every description between oneDNN and the generic kernels, of which the plugin carries a copy.
+//
+//===----------------------------------------------------------------------===//
+#include "GenericLibrary.h"
+#include "Program.h"
+#include "Validate.h"
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <omp.h>
+#include <string>
+
+namespace mpc::onednn {
+namespace {
+
+std::atomic<int> threadCount{1};
+
+void parallelFor(void *, int64_t n, int64_t, void (*body)(void *, int64_t, int64_t), void *ctx) {
+#pragma omp parallel for schedule(static, 1) num_threads(int(n))
+  for (int64_t i = 0; i < n; ++i)
+    body(ctx, i, i + 1);
+}
+
+/// oneDNN emulates bf16 where the processor lacks its instructions; widening to f32 is faster then.
+bool hasBf16() {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+}
+
+std::unique_ptr<generic::Primitive> make(const mpc_library_desc &desc, int threads) {
+  std::unique_ptr<generic::Primitive> primitive;
+  if (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16())) {
+    ThreadScope scope(threads);
+    primitive = desc.op == MPC_MATMUL ? makeMatmul(desc, threads) : makeConvolution(desc, threads);
+  }
+  return primitive ? std::move(primitive) : generic::makePrimitive(desc, threads);
+}
+
+mpc_library_primitive *create(const mpc_library_desc *desc, char *error, size_t errorBytes) {
+  if (const char *message = generic::validate(*desc)) {
+    std::snprintf(error, errorBytes, "%s", message);
+    return nullptr;
+  }
+  try {
+    return reinterpret_cast<mpc_library_primitive *>(make(*desc, threadCount).release());
+  } catch (const std::exception &e) {
+    std::snprintf(error, errorBytes, "%s", e.what());
+    return nullptr;
+  }
+}
+
+generic::Primitive *unwrap(const mpc_library_primitive *p) {
+  return reinterpret_cast<generic::Primitive *>(const_cast<mpc_library_primitive *>(p));
+}
+size_t scratchBytes(const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); }
+void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) {
+  unwrap(p)->execute(buffers, scratch);
+}
+void destroy(mpc_library_primitive *p) { delete unwrap(p); }
+
+} // namespace
+} // namespace mpc::onednn
+
+extern "C" [[gnu::visibility("default")]] const mpc_library *mpc_library_entry(int threads) {
+  using namespace mpc::onednn;
+  static const std::string name = [] {
+    const dnnl_version_t *v = dnnl_version();
+    return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
+           std::to_string(v->patch);
+  }();
+  static const mpc_library library = {MPC_LIBRARY_ABI, name.c_str(), create, scratchBytes, execute, destroy};
+  threadCount = threads > 0 ? threads : 1;
+  mpc_generic_set_parallel_for(parallelFor, nullptr);
+  return &library;
+}

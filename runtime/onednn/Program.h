@@ -1,0 +1,86 @@
+//===- Program.h - A sequence of oneDNN primitives --------------*- C++ -*-===//
+//
+// One library primitive is one oneDNN primitive with the reorders around it. Everything is created once;
+// execute only sets addresses and runs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_RUNTIME_ONEDNN_PROGRAM_H
+#define MPC_RUNTIME_ONEDNN_PROGRAM_H
+
+#include "Compat.h"
+#include "Primitive.h"
+
+#include <deque>
+#include <vector>
+
+namespace mpc::onednn {
+
+/// The one engine of the process.
+const dnnl::engine &engine();
+
+class Program : public generic::Primitive {
+public:
+  explicit Program(int threads) : threads(threads), stream(engine()) {}
+  void execute(void *const *buffers, void *scratch) override;
+
+protected:
+  /// A tensor that lies in buffers[index].
+  dnnl::memory buffer(const dnnl::memory::desc &, int index);
+  /// A tensor in the scratch memory.
+  dnnl::memory temporary(const dnnl::memory::desc &);
+  /// Appends a primitive; its scratchpad is added to the arguments.
+  template <class PrimitiveDesc>
+  void add(const PrimitiveDesc &pd, const dnnl::primitive &primitive,
+           std::vector<std::pair<int, dnnl::memory>> args) {
+    const dnnl::memory::desc scratchpad = pd.scratchpad_desc();
+    if (scratchpad.get_size())
+      args.push_back({DNNL_ARG_SCRATCHPAD, temporary(scratchpad)});
+    append(primitive, args);
+  }
+  /// `from` itself when it already has the wanted layout; else a temporary that a reorder fills.
+  dnnl::memory reordered(const dnnl::memory &from, const dnnl::memory::desc &wanted);
+  /// Appends from -> to.
+  void reorder(const dnnl::memory &from, const dnnl::memory &to);
+  /// Before everything else, buffers[from] is copied to buffers[to] unless they are the same.
+  void copyFirst(int from, int to, size_t bytes) { copy = {from, to, bytes}; }
+
+private:
+  void append(const dnnl::primitive &primitive, const std::vector<std::pair<int, dnnl::memory>> &args);
+
+  struct Step {
+    dnnl::primitive primitive;
+    std::vector<dnnl_exec_arg_t> args;
+  };
+  struct Binding {
+    dnnl::memory memory;
+    int buffer;    // or -1
+    size_t offset; // in the scratch memory
+  };
+  struct Copy {
+    int from = -1, to = -1;
+    size_t bytes = 0;
+  };
+  int threads;
+  dnnl::stream stream;
+  std::vector<Step> steps;
+  std::vector<Binding> bindings;
+  Copy copy;
+};
+
+/// Sets the number of threads that OpenMP uses for work started by this thread; restores it at the end.
+class ThreadScope {
+public:
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+
+private:
+  int before;
+};
+
+/// Primitives on oneDNN. Null when oneDNN (or this formulation) does not cover the description.
+std::unique_ptr<generic::Primitive> makeMatmul(const mpc_library_desc &, int threads);
+std::unique_ptr<generic::Primitive> makeConvolution(const mpc_library_desc &, int threads);
+
+} // namespace mpc::onednn
+
+#endif
