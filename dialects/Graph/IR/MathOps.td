@@ -102,7 +102,7 @@ def Graph_AddOp : Graph_BinaryOp<"add", Promote, Differentiable> { let summary =
 def Graph_SubOp : Graph_BinaryOp<"sub", Promote, Differentiable> { let summary = "a - b"; let hasFolder = 1; }
 def Graph_MulOp : Graph_BinaryOp<"mul", Promote, Differentiable> { let summary = "a * b"; let hasFolder = 1; }
 def Graph_DivOp : Graph_BinaryOp<"div", Promote, Differentiable> { let summary = "a / b; integers toward zero"; let hasFolder = 1; }
-def Graph_ModOp : Graph_BinaryOp<"mod", Promote, ZeroGrad> {
+def Graph_ModOp : Graph_BinaryOp<"mod", Promote, Differentiable> {
   let summary = "remainder; the sign of b, or with `fmod` of a";
   let arguments = (ins Graph_Number:$lhs, Graph_Number:$rhs, UnitAttr:$fmod);
 }

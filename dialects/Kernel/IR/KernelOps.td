@@ -41,6 +41,6 @@ def Kernel_YieldOp : Op<Kernel_Dialect, "yield", [Pure, Terminator, ReturnLike, 
   let summary = "results of a dispatch";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
 }
 #endif

@@ -73,7 +73,7 @@ def Train_YieldOp : Train_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"
   let summary = "results of a step: the loss first";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
 }
 
 def Train_SeedOp : Train_Op<"seed", [Pure, ZeroGradientTrait]> {

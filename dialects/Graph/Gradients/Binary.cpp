@@ -1,0 +1,114 @@
+//===- Binary.cpp - VJPs of broadcasting arithmetic on two operands ----------===//
+#include "dialects/Graph/Gradients/Formula.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+/// (a + b): da = dy, db = dy
+LogicalResult AddOp::buildVjp(VjpContext &ctx) {
+  ctx.set(0, ctx.cotangent());
+  ctx.set(1, ctx.cotangent());
+  return success();
+}
+
+/// (a - b): da = dy, db = -dy
+LogicalResult SubOp::buildVjp(VjpContext &ctx) {
+  ctx.set(0, ctx.cotangent());
+  if (ctx.needs(1))
+    ctx.set(1, Formula(ctx).neg(ctx.cotangent()));
+  return success();
+}
+
+/// (a b): da = dy b, db = dy a. One rounding, so in the operands' type, unless the product is then summed over broadcast
+/// dimensions: exact products are summed.
+LogicalResult MulOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  for (unsigned i : {0u, 1u}) {
+    if (!ctx.needs(i))
+      continue;
+    Value dy = ctx.cotangent(), other = getOperand(1 - i);
+    bool summed = shapeOf(getOperand(i)) != shapeOf(dy);
+    ctx.set(i, summed ? f.mul(f.up(dy), f.up(other)) : f.mul(dy, other));
+  }
+  return success();
+}
+
+/// (a/b): da = dy/b, db = -dy (a/b)/b
+LogicalResult DivOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value dy = f.up(ctx.cotangent()), b = f.up(getRhs());
+  if (ctx.needs(0))
+    ctx.set(0, f.div(dy, b));
+  if (ctx.needs(1))
+    ctx.set(1, f.neg(f.mul(dy, f.div(f.div(f.up(getLhs()), b), b))));
+  return success();
+}
+
+/// a mod b = a - q b, with the integer q constant between jumps: da = dy, db = -q dy, q = (a - y)/b.
+LogicalResult ModOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  ctx.set(0, ctx.cotangent());
+  if (ctx.needs(1)) {
+    Value minusQ = f.op<RoundOp>(f.div(f.sub(f.up(getResult()), f.up(getLhs())), f.up(getRhs())));
+    ctx.set(1, f.mul(f.up(ctx.cotangent()), minusQ));
+  }
+  return success();
+}
+
+/// The value of a splat constant, looking through reshapes and broadcasts, which the importer may have left.
+static std::optional<double> constantExponent(Value v) {
+  while (Operation *producer = v.getDefiningOp()) {
+    if (!isa<BroadcastOp, ReshapeOp>(producer))
+      break;
+    v = producer->getOperand(0);
+  }
+  DenseElementsAttr elements;
+  if (!matchPattern(v, m_Constant(&elements)) || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// (x^p): dx = dy p x^(p-1), 0 where p = 0 (the torch rule: x^0 is constant, also at x = 0);
+/// dp = dy y log x where x > 0, else 0: 0^p is 0 for p > 0, and for x < 0 the power exists at isolated p only, so that
+/// there is no derivative, and a NaN there would poison the sum of a broadcast exponent.
+LogicalResult PowOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  OpBuilder &b = ctx.builder;
+  Value dy = f.up(ctx.cotangent()), x = f.up(getLhs()), p = f.up(getRhs());
+  if (ctx.needs(0)) {
+    std::optional<double> constant = constantExponent(getRhs());
+    if (constant && *constant == 2.0) {
+      ctx.set(0, f.mul(dy, f.mul(x, 2.0)));
+    } else if (constant && *constant == 3.0) {
+      ctx.set(0, f.mul(dy, f.mul(f.square(x), 3.0)));
+    } else if (constant && *constant != 0.0) {
+      Value power = PowOp::create(b, ctx.loc, x, f.number(*constant - 1.0, x));
+      ctx.set(0, f.mul(dy, f.mul(power, *constant)));
+    } else {
+      Value slope = f.mul(p, PowOp::create(b, ctx.loc, x, f.sub(p, 1.0)));
+      ctx.set(0, f.select(f.compare(Predicate::eq, p, 0.0), 0.0, f.mul(dy, slope)));
+    }
+  }
+  if (ctx.needs(1)) {
+    Value positive = f.compare(Predicate::gt, x, 0.0);
+    Value log = f.op<LogOp>(f.select(positive, x, 1.0));
+    ctx.set(1, f.select(positive, f.mul(dy, f.mul(f.up(getResult()), log)), 0.0));
+  }
+  return success();
+}
+
+/// min and max: dy goes to the operand that is chosen; where both are equal each takes half (torch.maximum).
+static LogicalResult extremum(VjpContext &ctx, Value lhs, Value rhs, Predicate loses) {
+  Formula f(ctx);
+  Value dy = ctx.cotangent();
+  Value shared = f.select(f.compare(Predicate::eq, lhs, rhs), f.mul(dy, 0.5), dy);
+  if (ctx.needs(0))
+    ctx.set(0, f.select(f.compare(loses, lhs, rhs), 0.0, shared));
+  if (ctx.needs(1))
+    ctx.set(1, f.select(f.compare(loses, rhs, lhs), 0.0, shared));
+  return success();
+}
+LogicalResult MinOp::buildVjp(VjpContext &ctx) { return extremum(ctx, getLhs(), getRhs(), Predicate::gt); }
+LogicalResult MaxOp::buildVjp(VjpContext &ctx) { return extremum(ctx, getLhs(), getRhs(), Predicate::lt); }

@@ -1,0 +1,113 @@
+//===- Loss.cpp - VJPs of losses over integer labels -------------------------------===//
+//
+// Scores are [N, C, d...], labels [N, d...]; below, everything is brought to [N, C, d...] with 1 for what broadcasts. For sample i with
+// label l: L_i = -w_l logp_{i,l}, and L = L_i, sum L_i or sum L_i / sum w_l over the samples that count.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Gradients/Formula.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace {
+/// What both losses' gradients are made of, in the compute type.
+struct Samples {
+  Value onehot;      // [N, C, d...] i1: c is the label
+  Value counts;      // [N, 1, d...] i1: the label is not ignored; null when all count
+  Value coefficient; // [N, 1, d...]: w_l dy / denominator, 0 for ignored samples
+  Value dyOverDen;   // the same without w_l and the mask; broadcasts to [N, 1, d...]
+};
+} // namespace
+
+template <typename OpT>
+static Samples buildSamples(VjpContext &ctx, Formula &f, OpT op, Value scores) {
+  OpBuilder &b = ctx.builder;
+  Location loc = ctx.loc;
+  Samples s;
+  Type element = computeType(elementOf(scores));
+  Shape perSample(shapeOf(scores)), perClass(perSample.size(), 1);
+  perClass[1] = perSample[1];
+  perSample[1] = 1;
+
+  Value labels = reshapeTo(b, loc, op.getLabels(), perSample);
+  Value classes = IotaOp::create(b, loc, typeOf(labels).clone(perClass), b.getI64IntegerAttr(1));
+  s.onehot = f.compare(Predicate::eq, labels, classes);
+  if (auto ignored = op.getIgnoreIndex())
+    s.counts = f.compare(Predicate::ne, labels, double(*ignored));
+
+  // w_l, 0 for ignored samples; null when it is 1 for all.
+  Value weight;
+  if (op.getWeights()) {
+    Value w = reshapeTo(b, loc, castTo(b, loc, op.getWeights(), element), perClass);
+    weight = f.sum(f.select(s.onehot, w, 0.0), {1});
+    if (s.counts)
+      weight = f.select(s.counts, weight, 0.0);
+  } else if (s.counts) {
+    weight = castTo(b, loc, s.counts, element);
+  }
+
+  Value dy = f.up(ctx.cotangent());
+  if (op.getReduction() == LossReduction::none) {
+    dy = reshapeTo(b, loc, dy, perSample);
+  } else if (op.getReduction() == LossReduction::mean) {
+    if (weight) {
+      Shape all;
+      for (int64_t i = 0, e = perSample.size(); i < e; ++i)
+        all.push_back(i);
+      dy = f.div(dy, reshapeTo(b, loc, f.sum(weight, all), {}));
+    } else {
+      dy = f.div(dy, double(typeOf(labels).getNumElements()));
+    }
+  }
+  s.dyOverDen = dy;
+  s.coefficient = weight ? f.mul(dy, weight) : dy;
+  // Not 0 * dy: with every sample ignored, the mean's dy/0 must not become NaN.
+  if (s.counts)
+    s.coefficient = f.select(s.counts, s.coefficient, 0.0);
+  return s;
+}
+
+/// dL/dw_c = sum over samples with label c of dy (-logp_{i,c}), and for the mean, a quotient,
+/// dy (-logp_{i,c} - L) / sum w_l. logp is in the compute type.
+template <typename OpT>
+static void setWeightGradient(VjpContext &ctx, Formula &f, OpT op, const Samples &s, Value logp) {
+  Value term = f.neg(logp);
+  if (op.getReduction() == LossReduction::mean)
+    term = f.sub(term, f.up(op.getLoss()));
+  Value chosen = s.counts ? f.both(s.onehot, s.counts) : s.onehot;
+  Value perElement = f.select(chosen, f.mul(s.dyOverDen, term), 0.0);
+  Shape others;
+  for (int64_t i = 0, e = shapeOf(logp).size(); i < e; ++i)
+    if (i != 1)
+      others.push_back(i);
+  ctx.set(2, reshapeTo(ctx.builder, ctx.loc, f.sum(perElement, others), {shapeOf(logp)[1]}));
+}
+
+/// dlogp_{i,c} = -w_l dy / denominator where c is the label, else 0.
+LogicalResult NllLossOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Samples s = buildSamples(ctx, f, *this, getLogProbabilities());
+  if (ctx.needs(0))
+    ctx.set(0, f.select(s.onehot, f.neg(s.coefficient), 0.0));
+  if (getWeights() && ctx.needs(2))
+    setWeightGradient(ctx, f, *this, s, f.up(getLogProbabilities()));
+  return success();
+}
+
+/// dlogits = (softmax(logits) - onehot) w_l dy / denominator, in fp32 at least: the composition of the VJPs of nll_loss and
+/// log_softmax (sum of dlogp over c is -coefficient).
+LogicalResult SoftmaxCrossEntropyOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value logits = f.up(getLogits());
+  Samples s = buildSamples(ctx, f, *this, getLogits());
+  if (ctx.needs(0)) {
+    Value p = SoftmaxOp::create(ctx.builder, ctx.loc, logits, ctx.builder.getI64IntegerAttr(1));
+    Value onehot = castTo(ctx.builder, ctx.loc, s.onehot, elementOf(p));
+    ctx.set(0, f.mul(f.sub(p, onehot), s.coefficient));
+  }
+  if (getWeights() && ctx.needs(2))
+    setWeightGradient(ctx, f, *this, s,
+                      LogSoftmaxOp::create(ctx.builder, ctx.loc, logits, ctx.builder.getI64IntegerAttr(1)));
+  return success();
+}

@@ -1,0 +1,110 @@
+//===- Matmul.cpp - VJPs of matrix products and convolutions -------------------===//
+#include "dialects/Graph/Gradients/Formula.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+static Value matmul(VjpContext &ctx, Value a, Value b, bool transposeA, bool transposeB) {
+  return MatMulOp::create(ctx.builder, ctx.loc, a, b, transposeA, transposeB);
+}
+
+/// Swaps the last two dimensions.
+static Value transposed(VjpContext &ctx, Value x) {
+  Shape permutation;
+  int64_t rank = typeOf(x).getRank();
+  for (int64_t i = 0; i < rank - 2; ++i)
+    permutation.push_back(i);
+  permutation.append({rank - 1, rank - 2});
+  return TransposeOp::create(ctx.builder, ctx.loc, x, permutation);
+}
+
+/// x: [batch..., rows, columns] as [batch*rows, columns].
+static Value flattened(VjpContext &ctx, Value x) {
+  int64_t columns = shapeOf(x).back();
+  int64_t rows = 1;
+  for (int64_t extent : shapeOf(x).drop_back())
+    rows *= extent;
+  return reshapeTo(ctx.builder, ctx.loc, x, {rows, columns});
+}
+
+static int64_t product(ArrayRef<int64_t> shape) {
+  int64_t n = 1;
+  for (int64_t extent : shape)
+    n *= extent;
+  return n;
+}
+
+/// With A = op(a): [..., m, k], B = op(b): [..., k, n] and C = A B: dA = dC B^T, dB = A^T dC; operands stored transposed take the transposed
+/// product, so that nothing is moved. Where an operand was broadcast over the batch its gradient is a sum over it:
+/// for a shared b (a linear layer on [N, S, k]) one product over N*S rows; in other cases the products keep fp32 until summed.
+LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value a = getA(), b = getB(), dc = ctx.cotangent();
+  bool ta = getTransposeA(), tb = getTransposeB();
+  ArrayRef<int64_t> batch = shapeOf(dc).drop_back(2), batchA = shapeOf(a).drop_back(2), batchB = shapeOf(b).drop_back(2);
+  bool sharedB = product(batch) != 1 && product(batchB) == 1 && product(batchA) == product(batch);
+  auto wide = [&](Value x, ArrayRef<int64_t> own) { return product(own) == product(batch) ? x : f.up(x); };
+
+  if (ctx.needs(0)) {
+    Value g = wide(dc, batchA), other = wide(b, batchA);
+    // a: [m,k] = dC B^T; a: [k,m] = B dC^T
+    ctx.set(0, ta ? matmul(ctx, other, g, tb, true) : matmul(ctx, g, other, false, !tb));
+  }
+  if (!ctx.needs(1))
+    return success();
+  if (sharedB) {
+    Value rows = flattened(ctx, ta ? transposed(ctx, a) : a), g = flattened(ctx, dc);
+    Value db = tb ? matmul(ctx, g, rows, true, false) : matmul(ctx, rows, g, true, false);
+    ctx.set(1, reshapeTo(ctx.builder, ctx.loc, db, shapeOf(b)));
+    return success();
+  }
+  Value g = wide(dc, batchB), other = wide(a, batchB);
+  // b: [k,n] = A^T dC; b: [n,k] = dC^T A
+  ctx.set(1, tb ? matmul(ctx, g, other, true, ta) : matmul(ctx, other, g, !ta, false));
+  return success();
+}
+
+//===-- Convolutions: a closed family --------------------------------------------===//
+// <conv(x, w), dy> = <x, conv_input_grad(dy, w)> = <w, conv_weight_grad(x, dy)> for all x, w, dy: one trilinear form, of
+// which each op is the derivative in one argument. So the VJP of any of them is made of the other two.
+
+template <typename OpT>
+static Value conv(VjpContext &ctx, OpT op, Value x, Value w) {
+  return ConvOp::create(ctx.builder, ctx.loc, x, w, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(),
+                        op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
+}
+template <typename OpT>
+static Value convInputGrad(VjpContext &ctx, OpT op, Value x, Value dy, Value w) {
+  return ConvInputGradOp::create(ctx.builder, ctx.loc, x.getType(), dy, w, op.getStridesAttr(), op.getDilationsAttr(),
+                                 op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
+}
+template <typename OpT>
+static Value convWeightGrad(VjpContext &ctx, OpT op, Value w, Value x, Value dy) {
+  return ConvWeightGradOp::create(ctx.builder, ctx.loc, w.getType(), x, dy, op.getStridesAttr(), op.getDilationsAttr(),
+                                  op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
+}
+
+LogicalResult ConvOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, convInputGrad(ctx, *this, getX(), ctx.cotangent(), getW()));
+  if (ctx.needs(1))
+    ctx.set(1, convWeightGrad(ctx, *this, getW(), getX(), ctx.cotangent()));
+  return success();
+}
+/// The cotangent of dx stands where x does.
+LogicalResult ConvInputGradOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, conv(ctx, *this, ctx.cotangent(), getW()));
+  if (ctx.needs(1))
+    ctx.set(1, convWeightGrad(ctx, *this, getW(), ctx.cotangent(), getDy()));
+  return success();
+}
+/// The cotangent of dw stands where w does.
+LogicalResult ConvWeightGradOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, convInputGrad(ctx, *this, getX(), getDy(), ctx.cotangent()));
+  if (ctx.needs(1))
+    ctx.set(1, conv(ctx, *this, getX(), ctx.cotangent()));
+  return success();
+}

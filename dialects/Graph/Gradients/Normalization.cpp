@@ -1,0 +1,70 @@
+//===- Normalization.cpp - VJPs of batch normalisation and softmax ----------------===//
+#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Support/Diagnostics.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+/// Ioffe & Szegedy 2015, section 3: one op, because dx needs dscale and dbias. The batch statistics are results that feed the
+/// running statistics only; a loss that depends on them is not supported.
+LogicalResult BatchNormOp::buildVjp(VjpContext &ctx) {
+  if (ctx.cotangent(1) || ctx.cotangent(2))
+    return emitErrorWithHint(getLoc(), "'graph.batch_norm' has no gradient through its batch mean and variance",
+                             "use its first output only on the path to the loss");
+  auto grad = BatchNormGradOp::create(ctx.builder, ctx.loc, getX(), getScale(), getMean(), getVariance(), ctx.cotangent(0),
+                                      getEpsilonAttr(), getAxisAttr());
+  ctx.set(0, grad.getDx());
+  ctx.set(1, grad.getDscale());
+  ctx.set(2, grad.getDbias());
+  return success();
+}
+
+/// With r = 1/sqrt(variance + eps), xc = x - mean and sums over all dimensions but the channel's:
+/// dx = dy scale r, dscale = sum(dy xc) r, dbias = sum dy, dmean = -sum(dy) scale r, dvariance = -1/2 sum(dy xc) scale r^3.
+LogicalResult BatchNormInferenceOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  int64_t rank = typeOf(getX()).getRank(), axis = getAxis();
+  Shape perChannel(rank, 1), others;
+  perChannel[axis] = shapeOf(getX())[axis];
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis)
+      others.push_back(i);
+  auto spread = [&](Value v) { return reshapeTo(ctx.builder, ctx.loc, v, perChannel); };
+  auto reduce = [&](Value v) { return reshapeTo(ctx.builder, ctx.loc, f.sum(v, others), shapeOf(getScale())); };
+
+  Value dy = f.up(ctx.cotangent());
+  Value r = f.op<RsqrtOp>(f.add(getVariance(), getEpsilon().convertToDouble()));
+  if (ctx.needs(0))
+    ctx.set(0, f.mul(dy, spread(f.mul(getScale(), r))));
+  Value sumDy, sumDyX;
+  if (ctx.needs(2) || ctx.needs(3))
+    sumDy = reduce(dy);
+  if (ctx.needs(1) || ctx.needs(4))
+    sumDyX = reduce(f.mul(dy, f.sub(f.up(getX()), spread(getMean()))));
+  if (ctx.needs(1))
+    ctx.set(1, f.mul(sumDyX, r));
+  if (ctx.needs(2))
+    ctx.set(2, sumDy);
+  if (ctx.needs(3))
+    ctx.set(3, f.neg(f.mul(sumDy, f.mul(getScale(), r))));
+  if (ctx.needs(4))
+    ctx.set(4, f.mul(f.mul(sumDyX, getScale()), f.mul(f.mul(f.square(r), r), -0.5)));
+  return success();
+}
+
+/// dy_i/dx_j = y_i ([i = j] - y_j), so dx = y (dy - sum(dy y)) along the axis.
+LogicalResult SoftmaxOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value y = f.up(getY()), dy = f.up(ctx.cotangent());
+  ctx.set(0, f.mul(y, f.sub(dy, f.sum(f.mul(dy, y), {int64_t(getAxis())}))));
+  return success();
+}
+
+/// dy_i/dx_j = [i = j] - softmax_j, so dx = dy - e^y sum(dy) along the axis.
+LogicalResult LogSoftmaxOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value y = f.up(getY()), dy = f.up(ctx.cotangent());
+  ctx.set(0, f.sub(dy, f.mul(f.op<ExpOp>(y), f.sum(dy, {int64_t(getAxis())}))));
+  return success();
+}

@@ -1,0 +1,89 @@
+//===- Piecewise.cpp - VJPs of piecewise functions, selection and dropout ----===//
+//
+// Selections of dy: exact, so in the operand's own type. Conventions at kinks are torch's.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Gradients/Formula.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+/// relu' = [y > 0]: 0 at 0 (torch). Needs the result only, which the next op saves anyway.
+LogicalResult ReluOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  ctx.set(0, f.select(f.compare(Predicate::gt, getY(), 0.0), ctx.cotangent(), 0.0));
+  return success();
+}
+
+/// leaky_relu' = 1 where x > 0, else alpha. For alpha >= 0 the result has the sign of x where that matters (y > 0 iff x > 0).
+LogicalResult LeakyReluOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value sign = getAlpha().isNegative() ? getX() : getY();
+  Value dy = f.up(ctx.cotangent());
+  ctx.set(0, f.select(f.compare(Predicate::gt, sign, 0.0), dy, f.mul(dy, getAlpha().convertToDouble())));
+  return success();
+}
+
+/// elu' = 1 where x > 0, else alpha e^x (Clevert et al. 2015, eq. 15). The exponent is clamped so that the branch not taken
+/// stays finite.
+LogicalResult EluOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value dy = f.up(ctx.cotangent()), x = f.up(getX());
+  Value below = MinOp::create(ctx.builder, ctx.loc, x, f.number(0.0, x));
+  Value slope = f.mul(f.op<ExpOp>(below), getAlpha().convertToDouble());
+  ctx.set(0, f.select(f.compare(Predicate::gt, x, 0.0), dy, f.mul(dy, slope)));
+  return success();
+}
+
+/// hard_sigmoid' = alpha where 0 < alpha x + beta < 1, else 0.
+LogicalResult HardSigmoidOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  double alpha = getAlpha().convertToDouble();
+  Value t = f.add(f.mul(f.up(getX()), alpha), getBeta().convertToDouble());
+  Value inside = f.both(f.compare(Predicate::gt, t, 0.0), f.compare(Predicate::lt, t, 1.0));
+  ctx.set(0, f.select(inside, f.mul(f.up(ctx.cotangent()), alpha), 0.0));
+  return success();
+}
+
+/// hard_swish' = 0 for x <= -3, 1 for x >= 3, x/3 + 1/2 between (Howard et al. 2019, section 5.2).
+LogicalResult HardSwishOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value dy = f.up(ctx.cotangent()), x = f.up(getX());
+  Value middle = f.mul(dy, f.add(f.div(x, 3.0), 0.5));
+  Value upper = f.select(f.compare(Predicate::lt, x, 3.0), middle, dy);
+  ctx.set(0, f.select(f.compare(Predicate::gt, x, -3.0), upper, 0.0));
+  return success();
+}
+
+/// clip' = 1 where min <= x <= max, bounds included (torch.clamp), else 0.
+LogicalResult ClipOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value grad = ctx.cotangent();
+  // The bounds are compared in the compute type: they need not be representable in x's.
+  Value x = f.up(getX());
+  if (!getMax().isInfinity())
+    grad = f.select(f.compare(Predicate::le, x, getMax().convertToDouble()), grad, 0.0);
+  if (!getMin().isInfinity())
+    grad = f.select(f.compare(Predicate::ge, x, getMin().convertToDouble()), grad, 0.0);
+  ctx.set(0, grad);
+  return success();
+}
+
+/// select(c, a, b): da = dy where c, db = dy where not c.
+LogicalResult SelectOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  if (ctx.needs(1))
+    ctx.set(1, f.select(getCondition(), ctx.cotangent(), 0.0));
+  if (ctx.needs(2))
+    ctx.set(2, f.select(getCondition(), 0.0, ctx.cotangent()));
+  return success();
+}
+
+/// y = m*x with the mask m (0 or 1/(1 - ratio)) a function of seed, step and salt: dx = m*dy.
+LogicalResult DropoutOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, DropoutOp::create(ctx.builder, ctx.loc, getType(), ctx.cotangent(), getSeed(), getStep(), getRatioAttr(),
+                                 getSaltAttr()));
+  return success();
+}

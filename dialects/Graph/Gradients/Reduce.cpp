@@ -1,0 +1,64 @@
+//===- Reduce.cpp - VJPs of reductions ----------------------------------------===//
+#include "dialects/Graph/Gradients/Formula.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+/// v, of a reduction's result shape, with the reduced dimensions back as 1.
+static Value keepDims(VjpContext &ctx, Value x, ArrayRef<int64_t> axes, Value v) {
+  return reshapeTo(ctx.builder, ctx.loc, v, reducedShape(shapeOf(x), axes, /*keepdims=*/true));
+}
+
+/// Elements that each result element is made of.
+static double countOf(Value x, ArrayRef<int64_t> axes) {
+  double n = 1;
+  for (int64_t axis : axes)
+    n *= double(shapeOf(x)[axis]);
+  return n;
+}
+
+/// y = sum x: dx = dy, broadcast.
+LogicalResult ReduceSumOp::buildVjp(VjpContext &ctx) {
+  ctx.set(0, keepDims(ctx, getX(), getAxes(), ctx.cotangent()));
+  return success();
+}
+
+/// y = sum x / n: dx = dy/n, divided before the broadcast. n may exceed f16, so in the compute type.
+LogicalResult ReduceMeanOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value dy = f.div(f.up(ctx.cotangent()), countOf(getX(), getAxes()));
+  // Rounded before the broadcast: the same values, and less to cast.
+  dy = castTo(ctx.builder, ctx.loc, dy, elementOf(getX()));
+  ctx.set(0, keepDims(ctx, getX(), getAxes(), dy));
+  return success();
+}
+
+/// dx = dy/k at the k elements that equal the extremum, 0 elsewhere (torch.amax).
+static LogicalResult extremum(VjpContext &ctx, Value x, Value y, ArrayRef<int64_t> axes) {
+  Formula f(ctx);
+  Value hit = f.compare(Predicate::eq, x, keepDims(ctx, x, axes, y));
+  Value count = f.sum(castTo(ctx.builder, ctx.loc, hit, computeType(elementOf(x))), axes);
+  Value share = f.div(f.up(keepDims(ctx, x, axes, ctx.cotangent())), count);
+  ctx.set(0, f.select(hit, share, 0.0));
+  return success();
+}
+LogicalResult ReduceMaxOp::buildVjp(VjpContext &ctx) { return extremum(ctx, getX(), getY(), getAxes()); }
+LogicalResult ReduceMinOp::buildVjp(VjpContext &ctx) { return extremum(ctx, getX(), getY(), getAxes()); }
+
+/// dx_i = dy * product of the others. Let q be the product of the elements that are not 0 and z the number of zeros: the others' product
+/// is q/x_i for z = 0; q at the zero and 0 elsewhere for z = 1; 0 for z > 1.
+LogicalResult ReduceProdOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  ArrayRef<int64_t> axes = getAxes();
+  Value x = f.up(getX());
+  Value isZero = f.compare(Predicate::eq, x, 0.0);
+  Value zeros = f.sum(castTo(ctx.builder, ctx.loc, isZero, elementOf(x)), axes);
+  Value safe = f.select(isZero, 1.0, x);
+  Value q = ReduceProdOp::create(ctx.builder, ctx.loc, safe, axes, /*keepdims=*/true);
+  Value atZero = f.select(f.compare(Predicate::eq, zeros, 1.0), q, 0.0);
+  Value elsewhere = f.select(f.compare(Predicate::eq, zeros, 0.0), f.div(q, safe), 0.0);
+  Value dy = f.up(keepDims(ctx, getX(), axes, ctx.cotangent()));
+  ctx.set(0, f.mul(dy, f.select(isZero, atZero, elsewhere)));
+  return success();
+}

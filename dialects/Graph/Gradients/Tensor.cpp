@@ -1,0 +1,127 @@
+//===- Tensor.cpp - VJPs of data movement ---------------------------------------===//
+//
+// Each is linear, and its VJP is its transpose: what moved there moves back, what was copied is summed.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Gradients/Formula.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+LogicalResult ReshapeOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, reshapeTo(ctx.builder, ctx.loc, ctx.cotangent(), shapeOf(getX())));
+  return success();
+}
+
+/// The inverse permutation.
+LogicalResult TransposeOp::buildVjp(VjpContext &ctx) {
+  Shape inverse(getPermutation().size());
+  for (auto [i, p] : llvm::enumerate(getPermutation()))
+    inverse[p] = i;
+  if (ctx.needs(0))
+    ctx.set(0, TransposeOp::create(ctx.builder, ctx.loc, ctx.cotangent(), inverse));
+  return success();
+}
+
+/// Sums over the broadcast dimensions, which `set` does.
+LogicalResult BroadcastOp::buildVjp(VjpContext &ctx) {
+  ctx.set(0, ctx.cotangent());
+  return success();
+}
+
+/// Each input takes its slice of dy.
+LogicalResult ConcatOp::buildVjp(VjpContext &ctx) {
+  int64_t rank = typeOf(getResult()).getRank(), axis = getAxis();
+  Shape starts(rank, 0), ones(rank, 1);
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    if (ctx.needs(i))
+      ctx.set(i, SliceOp::create(ctx.builder, ctx.loc, ctx.cotangent(), starts, shapeOf(input), ones));
+    starts[axis] += shapeOf(input)[axis];
+  }
+  return success();
+}
+
+/// dy back at its places among zeros: an (interior) padding. Where a stride is negative dy is reversed first.
+LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
+  if (!ctx.needs(0))
+    return success();
+  OpBuilder &b = ctx.builder;
+  int64_t rank = typeOf(getX()).getRank();
+  ArrayRef<int64_t> sizes = getSizes();
+  Shape reverseStarts(rank, 0), reverseStrides(rank, 1), low(rank), high(rank), interior(rank);
+  bool reverse = false;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t start = getStarts()[i], stride = getStrides()[i], extent = shapeOf(getX())[i];
+    if (sizes[i] == 0) { // nothing was taken: zeros
+      high[i] = extent;
+      continue;
+    }
+    if (stride < 0) {
+      reverse = true;
+      reverseStarts[i] = sizes[i] - 1;
+      reverseStrides[i] = -1;
+      start += (sizes[i] - 1) * stride;
+      stride = -stride;
+    }
+    low[i] = start;
+    high[i] = extent - start - (sizes[i] - 1) * stride - 1;
+    interior[i] = stride - 1;
+  }
+  Value dy = ctx.cotangent();
+  if (reverse)
+    dy = SliceOp::create(b, ctx.loc, dy, reverseStarts, sizes, reverseStrides);
+  ctx.set(0, PadOp::create(b, ctx.loc, dy, b.getF64FloatAttr(0.0), b.getDenseI64ArrayAttr(low),
+                           b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(interior)));
+  return success();
+}
+
+/// The elements of dy where those of x went: a slice. What was cropped away takes zeros, which are padded on first.
+LogicalResult PadOp::buildVjp(VjpContext &ctx) {
+  if (!ctx.needs(0))
+    return success();
+  OpBuilder &b = ctx.builder;
+  int64_t rank = typeOf(getX()).getRank();
+  Shape low(rank), high(rank), none(rank, 0), starts(rank), strides(rank);
+  bool cropped = false;
+  for (int64_t i = 0; i < rank; ++i) {
+    low[i] = std::max<int64_t>(-getLow()[i], 0);
+    high[i] = std::max<int64_t>(-getHigh()[i], 0);
+    cropped |= low[i] > 0 || high[i] > 0;
+    starts[i] = std::max<int64_t>(getLow()[i], 0);
+    strides[i] = getInterior()[i] + 1;
+  }
+  Value dy = ctx.cotangent();
+  if (cropped)
+    dy = PadOp::create(b, ctx.loc, dy, b.getF64FloatAttr(0.0), b.getDenseI64ArrayAttr(low), b.getDenseI64ArrayAttr(high),
+                       b.getDenseI64ArrayAttr(none));
+  ctx.set(0, SliceOp::create(b, ctx.loc, dy, starts, shapeOf(getX()), strides));
+  return success();
+}
+
+/// Scatter-add of dy.
+LogicalResult GatherOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, GatherGradOp::create(ctx.builder, ctx.loc, typeOf(getX()), ctx.cotangent(), getIndices(), getAxisAttr()));
+  return success();
+}
+LogicalResult GatherGradOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, GatherOp::create(ctx.builder, ctx.loc, ctx.cotangent(), getIndices(), getAxisAttr()));
+  return success();
+}
+
+/// The transpose of the interpolation, which is an op of its own.
+LogicalResult ResizeOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, ResizeGradOp::create(ctx.builder, ctx.loc, typeOf(getX()), ctx.cotangent(), getModeAttr(), getScalesAttr(),
+                                    getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
+  return success();
+}
+LogicalResult ResizeGradOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, ResizeOp::create(ctx.builder, ctx.loc, typeOf(getDy()), ctx.cotangent(), getModeAttr(), getScalesAttr(),
+                                getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
+  return success();
+}
