@@ -1,0 +1,108 @@
+#include "runtime/core/Evaluate.h"
+
+#include "runtime/core/data/Npz.h"
+#include "runtime/support/Error.h"
+
+#include <deque>
+
+namespace mpc::rt {
+
+/// The first `count` of `batch` parts of an output, summed in double.
+static double sumOf(const Session &session, const Port &port, int64_t count, int64_t batch) {
+  Tensor values = session.read(port);
+  int64_t used = values.elements() * count / batch;
+  double sum = 0;
+  for (int64_t i = 0; i < used; ++i)
+    sum += values.at(size_t(i));
+  return sum;
+}
+
+Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress) {
+  const Entry &entry = session.entryOfKind("eval");
+  const Port *sampleLoss = entry.outputOfRole("sample_loss"), *sampleWeight = entry.outputOfRole("sample_weight"),
+             *batchLoss = entry.outputOfRole("loss");
+  std::deque<Accuracy> accuracies;
+  std::vector<std::vector<std::byte>> labels;
+  for (const Metric &metric : session.manifest().metrics)
+    if (metric.kind == "accuracy") {
+      accuracies.emplace_back(metric, entry);
+      const Port &port = accuracies.back().labels();
+      labels.emplace_back(size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
+    }
+  Batches batches(data, {&entry}, {});
+  Evaluation result;
+  double lossSum = 0, weightSum = 0;
+  while (const Batches::Batch *batch = batches.next()) {
+    batches.load(*batch, session, entry);
+    // The run may overwrite the inputs, so the labels are taken before it.
+    for (size_t i = 0; i < accuracies.size(); ++i) {
+      const Port &port = accuracies[i].labels();
+      Transpose(port.shape, port.permutation).toLogical(session.address(port), labels[i].data(), sizeOf(port.dtype));
+    }
+    session.run(entry);
+    if (sampleLoss) {
+      lossSum += sumOf(session, *sampleLoss, batch->count, data.batch());
+      weightSum += sampleWeight ? sumOf(session, *sampleWeight, batch->count, data.batch()) : double(batch->count);
+    } else if (batchLoss && batch->count == data.batch()) {
+      lossSum += session.readScalar(*batchLoss) * double(batch->count);
+      weightSum += double(batch->count);
+    }
+    for (size_t i = 0; i < accuracies.size(); ++i)
+      accuracies[i].add(session, labels[i].data(), batch->count, data.batch());
+    result.samples += batch->count;
+    if (progress)
+      progress(result.samples);
+  }
+  if (weightSum > 0)
+    result.loss = lossSum / weightSum;
+  for (const Accuracy &accuracy : accuracies)
+    result.metrics.push_back(accuracy.result());
+  return result;
+}
+
+void predict(Session &session, const Dataset &data, const std::string &path, const ProgressSink &progress) {
+  const Entry &entry = session.entryOfKind("predict");
+  NpzWriter writer(path); // first: an unwritable path is an error before the work
+  int64_t batchSize = data.batch(), samples = data.samples();
+  std::vector<const Port *> ports;
+  std::vector<Tensor> results;
+  std::vector<bool> perSample;
+  for (const Port &port : entry.outputs) {
+    if (!port.role.empty() && port.role != "output")
+      continue;
+    ports.push_back(&port);
+    perSample.push_back(!port.shape.empty() && port.shape[0] % batchSize == 0);
+    Shape shape = port.shape;
+    if (perSample.back())
+      shape[0] = shape[0] / batchSize * samples;
+    results.emplace_back(port.dtype, shape);
+  }
+  if (ports.empty())
+    fail(session.program().where(), "its predict entry has no outputs", "compile the model with --outputs");
+  Batches batches(data, {&entry}, {});
+  int64_t done = 0;
+  while (const Batches::Batch *batch = batches.next()) {
+    batches.load(*batch, session, entry);
+    session.run(entry);
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (!perSample[i] && done > 0)
+        continue;
+      Tensor part = session.read(*ports[i]);
+      size_t bytesPerSample = part.bytes.size() / size_t(batchSize);
+      auto begin = part.bytes.begin();
+      if (perSample[i])
+        std::copy(begin, begin + long(bytesPerSample * size_t(batch->count)),
+                  results[i].bytes.begin() + long(bytesPerSample * size_t(done)));
+      else
+        results[i] = std::move(part);
+    }
+    done += batch->count;
+    if (progress)
+      progress(done);
+  }
+  for (size_t i = 0; i < ports.size(); ++i)
+    writer.add(ports[i]->name, results[i]);
+  writer.finish();
+}
+
+} // namespace mpc::rt

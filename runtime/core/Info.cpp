@@ -1,0 +1,120 @@
+#include "runtime/core/Info.h"
+
+#include "runtime/support/Error.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace mpc::rt {
+
+using json = nlohmann::ordered_json;
+
+static json portJson(const Port &port) {
+  json out = {{"name", port.name}, {"dtype", nameOf(port.dtype)}, {"shape", port.shape}};
+  if (!port.role.empty())
+    out["role"] = port.role;
+  if (!port.of.empty())
+    out["of"] = port.of;
+  if (port.labelsBelow)
+    out["labels_below"] = *port.labelsBelow;
+  return out;
+}
+
+static json programJson(const Program &program) {
+  const Manifest &manifest = program.manifest();
+  int64_t parameters = 0, values = 0, stateBytes = 0;
+  for (const Variable &v : manifest.variables) {
+    if (v.role == "parameter") {
+      ++parameters;
+      values += elementsOf(v.shape);
+    }
+    stateBytes += elementsOf(v.shape) * int64_t(sizeOf(v.dtype));
+  }
+  json out = {{"model", manifest.model},
+              {"producer", manifest.producer},
+              {"precision", {{"type", manifest.precisionType}, {"opt_level", manifest.optLevel}}},
+              {"batch", manifest.batch},
+              {"parameters", {{"tensors", parameters}, {"values", values}}},
+              {"state_bytes", stateBytes}};
+  for (const Step &step : manifest.steps) {
+    json hyper = json::object();
+    for (const Hyper &h : step.hyper)
+      hyper[h.name] = h.standard;
+    out["steps"].push_back({{"name", step.name}, {"optimizer", step.optimizer}, {"hyper", hyper},
+                            {"loss_scaling", step.scaler.has_value()}, {"accumulate", step.accumulate}});
+  }
+  for (const Plan &plan : manifest.plans) {
+    json entries = json::array();
+    for (const Entry &entry : plan.entries) {
+      int64_t kernels = 0, calls = 0;
+      for (const Launch &launch : entry.launches)
+        ++(launch.library ? calls : kernels);
+      json inputs = json::array(), outputs = json::array();
+      for (const Port &port : entry.inputs)
+        inputs.push_back(portJson(port));
+      for (const Port &port : entry.outputs)
+        outputs.push_back(portJson(port));
+      entries.push_back({{"name", entry.name}, {"kind", entry.kind}, {"inputs", inputs}, {"outputs", outputs},
+                         {"kernel_launches", kernels}, {"library_calls", calls}});
+    }
+    out["plans"].push_back({{"target", plan.target}, {"arena_bytes", plan.arenaBytes}, {"peak_bytes", plan.peakBytes},
+                            {"state_bytes", plan.stateBytes}, {"saved_bytes", plan.savedBytes}, {"entries", entries}});
+  }
+  out["sections"] = json::object();
+  for (const auto &[name, bytes] : program.sections())
+    out["sections"][name] = bytes.size();
+  return out;
+}
+
+static std::string bytesText(int64_t bytes) {
+  char text[48];
+  if (bytes >= 1 << 20)
+    std::snprintf(text, sizeof text, "%.1f MiB", double(bytes) / (1 << 20));
+  else if (bytes >= 1 << 10)
+    std::snprintf(text, sizeof text, "%.1f KiB", double(bytes) / (1 << 10));
+  else
+    std::snprintf(text, sizeof text, "%lld bytes", static_cast<long long>(bytes));
+  return text;
+}
+
+static std::string portText(const Port &port) {
+  return concat(port.name, " ", nameOf(port.dtype), toString(port.shape),
+                port.labelsBelow ? concat(" in [0, ", *port.labelsBelow, ")") : "");
+}
+
+std::string describeProgram(const Program &program, bool asJson) {
+  json info = programJson(program);
+  if (asJson)
+    return info.dump(2) + "\n";
+  const Manifest &manifest = program.manifest();
+  std::string out = concat("model       ", manifest.model, "  (", manifest.producer, ")\n");
+  out += concat("precision   ", manifest.precisionType, " ", manifest.optLevel, "\nbatch       ", manifest.batch, "\n");
+  out += concat("parameters  ", info["parameters"]["values"].get<int64_t>(), " in ",
+                info["parameters"]["tensors"].get<int64_t>(), " tensors\n");
+  out += concat("state       ", bytesText(info["state_bytes"]), "\n");
+  for (const Step &step : manifest.steps) {
+    out += concat("step        ", step.name, ": ", step.optimizer);
+    for (const Hyper &h : step.hyper)
+      out += concat(", ", h.name, " ", h.standard);
+    out += step.scaler ? ", dynamic loss scale\n" : "\n";
+  }
+  for (const Plan &plan : manifest.plans) {
+    out += concat("target      ", plan.target, ": arena ", bytesText(plan.arenaBytes), ", peak ", bytesText(plan.peakBytes),
+                  "\n");
+    for (const Entry &entry : plan.entries) {
+      int64_t calls = 0;
+      for (const Launch &launch : entry.launches)
+        calls += launch.library.has_value();
+      out += concat("  ", entry.kind, " '", entry.name, "': ", int64_t(entry.launches.size()) - calls, " kernel launches, ", calls,
+                    " library calls\n");
+      for (const Port &port : entry.inputs)
+        out += concat("    in   ", portText(port), "\n");
+      for (const Port &port : entry.outputs)
+        if (port.role != "grad")
+          out += concat("    out  ", portText(port), "\n");
+    }
+  }
+  return out;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,171 @@
+#include "runtime/core/Manifest.h"
+
+#include "runtime/core/ManifestJson.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <set>
+
+namespace mpc::rt {
+
+template <typename T> static const T *findByName(const std::vector<T> &items, std::string_view name) {
+  auto it = std::find_if(items.begin(), items.end(), [&](const T &item) { return item.name == name; });
+  return it == items.end() ? nullptr : &*it;
+}
+
+const Port *Entry::input(std::string_view name) const { return findByName(inputs, name); }
+const Port *Entry::output(std::string_view name) const { return findByName(outputs, name); }
+const Port *Entry::outputOfRole(std::string_view role) const {
+  for (const Port &port : outputs)
+    if (port.role == role)
+      return &port;
+  return nullptr;
+}
+const Entry *Plan::entry(std::string_view name) const { return findByName(entries, name); }
+const Entry *Plan::entryOfKind(std::string_view kind) const {
+  for (const Entry &entry : entries)
+    if (entry.kind == kind)
+      return &entry;
+  return nullptr;
+}
+const Variable *Manifest::variable(std::string_view name) const { return findByName(variables, name); }
+const Plan *Manifest::plan(std::string_view target) const {
+  for (const Plan &plan : plans)
+    if (plan.target == target)
+      return &plan;
+  return nullptr;
+}
+
+namespace {
+/// The checks that make a session safe to run on whatever a manifest says.
+struct Checker {
+  const Manifest &manifest;
+  const std::string &where;
+  int64_t dataBytes;
+
+  [[noreturn]] void broken(const std::string &what) const {
+    fail(where, "broken manifest: " + what, "compile the model again with the mpc of this runtime's version");
+  }
+
+  void inside(int64_t offset, int64_t bytes, int64_t limit, const std::string &what) const {
+    if (offset < 0 || bytes < 0 || offset > limit || bytes > limit - offset)
+      broken(concat(what, " lies outside its memory: offset ", offset, ", ", bytes, " bytes of ", limit));
+  }
+
+  void shape(const Shape &shape, const std::string &what) const {
+    int64_t product = 1;
+    for (int64_t extent : shape)
+      if (extent < 0 || __builtin_mul_overflow(product, extent, &product) || product > INT64_MAX / 8)
+        broken(concat(what, " has the impossible shape ", toString(shape)));
+  }
+
+  void permutation(const std::vector<int64_t> &permutation, const Shape &shape, const std::string &what) const {
+    if (permutation.empty())
+      return;
+    std::set<int64_t> seen(permutation.begin(), permutation.end());
+    if (permutation.size() != shape.size() || seen.size() != shape.size() || *seen.begin() != 0 ||
+        *seen.rbegin() != int64_t(shape.size()) - 1)
+      broken(concat(what, " has a permutation that does not fit the shape ", toString(shape)));
+  }
+
+  void variables() const {
+    std::set<std::string> names;
+    for (const Variable &v : manifest.variables) {
+      std::string what = concat("variable '", v.name, "'");
+      if (!names.insert(v.name).second)
+        broken(what + " is listed twice");
+      shape(v.shape, what);
+      int64_t bytes = elementsOf(v.shape) * int64_t(sizeOf(v.dtype));
+      if (v.init.kind == Init::Data) {
+        inside(v.init.offset, v.init.bytes, dataBytes, what + "'s initial value");
+        if (v.init.bytes != bytes)
+          broken(concat(what, " has ", v.init.bytes, " initial bytes for ", bytes));
+      }
+      if (v.init.kind == Init::Copy) {
+        const Variable *master = manifest.variable(v.of);
+        if (!master || master->shape != v.shape || master->init.kind == Init::Copy)
+          broken(what + " copies something of another shape or nothing");
+      }
+      if ((v.init.kind == Init::Normal || v.init.kind == Init::Uniform) && !isFloat(v.dtype))
+        broken(what + " draws real numbers into an integer type");
+    }
+  }
+
+  void port(const Port &port, const Plan &plan, const std::string &entry) const {
+    std::string what = concat("'", port.name, "' of entry '", entry, "'");
+    shape(port.shape, what);
+    permutation(port.permutation, port.shape, what);
+    inside(port.offset, port.bytes, plan.arenaBytes, what);
+    if (port.bytes < elementsOf(port.shape) * int64_t(sizeOf(port.dtype)))
+      broken(concat(what, " has ", port.bytes, " bytes for shape ", toString(port.shape)));
+    if (port.batched && (port.shape.empty() || manifest.batch <= 0 || port.shape[0] % manifest.batch != 0))
+      broken(concat(what, " is batched, but ", toString(port.shape), " has no leading batch of ", manifest.batch));
+  }
+
+  void plan(const Plan &plan) const {
+    if (plan.arenaBytes < 0)
+      broken("negative arena size");
+    std::set<std::string> stored;
+    for (const Storage &s : plan.storage) {
+      std::string what = concat("storage of '", s.variable, "'");
+      const Variable *v = manifest.variable(s.variable);
+      if (!v)
+        broken(what + " belongs to no variable");
+      if (!stored.insert(s.variable).second)
+        broken(what + " is listed twice");
+      inside(s.offset, s.bytes, plan.arenaBytes, what);
+      permutation(s.permutation, v->shape, what);
+      if (s.bytes < elementsOf(v->shape) * int64_t(sizeOf(v->dtype)))
+        broken(concat(what, " has ", s.bytes, " bytes for shape ", toString(v->shape)));
+    }
+    for (const Constant &c : plan.constants) {
+      inside(c.offset, c.bytes, plan.arenaBytes, "a constant");
+      inside(c.dataOffset, c.bytes, dataBytes, "a constant's value");
+    }
+    for (const Entry &entry : plan.entries) {
+      for (const Port &p : entry.inputs)
+        port(p, plan, entry.name);
+      for (const Port &p : entry.outputs)
+        port(p, plan, entry.name);
+      for (const Launch &launch : entry.launches) {
+        std::string what = concat("launch '", launch.name, "' of entry '", entry.name, "'");
+        if (launch.kernel.empty() == !launch.library)
+          broken(what + " needs either a kernel or a library call");
+        if (launch.grid < 0 || launch.grain < 1)
+          broken(what + " has an impossible grid or grain");
+        for (int64_t offset : launch.args)
+          inside(offset, 0, plan.arenaBytes, "an argument of " + what);
+        inside(launch.scratch, launch.scratchBytes, plan.arenaBytes, "the scratch of " + what);
+      }
+    }
+    for (const Step &step : manifest.steps) {
+      const Entry *entry = plan.entry(step.entry);
+      if (!entry || entry->kind != "train")
+        broken(concat("step '", step.name, "' has no train entry '", step.entry, "' for ", plan.target));
+      auto scalar = [&](const std::string &name) {
+        const Variable *v = manifest.variable(name);
+        if (!v || elementsOf(v->shape) != 1 || !stored.count(name))
+          broken(concat("step '", step.name, "' refers to '", name, "', which is no stored scalar variable"));
+      };
+      for (const Hyper &hyper : step.hyper)
+        scalar(hyper.variable);
+      if (step.scaler) {
+        scalar(step.scaler->scale);
+        if (!step.scaler->skipped.empty())
+          scalar(step.scaler->skipped);
+      }
+    }
+  }
+};
+} // namespace
+
+Manifest Manifest::parse(std::string_view json, int64_t dataBytes, const std::string &where) {
+  Manifest manifest = parseManifestJson(json, where);
+  Checker checker{manifest, where, dataBytes};
+  checker.variables();
+  for (const Plan &plan : manifest.plans)
+    checker.plan(plan);
+  return manifest;
+}
+
+} // namespace mpc::rt

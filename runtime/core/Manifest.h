@@ -1,0 +1,117 @@
+// The manifest of a program as plain structs; runtime/abi/README.md says what each field means.
+#pragma once
+
+#include "mpc/library.h"
+#include "runtime/core/Tensor.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mpc::rt {
+
+struct Init {
+  enum Kind { Data, Fill, Copy, Normal, Uniform, Seed } kind = Fill;
+  int64_t offset = 0, bytes = 0; // Data
+  double first = 0, second = 0;  // Fill: value; Normal: mean, stddev; Uniform: low, high
+};
+
+struct Variable {
+  std::string name, role, of, step;
+  mpc_dtype dtype = MPC_F32;
+  Shape shape;
+  Init init;
+};
+
+struct Hyper {
+  std::string name, variable;
+  double standard = 0; // the default from compile time
+};
+
+struct Scaler {
+  std::string scale, tracker, skipped;
+};
+
+struct Step {
+  std::string name, optimizer, entry;
+  std::vector<Hyper> hyper;
+  std::optional<Scaler> scaler;
+  int64_t accumulate = 1;
+};
+
+struct Metric {
+  std::string name, kind, logits, labels;
+};
+
+/// An input or an output of an entry.
+struct Port {
+  std::string name, role, of;
+  mpc_dtype dtype = MPC_F32;
+  Shape shape;
+  int64_t offset = 0, bytes = 0;
+  std::vector<int64_t> permutation;
+  bool batched = false;
+  std::optional<int64_t> labelsBelow;
+};
+
+struct Launch {
+  std::string name, loc;
+  std::string kernel;                      // symbol; empty for a library call
+  int64_t grid = 0, grain = 1;             // kernels
+  std::optional<mpc_library_desc> library; // library calls
+  int64_t scratch = 0, scratchBytes = 0;
+  std::vector<int64_t> args; // arena offsets
+};
+
+struct Entry {
+  std::string name, kind;
+  std::vector<Port> inputs, outputs;
+  std::vector<Launch> launches;
+
+  const Port *input(std::string_view name) const;
+  const Port *output(std::string_view name) const;
+  /// The first output of that role, or null.
+  const Port *outputOfRole(std::string_view role) const;
+};
+
+struct Storage {
+  std::string variable;
+  int64_t offset = 0, bytes = 0;
+  std::vector<int64_t> permutation;
+};
+
+struct Constant {
+  int64_t offset = 0, bytes = 0, dataOffset = 0;
+};
+
+struct Plan {
+  std::string target;
+  int64_t arenaBytes = 0, stateBytes = 0, savedBytes = 0, peakBytes = 0;
+  std::vector<Storage> storage;
+  std::vector<Constant> constants;
+  std::vector<Entry> entries;
+
+  const Entry *entry(std::string_view name) const;
+  /// The first entry of that kind ("train", "eval", "predict"), or null.
+  const Entry *entryOfKind(std::string_view kind) const;
+};
+
+struct Manifest {
+  std::string producer, model, precisionType, optLevel;
+  int64_t batch = 1;
+  std::vector<Variable> variables;
+  std::vector<Step> steps;
+  std::vector<Metric> metrics;
+  std::vector<Plan> plans;
+
+  const Variable *variable(std::string_view name) const;
+  const Plan *plan(std::string_view target) const;
+
+  /// Parses and checks: known types and kinds, offsets inside the arena and the data section, sizes that agree with
+  /// shapes, names that resolve. `where` names the file in errors. Throws Error.
+  static Manifest parse(std::string_view json, int64_t dataBytes, const std::string &where);
+};
+
+} // namespace mpc::rt

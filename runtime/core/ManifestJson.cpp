@@ -1,0 +1,231 @@
+#include "runtime/core/ManifestJson.h"
+
+#include "runtime/support/Error.h"
+
+#include <nlohmann/json.hpp>
+
+namespace mpc::rt {
+
+using nlohmann::json;
+
+namespace {
+std::string text(const json &object, const char *key) { return object.value(key, std::string()); }
+int64_t integer(const json &object, const char *key, int64_t standard = 0) { return object.value(key, standard); }
+double number(const json &object, const char *key) { return object.at(key).get<double>(); }
+
+std::vector<int64_t> integers(const json &object, const char *key) {
+  return object.contains(key) ? object.at(key).get<std::vector<int64_t>>() : std::vector<int64_t>();
+}
+
+mpc_dtype dtype(const json &object) { return dtypeOf(object.at("dtype").get<std::string>(), "dtype"); }
+
+Init parseInit(const json &object) {
+  Init init;
+  std::string kind = object.at("kind");
+  if (kind == "data") {
+    init.kind = Init::Data;
+    init.offset = object.at("offset");
+    init.bytes = object.at("bytes");
+  } else if (kind == "fill") {
+    init.first = number(object, "value");
+  } else if (kind == "copy") {
+    init.kind = Init::Copy;
+  } else if (kind == "normal") {
+    init = {Init::Normal, 0, 0, number(object, "mean"), number(object, "stddev")};
+  } else if (kind == "uniform") {
+    init = {Init::Uniform, 0, 0, number(object, "low"), number(object, "high")};
+  } else if (kind == "seed") {
+    init.kind = Init::Seed;
+  } else {
+    fail("init", concat("unknown kind '", kind, "'"));
+  }
+  return init;
+}
+
+Variable parseVariable(const json &object) {
+  Variable v;
+  v.name = object.at("name");
+  v.role = object.at("role");
+  v.of = text(object, "of");
+  v.step = text(object, "step");
+  v.dtype = dtype(object);
+  v.shape = object.at("shape").get<Shape>();
+  v.init = parseInit(object.at("init"));
+  return v;
+}
+
+Step parseStep(const json &object) {
+  Step step;
+  step.name = object.at("name");
+  step.optimizer = text(object, "optimizer");
+  step.entry = object.at("entry");
+  step.accumulate = integer(object, "accumulate", 1);
+  if (object.contains("hyper"))
+    for (const auto &[name, hyper] : object.at("hyper").items())
+      step.hyper.push_back({name, hyper.at("variable"), number(hyper, "default")});
+  if (object.contains("scaler") && !object.at("scaler").is_null()) {
+    const json &scaler = object.at("scaler");
+    step.scaler = Scaler{scaler.at("scale"), text(scaler, "tracker"), text(scaler, "skipped")};
+  }
+  return step;
+}
+
+/// An enumerator of library.h, by number or by name.
+int32_t enumerator(const json &object, const char *key, std::initializer_list<const char *> names, int32_t first) {
+  if (!object.contains(key))
+    return 0;
+  const json &value = object.at(key);
+  if (value.is_boolean())
+    return value.get<bool>();
+  if (!value.is_string())
+    return value.get<int32_t>();
+  for (const char *name : names) {
+    if (value.get<std::string>() == name)
+      return first;
+    ++first;
+  }
+  fail(key, concat("unknown value '", value.get<std::string>(), "'"));
+}
+
+mpc_library_desc parseLibrary(const json &object) {
+  mpc_library_desc desc = {};
+  desc.op = enumerator(object, "op", {"matmul", "conv_forward", "conv_input_grad", "conv_weight_grad"}, MPC_MATMUL);
+  auto type = [&](const char *key) {
+    return enumerator(object, key,
+                      {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"},
+                      MPC_F16);
+  };
+  desc.type_a = type("type_a");
+  desc.type_b = type("type_b");
+  desc.type_out = type("type_out");
+  desc.type_bias = type("type_bias");
+  auto flag = [&](const char *key) { return enumerator(object, key, {}, 0); };
+  desc.has_bias = flag("has_bias");
+  desc.has_addend = flag("has_addend");
+  desc.activation = enumerator(object, "activation", {"none", "relu"}, MPC_ACT_NONE);
+  desc.batch = integer(object, "batch");
+  desc.m = integer(object, "m");
+  desc.n = integer(object, "n");
+  desc.k = integer(object, "k");
+  desc.transpose_a = flag("transpose_a");
+  desc.transpose_b = flag("transpose_b");
+  desc.broadcast_a = flag("broadcast_a");
+  desc.broadcast_b = flag("broadcast_b");
+  desc.spatial = int32_t(integer(object, "spatial"));
+  desc.N = integer(object, "N");
+  desc.C = integer(object, "C");
+  desc.O = integer(object, "O");
+  desc.groups = integer(object, "groups");
+  auto spatial = [&](const char *key, int64_t *target) {
+    std::vector<int64_t> values = integers(object, key);
+    if (values.size() > MPC_MAX_SPATIAL)
+      fail(key, "more than three spatial dimensions");
+    std::copy(values.begin(), values.end(), target);
+  };
+  spatial("in", desc.in);
+  spatial("out", desc.out);
+  spatial("kernel", desc.kernel);
+  spatial("stride", desc.stride);
+  spatial("dilation", desc.dilation);
+  spatial("pad_low", desc.pad_low);
+  spatial("pad_high", desc.pad_high);
+  return desc;
+}
+
+Port parsePort(const json &object) {
+  Port port;
+  port.name = object.at("name");
+  port.role = text(object, "role");
+  port.of = text(object, "of");
+  port.dtype = dtype(object);
+  port.shape = object.at("shape").get<Shape>();
+  port.offset = object.at("offset");
+  port.bytes = object.at("bytes");
+  port.permutation = integers(object, "permutation");
+  port.batched = object.value("batched", false);
+  if (object.contains("labels_below") && !object.at("labels_below").is_null())
+    port.labelsBelow = object.at("labels_below").get<int64_t>();
+  return port;
+}
+
+Launch parseLaunch(const json &object) {
+  Launch launch;
+  launch.name = text(object, "name");
+  launch.loc = text(object, "loc");
+  launch.kernel = text(object, "kernel");
+  launch.grid = integer(object, "grid");
+  launch.grain = integer(object, "grain", 1);
+  if (object.contains("library"))
+    launch.library = parseLibrary(object.at("library"));
+  launch.args = integers(object, "args");
+  launch.scratch = integer(object, "scratch");
+  launch.scratchBytes = integer(object, "scratch_bytes");
+  return launch;
+}
+
+Entry parseEntry(const json &object) {
+  Entry entry;
+  entry.name = object.at("name");
+  entry.kind = object.at("kind");
+  for (const json &item : object.at("inputs"))
+    entry.inputs.push_back(parsePort(item));
+  for (const json &item : object.at("outputs"))
+    entry.outputs.push_back(parsePort(item));
+  for (const json &item : object.at("launches"))
+    entry.launches.push_back(parseLaunch(item));
+  return entry;
+}
+
+Plan parsePlan(const json &object) {
+  Plan plan;
+  plan.target = object.at("target");
+  plan.arenaBytes = object.at("arena_bytes");
+  plan.stateBytes = integer(object, "state_bytes");
+  plan.savedBytes = integer(object, "saved_bytes");
+  plan.peakBytes = integer(object, "peak_bytes", plan.arenaBytes);
+  for (const json &item : object.at("storage"))
+    plan.storage.push_back({item.at("variable"), item.at("offset"), item.at("bytes"), integers(item, "permutation")});
+  if (object.contains("constants"))
+    for (const json &item : object.at("constants"))
+      plan.constants.push_back({item.at("offset"), item.at("bytes"), item.at("data_offset")});
+  for (const json &item : object.at("entries"))
+    plan.entries.push_back(parseEntry(item));
+  return plan;
+}
+
+Manifest parseAll(const json &root) {
+  Manifest manifest;
+  if (int64_t format = root.at("format"); format != 1)
+    fail("format", concat("version ", format, " is unknown; this runtime reads version 1"));
+  manifest.producer = text(root, "producer");
+  manifest.model = text(root, "model");
+  if (root.contains("precision")) {
+    manifest.precisionType = text(root.at("precision"), "type");
+    manifest.optLevel = text(root.at("precision"), "opt_level");
+  }
+  manifest.batch = integer(root, "batch", 1);
+  for (const json &item : root.at("variables"))
+    manifest.variables.push_back(parseVariable(item));
+  if (root.contains("steps"))
+    for (const json &item : root.at("steps"))
+      manifest.steps.push_back(parseStep(item));
+  if (root.contains("metrics"))
+    for (const json &item : root.at("metrics"))
+      manifest.metrics.push_back({item.at("name"), item.at("kind"), item.at("logits"), item.at("labels")});
+  for (const json &item : root.at("plans"))
+    manifest.plans.push_back(parsePlan(item));
+  return manifest;
+}
+} // namespace
+
+Manifest parseManifestJson(std::string_view text, const std::string &where) {
+  try {
+    return parseAll(json::parse(text));
+  } catch (const json::exception &error) {
+    fail(where, concat("broken manifest: ", error.what()), "compile the model again");
+  } catch (const Error &error) {
+    fail(where, concat("broken manifest: ", error.what()), "compile the model again");
+  }
+}
+
+} // namespace mpc::rt

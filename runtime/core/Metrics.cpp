@@ -1,0 +1,51 @@
+#include "runtime/core/Metrics.h"
+
+#include "runtime/support/Error.h"
+
+namespace mpc::rt {
+
+Accuracy::Accuracy(const Metric &metric, const Entry &entry)
+    : logits_(entry.output(metric.logits)), labels_(entry.input(metric.labels)) {
+  result_.name = metric.name;
+  std::string where = concat("metric '", metric.name, "'");
+  if (!logits_ || !labels_)
+    fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"));
+  const Shape &shape = logits_->shape;
+  for (size_t axis : {size_t(1), shape.size() - 1}) {
+    if (axis >= shape.size())
+      continue;
+    Shape rest = shape;
+    rest.erase(rest.begin() + long(axis));
+    if (rest != labels_->shape && elementsOf(rest) != elementsOf(labels_->shape))
+      continue;
+    outer_ = elementsOf(std::span(shape).first(axis));
+    classes_ = shape[axis];
+    inner_ = elementsOf(std::span(shape).subspan(axis + 1));
+    return;
+  }
+  fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"));
+}
+
+void Accuracy::add(const Session &session, const void *labels, int64_t count, int64_t batch) {
+  Tensor logits = session.read(*logits_);
+  int64_t positions = outer_ * inner_ * count / batch; // samples are the leading positions
+  for (int64_t p = 0; p < positions; ++p) {
+    double label = loadDouble(labels_->dtype, labels, size_t(p));
+    if (!(label >= 0 && label < double(classes_)))
+      continue;
+    size_t base = size_t(p / inner_ * classes_ * inner_ + p % inner_);
+    int64_t best = 0;
+    double bestValue = logits.at(base);
+    for (int64_t c = 1; c < classes_; ++c) {
+      double value = logits.at(base + size_t(c * inner_));
+      if (value > bestValue) {
+        best = c;
+        bestValue = value;
+      }
+    }
+    ++result_.counted;
+    result_.correct += best == int64_t(label);
+  }
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,32 @@
+// Metrics over an evaluation, counted exactly.
+#pragma once
+
+#include "runtime/core/Session.h"
+
+namespace mpc::rt {
+
+struct MetricResult {
+  std::string name;
+  int64_t correct = 0, counted = 0;
+  double value() const { return counted ? double(correct) / double(counted) : 0; }
+};
+
+/// Accuracy: argmax of the logits over the class dimension against the labels. Logits are [N, C, rest…] or
+/// [N, rest…, C], labels [N, rest…] (the shapes decide; the first form wins). Labels outside [0, C) are not counted
+/// (they mark positions to ignore).
+class Accuracy {
+public:
+  /// `logits` is an output and `labels` an input of the same eval entry. Throws Error when the shapes do not match.
+  Accuracy(const Metric &metric, const Entry &entry);
+  /// Adds the first `count` of `batch` samples of the entry that just ran; `labels` in logical order.
+  void add(const Session &session, const void *labels, int64_t count, int64_t batch);
+  const MetricResult &result() const { return result_; }
+  const Port &labels() const { return *labels_; }
+
+private:
+  const Port *logits_, *labels_;
+  int64_t outer_ = 1, classes_ = 1, inner_ = 1; // logits as [outer, classes, inner]
+  MetricResult result_;
+};
+
+} // namespace mpc::rt

@@ -1,0 +1,141 @@
+#include "runtime/core/Program.h"
+
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+namespace mpc::rt {
+
+static constexpr char kMagic[] = "MPCPROG1";
+struct Trailer {
+  char magic[8];
+  uint64_t tocOffset, tocBytes, tocCrc32;
+};
+static_assert(sizeof(Trailer) == 32);
+
+static uint32_t checksum(std::string_view bytes) {
+  return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+}
+
+static constexpr char kRebuild[] = "the file is truncated or damaged; copy it again or compile the model again";
+
+std::shared_ptr<const Program> Program::openSelf() {
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length < 0)
+    failErrno("/proc/self/exe", "cannot find the running program", errno);
+  return open(std::string(path, size_t(length)));
+}
+
+std::shared_ptr<const Program> Program::open(const std::string &path) {
+  std::shared_ptr<Program> program(new Program);
+  program->where_ = path;
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    failErrno(path, "cannot open", errno);
+  struct stat info;
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < off_t(sizeof(Trailer))) {
+    close(file);
+    fail(path, "not a compiled program", "make one with 'mpc compile MODEL.onnx -o PROGRAM'");
+  }
+  program->mappingBytes_ = size_t(info.st_size);
+  void *mapping = mmap(nullptr, program->mappingBytes_, PROT_READ, MAP_PRIVATE, file, 0);
+  int error = errno;
+  close(file);
+  if (mapping == MAP_FAILED)
+    failErrno(path, "cannot map", error);
+  program->mapping_ = mapping;
+  program->readSections();
+  return program;
+}
+
+std::shared_ptr<const Program> Program::fromMemory(std::string_view manifestJson,
+                                                   std::map<std::string, std::string> sections,
+                                                   KernelTable kernels) {
+  std::shared_ptr<Program> program(new Program);
+  program->owned_ = std::move(sections);
+  for (const auto &[name, bytes] : program->owned_)
+    program->sections_[name] = bytes;
+  program->table_ = std::move(kernels);
+  program->manifest_ = Manifest::parse(manifestJson, int64_t(program->section("data").size()), program->where_);
+  return program;
+}
+
+Program::~Program() {
+  kernels_.reset();
+  if (mapping_)
+    munmap(mapping_, mappingBytes_);
+}
+
+void Program::readSections() {
+  std::string_view file(static_cast<const char *>(mapping_), mappingBytes_);
+  Trailer trailer;
+  std::memcpy(&trailer, file.data() + file.size() - sizeof trailer, sizeof trailer);
+  if (std::memcmp(trailer.magic, kMagic, 8) != 0)
+    fail(where_, "carries no model", "make a program with 'mpc compile MODEL.onnx -o PROGRAM' and run that");
+  size_t limit = file.size() - sizeof trailer;
+  if (trailer.tocOffset > limit || trailer.tocBytes > limit - trailer.tocOffset)
+    fail(where_, "its table of contents lies outside the file", kRebuild);
+  std::string_view toc = file.substr(trailer.tocOffset, trailer.tocBytes);
+  if (checksum(toc) != trailer.tocCrc32)
+    fail(where_, "its table of contents has a wrong checksum", kRebuild);
+  try {
+    nlohmann::json json = nlohmann::json::parse(toc);
+    for (const auto &item : json.at("sections")) {
+      std::string name = item.at("name");
+      uint64_t offset = item.at("offset"), bytes = item.at("bytes");
+      if (offset > limit || bytes > limit - offset)
+        fail(where_, concat("section '", name, "' lies outside the file"), kRebuild);
+      sections_[name] = file.substr(offset, bytes);
+      checksums_[name] = item.at("crc32");
+    }
+  } catch (const nlohmann::json::exception &error) {
+    fail(where_, concat("broken table of contents: ", error.what()), kRebuild);
+  }
+  std::string_view manifest = section("manifest.json");
+  if (manifest.empty())
+    fail(where_, "has no manifest", kRebuild);
+  if (checksum(manifest) != checksums_.at("manifest.json"))
+    fail(where_, "its manifest has a wrong checksum", kRebuild);
+  manifest_ = Manifest::parse(manifest, int64_t(section("data").size()), where_);
+}
+
+std::string_view Program::section(const std::string &name) const {
+  auto it = sections_.find(name);
+  return it == sections_.end() ? std::string_view() : it->second;
+}
+
+std::string_view Program::data() const {
+  std::string_view data = section("data");
+  auto expected = checksums_.find("data");
+  if (!dataVerified_ && expected != checksums_.end() && checksum(data) != expected->second)
+    fail(where_, "its data section has a wrong checksum", kRebuild);
+  dataVerified_ = true;
+  return data;
+}
+
+const Kernels &Program::kernels() const {
+  if (kernels_)
+    return *kernels_;
+  auto kernels = std::make_unique<Kernels>(table_);
+  std::string name = bestKernelObject(sections_, where_);
+  if (!name.empty()) {
+    std::string_view object = section(name);
+    auto expected = checksums_.find(name);
+    if (expected != checksums_.end() && checksum(object) != expected->second)
+      fail(where_, concat("section '", name, "' has a wrong checksum"), kRebuild);
+    kernels->load(object, concat(where_, ": ", name));
+  }
+  kernels_ = std::move(kernels);
+  return *kernels_;
+}
+
+} // namespace mpc::rt

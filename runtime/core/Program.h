@@ -1,0 +1,55 @@
+// A compiled program: manifest, data section and kernels, from a file or from memory.
+#pragma once
+
+#include "runtime/core/Manifest.h"
+#include "runtime/host/Kernels.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mpc::rt {
+
+class Program {
+public:
+  /// The sections behind the running executable. Throws Error when there are none or they are damaged.
+  static std::shared_ptr<const Program> openSelf();
+  /// The sections of the program file at `path`.
+  static std::shared_ptr<const Program> open(const std::string &path);
+  /// In-process use. `sections` holds what a file would: "data" (may be absent) and shared objects by their section
+  /// names; bytes are kept in strings. Kernels that `kernels` names win over those of the objects.
+  static std::shared_ptr<const Program> fromMemory(std::string_view manifestJson,
+                                                   std::map<std::string, std::string> sections = {},
+                                                   KernelTable kernels = {});
+  ~Program();
+
+  const Manifest &manifest() const { return manifest_; }
+  /// Where errors about the program itself are located: the file's path or "program".
+  const std::string &where() const { return where_; }
+  /// The "data" section. Its checksum is verified by the first call, which throws Error when it is wrong.
+  std::string_view data() const;
+  /// The kernels of the best object that this CPU runs; loaded by the first call. Throws Error when every object
+  /// needs another CPU or cannot be loaded.
+  const Kernels &kernels() const;
+  /// Names of all sections, for `info`.
+  const std::map<std::string, std::string_view> &sections() const { return sections_; }
+
+private:
+  Program() = default;
+  void readSections();
+  std::string_view section(const std::string &name) const;
+
+  std::string where_ = "program";
+  Manifest manifest_;
+  std::map<std::string, std::string> owned_; // fromMemory
+  void *mapping_ = nullptr;                  // open
+  size_t mappingBytes_ = 0;
+  std::map<std::string, std::string_view> sections_;
+  std::map<std::string, uint32_t> checksums_;
+  KernelTable table_;
+  mutable std::unique_ptr<Kernels> kernels_;
+  mutable bool dataVerified_ = false;
+};
+
+} // namespace mpc::rt

@@ -1,0 +1,36 @@
+// What a person sees of long work: a bar on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace mpc::rt {
+
+class Progress {
+public:
+  /// `total`: steps or samples until the end; `done`: how many are behind us at the start (a resumed training).
+  Progress(std::string title, int64_t total, int64_t done = 0);
+  ~Progress();
+
+  bool terminal() const { return terminal_; }
+  /// Redraws the bar at most ten times a second; `status` stands behind it. Does nothing off a terminal.
+  void update(int64_t done, const std::string &status);
+  bool due() const;
+  /// Prints a line above the bar.
+  void line(const std::string &text);
+  /// Seconds since the start.
+  double seconds() const;
+
+private:
+  void clear();
+  std::string title_;
+  int64_t total_, first_;
+  bool terminal_, drawn_ = false;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+/// "1:02:03" or "2:03".
+std::string clockText(double seconds);
+
+} // namespace mpc::rt

@@ -1,0 +1,73 @@
+#include "runtime/core/StepLoop.h"
+
+#include "runtime/support/Error.h"
+
+#include <set>
+
+namespace mpc::rt {
+
+StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule)
+    : session_(session), schedule_(schedule) {
+  if (session.manifest().steps.empty())
+    fail(session.program().where(), "cannot train: it was compiled without a loss",
+         "compile the model with --loss and --optimizer");
+  std::set<std::string> unused;
+  for (const auto &[name, value] : hyper)
+    unused.insert(name);
+  std::string known;
+  for (const Step &step : session.manifest().steps) {
+    Prepared prepared{&step, nullptr, 0, {}, 0};
+    entries_.push_back(&session.entry(step.entry));
+    prepared.loss = entries_.back()->outputOfRole("loss");
+    for (const Hyper &h : step.hyper) {
+      double value = h.standard;
+      for (const std::string &name : {h.name, step.name + "." + h.name})
+        if (auto it = hyper.find(name); it != hyper.end()) {
+          value = it->second;
+          unused.erase(name);
+        }
+      if (h.name == "lr")
+        prepared.rate = value;
+      prepared.values.push_back({&h, value});
+      if (known.find(h.name) == known.npos)
+        known += (known.empty() ? "" : ", ") + h.name;
+    }
+    steps_.push_back(std::move(prepared));
+  }
+  if (!unused.empty())
+    fail("--" + *unused.begin(), "the program's optimizer has no such hyperparameter",
+         known.empty() ? "it has none" : "it has: " + known);
+  reports_.resize(steps_.size());
+}
+
+bool StepLoop::hasScaler() const {
+  for (const Prepared &prepared : steps_)
+    if (prepared.step->scaler)
+      return true;
+  return false;
+}
+
+void StepLoop::begin(size_t i, int64_t iteration) {
+  Prepared &prepared = steps_[i];
+  StepReport &report = reports_[i];
+  report.rate = schedule_.rate(prepared.rate, iteration);
+  for (auto &[hyper, value] : prepared.values)
+    session_.setVariableScalar(hyper->variable, hyper->name == "lr" ? report.rate : value);
+  if (const auto &scaler = prepared.step->scaler) {
+    report.scale = session_.variableScalar(scaler->scale);
+    if (!scaler->skipped.empty())
+      prepared.skippedBefore = session_.variableScalar(scaler->skipped);
+  }
+}
+
+void StepLoop::end(size_t i) {
+  Prepared &prepared = steps_[i];
+  StepReport &report = reports_[i];
+  report.loss = prepared.loss ? session_.readScalar(*prepared.loss) : 0;
+  report.skipped = false;
+  if (const auto &scaler = prepared.step->scaler)
+    report.skipped = scaler->skipped.empty() ? session_.variableScalar(scaler->scale) < report.scale
+                                             : session_.variableScalar(scaler->skipped) != prepared.skippedBefore;
+}
+
+} // namespace mpc::rt

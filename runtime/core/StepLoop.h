@@ -1,0 +1,64 @@
+// One training iteration: the entries of all optimizers on one batch, and what is to be said about it.
+#pragma once
+
+#include "runtime/core/Schedule.h"
+#include "runtime/core/data/Batches.h"
+
+#include <map>
+
+namespace mpc::rt {
+
+/// What one optimizer did in an iteration.
+struct StepReport {
+  double loss = 0; // unscaled, before the update
+  double rate = 0; // learning rate
+  double scale = 1; // the loss scale that this iteration used
+  bool skipped = false;
+};
+
+class StepLoop {
+public:
+  /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the others keep their defaults. Throws
+  /// Error for names that no step has and for a program without train entries.
+  StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule);
+
+  void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
+  /// The train entries in order, one per optimizer.
+  const std::vector<const Entry *> &entries() const { return entries_; }
+  const std::string &name(size_t step) const { return steps_[step].step->name; }
+  bool hasScaler() const;
+
+  /// Writes the hyperparameters of the iteration, then for each entry: load(entry), run, read the report and call
+  /// after(entry), while the entry's outputs are still there. Allocates nothing. The reports stay valid until the
+  /// next call.
+  template <typename Load, typename After>
+  const std::vector<StepReport> &run(int64_t iteration, Load &&load, After &&after) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      begin(i, iteration);
+      load(*entries_[i]);
+      session_.run(*entries_[i]);
+      end(i);
+      after(*entries_[i]);
+    }
+    return reports_;
+  }
+
+private:
+  struct Prepared {
+    const Step *step;
+    const Port *loss = nullptr;
+    double rate = 0;
+    std::vector<std::pair<const Hyper *, double>> values;
+    double skippedBefore = 0;
+  };
+  void begin(size_t step, int64_t iteration);
+  void end(size_t step);
+
+  Session &session_;
+  Schedule schedule_;
+  std::vector<Prepared> steps_;
+  std::vector<const Entry *> entries_;
+  std::vector<StepReport> reports_;
+};
+
+} // namespace mpc::rt

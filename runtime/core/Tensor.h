@@ -1,0 +1,53 @@
+// A dense row-major tensor in ordinary memory: what goes in and out of a session.
+#pragma once
+
+#include "runtime/support/DType.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace mpc::rt {
+
+using Shape = std::vector<int64_t>;
+
+/// Product of the dimensions; 1 for a scalar.
+int64_t elementsOf(std::span<const int64_t> shape);
+/// "[128,1,28,28]".
+std::string toString(std::span<const int64_t> shape);
+
+/// Owns its elements, in logical (ONNX) order.
+struct Tensor {
+  mpc_dtype dtype = MPC_F32;
+  Shape shape;
+  std::vector<std::byte> bytes;
+
+  Tensor() = default;
+  /// Zero-filled.
+  Tensor(mpc_dtype dtype, Shape shape);
+
+  int64_t elements() const { return elementsOf(shape); }
+  /// Element `index` in row-major order, widened to double.
+  double at(size_t index) const { return loadDouble(dtype, bytes.data(), index); }
+  template <typename T> std::span<const T> as() const {
+    return {reinterpret_cast<const T *>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  template <typename T> std::span<T> as() {
+    return {reinterpret_cast<T *>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+/// Somebody else's elements, in logical order.
+struct TensorView {
+  mpc_dtype dtype = MPC_F32;
+  Shape shape;
+  const void *data = nullptr;
+
+  TensorView() = default;
+  TensorView(mpc_dtype dtype, Shape shape, const void *data)
+      : dtype(dtype), shape(std::move(shape)), data(data) {}
+  TensorView(const Tensor &tensor) : dtype(tensor.dtype), shape(tensor.shape), data(tensor.bytes.data()) {}
+};
+
+} // namespace mpc::rt

@@ -1,0 +1,65 @@
+#include "runtime/core/Trace.h"
+
+#include "runtime/core/StepLoop.h"
+#include "runtime/support/Error.h"
+
+#include <numeric>
+
+namespace mpc::rt {
+
+std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64_t steps,
+                                    const std::map<std::string, double> &hyper) {
+  if (data.samples() < data.batch())
+    fail("--data", concat("holds ", data.samples(), " samples, less than one batch of ", data.batch()),
+         "give at least one whole batch");
+  StepLoop loop(session, hyper, {});
+  std::vector<uint32_t> samples(size_t(data.batch()));
+  std::iota(samples.begin(), samples.end(), 0u);
+  std::vector<const Port *> ports;
+  std::vector<std::vector<std::byte>> staged;
+  std::vector<std::byte> scratch;
+  for (const Port *port : inputsOf(loop.entries()))
+    if (stagedIndex(ports, *port) == ports.size()) {
+      ports.push_back(port);
+      staged.emplace_back(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
+      data.fill(*port, samples, staged.back().data(), scratch);
+    }
+
+  std::map<std::string, Tensor> result;
+  size_t optimizers = loop.entries().size();
+  auto series = [&](const std::string &name, size_t optimizer, mpc_dtype type) -> Tensor & {
+    Tensor &tensor = result[optimizers == 1 ? name : name + "/" + loop.name(optimizer)];
+    if (tensor.bytes.empty())
+      tensor = Tensor(type, {steps});
+    return tensor;
+  };
+  auto load = [&](const Entry &entry) {
+    for (const Port &port : entry.inputs) {
+      const std::vector<std::byte> &bytes = staged[stagedIndex(ports, port)];
+      std::copy(bytes.begin(), bytes.end(), static_cast<std::byte *>(session.address(port)));
+    }
+  };
+  for (int64_t i = 0; i < steps; ++i) {
+    const auto &reports = loop.run(i, load, [&](const Entry &entry) {
+      if (i > 0)
+        return;
+      for (const Port &port : entry.outputs)
+        if (port.role == "grad")
+          result["grad/" + (port.of.empty() ? port.name : port.of)] = session.read(port);
+    });
+    for (size_t o = 0; o < optimizers; ++o) {
+      series("loss", o, MPC_F32).as<float>()[size_t(i)] = float(reports[o].loss);
+      if (session.manifest().steps[o].scaler) {
+        series("scale", o, MPC_F32).as<float>()[size_t(i)] = float(reports[o].scale);
+        series("skipped", o, MPC_BOOL).as<uint8_t>()[size_t(i)] = reports[o].skipped;
+      }
+    }
+  }
+  if (optimizers > 1)
+    result["loss"] = result["loss/" + loop.name(0)];
+  for (const Storage &storage : session.plan().storage)
+    result["state/" + storage.variable] = session.variable(storage.variable);
+  return result;
+}
+
+} // namespace mpc::rt

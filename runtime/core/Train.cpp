@@ -1,0 +1,237 @@
+#include "runtime/core/Train.h"
+
+#include "runtime/core/Evaluate.h"
+#include "runtime/core/Log.h"
+#include "runtime/core/Progress.h"
+#include "runtime/core/StepLoop.h"
+#include "runtime/core/state/Checkpoint.h"
+#include "runtime/support/Error.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace mpc::rt {
+
+namespace {
+/// A dynamic scale halves on every skip: 50 skips in a row take the default 65536 far below this, so either the
+/// scale sits at its floor or no scale can help.
+constexpr int64_t kSkipsAllowed = 50;
+constexpr double kSmallestScale = 0x1p-14;
+
+class Trainer {
+public:
+  Trainer(Session &session, const TrainOptions &options)
+      : session_(session), options_(options), loop_(session, options.hyper, options.schedule),
+        data_(options.data, inputsOf(loop_.entries()), session.manifest().batch) {}
+
+  TrainResult run();
+
+private:
+  void openValidation();
+  void resume();
+  void checkInjection() const;
+  void injectInfinity(const Entry &entry);
+  void watchScale(const std::vector<StepReport> &reports);
+  void report(const std::vector<StepReport> &reports, bool last);
+  void endEpoch();
+  void checkpoint();
+  std::string status(const std::vector<StepReport> &reports, double samplesPerSecond) const;
+
+  Session &session_;
+  const TrainOptions &options_;
+  StepLoop loop_;
+  Dataset data_;
+  std::optional<Dataset> validation_;
+  std::optional<CheckpointFolder> folder_;
+  std::optional<RunLog> log_;
+  std::optional<Progress> progress_;
+  Cursor cursor_; // after the current step
+  int64_t perEpoch_ = 0, total_ = 0, savedAt_ = -1;
+  int64_t skippedInARow_ = 0;
+  double markSeconds_ = 0; // since when samples per second are counted
+  int64_t markIteration_ = 0;
+  TrainResult result_;
+};
+
+void Trainer::openValidation() {
+  if (options_.validation.empty())
+    return;
+  DataOptions files = options_.data;
+  files.files = options_.validation;
+  const Entry &entry = session_.entryOfKind("eval");
+  validation_.emplace(files, inputsOf({&entry}), session_.manifest().batch);
+}
+
+void Trainer::resume() {
+  cursor_.samples = data_.samples();
+  cursor_.seed = options_.seed;
+  cursor_.shuffle = options_.shuffle;
+  if (options_.resume && !folder_)
+    fail("--resume", "there is no folder to resume from", "give --checkpoint-dir");
+  auto note = [&](const std::string &text) { progress_->line("note: " + text); };
+  if (options_.resume) {
+    if (std::optional<Cursor> found = folder_->resume(session_, note)) {
+      if (found->samples != cursor_.samples)
+        fail("--data", concat("holds ", cursor_.samples, " samples; the checkpoint comes from training on ", found->samples),
+             "resume with the same data, or start anew with --init");
+      if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
+        note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
+      cursor_ = *found;
+      savedAt_ = cursor_.iteration;
+      note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ", cursor_.batch));
+      return;
+    }
+    note("no checkpoint found: starting from the beginning");
+  }
+  if (!options_.init.empty())
+    loadParameters(session_, options_.init);
+}
+
+void Trainer::checkInjection() const {
+  if (options_.injectInf.empty())
+    return;
+  for (const Entry *entry : loop_.entries())
+    for (const Port &port : entry->inputs)
+      if (isFloat(port.dtype))
+        return;
+  fail("--inject-inf", "the program has no float input to put an infinity into");
+}
+
+void Trainer::injectInfinity(const Entry &entry) {
+  for (const Port &port : entry.inputs)
+    if (isFloat(port.dtype)) {
+      storeDouble(port.dtype, session_.address(port), 0, std::numeric_limits<double>::infinity());
+      return;
+    }
+}
+
+void Trainer::watchScale(const std::vector<StepReport> &reports) {
+  bool skipped = false, atFloor = true;
+  for (size_t i = 0; i < reports.size(); ++i)
+    if (reports[i].skipped) {
+      skipped = true;
+      double scale = session_.variableScalar(session_.manifest().steps[i].scaler->scale);
+      atFloor &= scale >= reports[i].scale || scale < kSmallestScale;
+    }
+  result_.skipped += skipped;
+  skippedInARow_ = skipped ? skippedInARow_ + 1 : 0;
+  if (skippedInARow_ >= kSkipsAllowed && atFloor)
+    fail(concat("step ", cursor_.iteration),
+         concat("the gradients of the last ", skippedInARow_, " steps were not finite and the loss scale cannot shrink further (",
+                reports[0].scale, "); the loss is ", reports[0].loss),
+         "lower --lr, check the data, or compile with --precision=bf16 or --min-scale");
+}
+
+std::string Trainer::status(const std::vector<StepReport> &reports, double samplesPerSecond) const {
+  const StepReport &first = reports[0];
+  std::string text = concat("loss ", first.loss, "  lr ", first.rate);
+  for (size_t i = 1; i < reports.size(); ++i)
+    text += concat("  loss/", loop_.name(i), " ", reports[i].loss);
+  if (loop_.hasScaler())
+    text += concat("  scale ", first.scale, first.skipped ? " (skipped)" : "");
+  return text + concat("  ", int64_t(samplesPerSecond), " samples/s");
+}
+
+void Trainer::report(const std::vector<StepReport> &reports, bool last) {
+  int64_t step = cursor_.iteration;
+  bool due = (options_.logEvery > 0 && step % options_.logEvery == 0) || last;
+  if (!due && !progress_->due())
+    return;
+  double seconds = progress_->seconds() - markSeconds_;
+  double rate = seconds > 0 ? double((step - markIteration_) * data_.batch()) / seconds : 0;
+  int64_t epoch = (step - 1) / perEpoch_;
+  if (due) {
+    log_->step(step, epoch, loop_, reports, rate);
+    if (!progress_->terminal())
+      progress_->line(concat("epoch ", epoch + 1, "  step ", step, "/", total_, "  ", status(reports, rate)));
+    markSeconds_ = progress_->seconds();
+    markIteration_ = step;
+  }
+  progress_->update(step, concat("epoch ", epoch + 1, "  ", status(reports, rate)));
+}
+
+void Trainer::endEpoch() {
+  int64_t epoch = cursor_.iteration / perEpoch_ - 1;
+  bool last = cursor_.iteration >= total_;
+  if (!validation_ || (options_.evalEvery > 0 && (epoch + 1) % options_.evalEvery != 0 && !last))
+    return;
+  double before = progress_->seconds();
+  Evaluation evaluation = evaluate(session_, *validation_);
+  log_->evaluation(cursor_.iteration, epoch, evaluation);
+  std::string text = concat("epoch ", epoch + 1, "  step ", cursor_.iteration);
+  if (evaluation.loss)
+    text += concat("  val_loss ", *evaluation.loss);
+  for (const MetricResult &metric : evaluation.metrics)
+    text += concat("  ", metric.name, " ", metric.value(), " (", metric.correct, "/", metric.counted, ")");
+  progress_->line(text);
+  markSeconds_ += progress_->seconds() - before; // evaluation does not count as training time
+}
+
+void Trainer::checkpoint() {
+  if (!folder_ || savedAt_ == cursor_.iteration)
+    return;
+  folder_->save(session_, cursor_);
+  savedAt_ = cursor_.iteration;
+}
+
+TrainResult Trainer::run() {
+  perEpoch_ = data_.samples() / data_.batch();
+  total_ = options_.steps > 0 ? options_.steps : options_.epochs * perEpoch_;
+  Schedule schedule = options_.schedule;
+  schedule.total = total_;
+  loop_.setSchedule(schedule);
+  checkInjection();
+  openValidation();
+  if (!options_.checkpointFolder.empty())
+    folder_.emplace(options_.checkpointFolder, options_.keep);
+  progress_.emplace("train", total_);
+  resume();
+  log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1);
+  result_.iterations = cursor_.iteration;
+  if (cursor_.iteration >= total_) {
+    progress_->line(concat("nothing to do: ", cursor_.iteration, " of ", total_, " steps are done"));
+    return result_;
+  }
+  markIteration_ = cursor_.iteration;
+  BatchOptions order{true, cursor_.shuffle, cursor_.seed, cursor_.epoch, cursor_.batch};
+  Batches batches(data_, loop_.entries(), order);
+  progress_.emplace("train", total_, cursor_.iteration);
+  while (cursor_.iteration < total_) {
+    const Batches::Batch *batch = batches.next();
+    bool inject = options_.injectInf.count(cursor_.iteration + 1) != 0;
+    const auto &reports = loop_.run(
+        cursor_.iteration,
+        [&](const Entry &entry) {
+          batches.load(*batch, session_, entry);
+          if (inject)
+            injectInfinity(entry);
+        },
+        [](const Entry &) {});
+    bool epochEnds = batch->index + 1 == perEpoch_;
+    ++cursor_.iteration;
+    cursor_.epoch = batch->epoch + epochEnds;
+    cursor_.batch = epochEnds ? 0 : batch->index + 1;
+    result_.loss = reports[0].loss;
+    result_.interrupted = options_.interrupted && *options_.interrupted;
+    bool last = cursor_.iteration == total_ || result_.interrupted;
+    report(reports, last);
+    watchScale(reports);
+    if (epochEnds)
+      endEpoch();
+    if (last || (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds))
+      checkpoint();
+    if (result_.interrupted)
+      break;
+  }
+  result_.iterations = cursor_.iteration;
+  if (result_.interrupted)
+    progress_->line(concat("interrupted after step ", cursor_.iteration,
+                           folder_ ? "; the checkpoint is written, continue with --resume" : "; nothing was saved (no --checkpoint-dir)"));
+  return result_;
+}
+} // namespace
+
+TrainResult train(Session &session, const TrainOptions &options) { return Trainer(session, options).run(); }
+
+} // namespace mpc::rt

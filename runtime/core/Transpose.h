@@ -1,0 +1,33 @@
+// Conversion between the logical order of a tensor and the order in which a buffer stores it.
+#pragma once
+
+#include "runtime/core/Tensor.h"
+
+namespace mpc::rt {
+
+/// Stored dimension i is logical dimension permutation[i]; an empty permutation is the identity. Dimensions of
+/// extent 1 and neighbours that stay neighbours are merged once, at construction.
+class Transpose {
+public:
+  Transpose() = default;
+  Transpose(const Shape &logical, const std::vector<int64_t> &permutation);
+
+  /// True when both orders are the same bytes.
+  bool identity() const { return dims_.size() <= 1; }
+  /// Source and target do not overlap; both hold the whole tensor.
+  void toStored(const void *logical, void *stored, size_t elementBytes) const;
+  void toLogical(const void *stored, void *logical, size_t elementBytes) const;
+
+private:
+  struct Dim {
+    int64_t extent; // in stored order
+    int64_t stride; // of the logical tensor, in elements
+  };
+  template <typename T, bool ToStored> void copy(const T *source, T *target) const;
+  template <bool ToStored> void dispatch(const void *source, void *target, size_t elementBytes) const;
+
+  std::vector<Dim> dims_;
+  int64_t elements_ = 1;
+};
+
+} // namespace mpc::rt

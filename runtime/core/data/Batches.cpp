@@ -1,0 +1,117 @@
+#include "runtime/core/data/Batches.h"
+
+#include "runtime/support/Error.h"
+#include "runtime/support/Random.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace mpc::rt {
+
+size_t stagedIndex(const std::vector<const Port *> &staged, const Port &port) {
+  size_t i = 0;
+  while (i < staged.size() && (staged[i]->name != port.name || staged[i]->dtype != port.dtype ||
+                               staged[i]->shape != port.shape || staged[i]->permutation != port.permutation))
+    ++i;
+  return i;
+}
+
+Batches::Batches(const Dataset &data, const std::vector<const Entry *> &entries, BatchOptions options)
+    : data_(data), options_(options) {
+  int64_t samples = data.samples(), batch = data.batch();
+  perEpoch_ = options.train ? samples / batch : (samples + batch - 1) / batch;
+  if (perEpoch_ == 0)
+    fail("--data", concat("holds ", samples, " samples, less than one batch of ", batch),
+         "give more samples or compile the model with a smaller --batch");
+  for (const Port *port : inputsOf(entries))
+    if (stagedIndex(ports_, *port) == ports_.size())
+      ports_.push_back(port);
+  for (Batch &slot : slots_)
+    for (const Port *port : ports_)
+      slot.inputs.emplace_back(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
+  thread_ = std::thread([this] { produce(); });
+}
+
+Batches::~Batches() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool Batches::prepare(Batch &batch, std::vector<std::byte> &scratch) {
+  if (options_.batch >= perEpoch_) {
+    if (!options_.train)
+      return false;
+    options_.batch = 0;
+    ++options_.epoch;
+  }
+  if (orderEpoch_ != options_.epoch) {
+    uint32_t samples = uint32_t(data_.samples());
+    if (options_.shuffle) {
+      order_ = shuffledOrder(samples, options_.seed, uint64_t(options_.epoch));
+    } else {
+      order_.resize(samples);
+      std::iota(order_.begin(), order_.end(), 0u);
+    }
+    orderEpoch_ = options_.epoch;
+  }
+  int64_t size = data_.batch(), first = options_.batch * size;
+  batch.epoch = options_.epoch;
+  batch.index = options_.batch++;
+  batch.count = std::min(size, int64_t(order_.size()) - first);
+  std::vector<uint32_t> samples(order_.begin() + first, order_.begin() + first + batch.count);
+  samples.resize(size_t(size), samples.back());
+  for (size_t i = 0; i < ports_.size(); ++i)
+    data_.fill(*ports_[i], samples, batch.inputs[i].data(), scratch);
+  return true;
+}
+
+void Batches::produce() {
+  std::vector<std::byte> scratch;
+  for (int slot = 0;; slot ^= 1) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stop_ || filled_ < 2; });
+      if (stop_)
+        return;
+    }
+    bool more = prepare(slots_[slot], scratch);
+    {
+      std::lock_guard lock(mutex_);
+      if (more)
+        ++filled_;
+      else
+        ended_ = true;
+    }
+    changed_.notify_all();
+    if (!more)
+      return;
+  }
+}
+
+const Batches::Batch *Batches::next() {
+  std::unique_lock lock(mutex_);
+  if (lent_) { // give the batch of the last call back
+    consumer_ ^= 1;
+    --filled_;
+    lent_ = false;
+    changed_.notify_all();
+  }
+  changed_.wait(lock, [&] { return filled_ > 0 || ended_; });
+  if (filled_ == 0)
+    return nullptr;
+  lent_ = true;
+  return &slots_[consumer_];
+}
+
+void Batches::load(const Batch &batch, Session &session, const Entry &entry) const {
+  for (const Port &port : entry.inputs) {
+    const std::vector<std::byte> &bytes = batch.inputs[stagedIndex(ports_, port)];
+    std::memcpy(session.address(port), bytes.data(), bytes.size());
+  }
+}
+
+} // namespace mpc::rt

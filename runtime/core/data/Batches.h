@@ -1,0 +1,63 @@
+// The stream of batches: shuffled per epoch, prepared one ahead by a thread of its own.
+#pragma once
+
+#include "runtime/core/Session.h"
+#include "runtime/core/data/Dataset.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace mpc::rt {
+
+struct BatchOptions {
+  /// Train: endless epochs, the last partial batch of each dropped. Otherwise one pass in order, the last batch
+  /// padded with copies of its last sample.
+  bool train = false;
+  bool shuffle = false; // a new order for each epoch, from the seed and the epoch's number
+  uint64_t seed = 0;
+  int64_t epoch = 0, batch = 0; // where a resumed training starts
+};
+
+class Batches {
+public:
+  struct Batch {
+    int64_t epoch = 0, index = 0; // position: the index counts from 0 within the epoch
+    int64_t count = 0;            // real samples; the rest is padding
+    std::vector<std::vector<std::byte>> inputs;
+  };
+
+  /// Throws Error when training data holds less than one batch. The dataset must outlive this.
+  Batches(const Dataset &data, const std::vector<const Entry *> &entries, BatchOptions options);
+  ~Batches();
+
+  int64_t perEpoch() const { return perEpoch_; }
+  /// The next batch, or null at the end of the pass. It stays valid until the next call.
+  const Batch *next();
+  /// Copies the batch into the entry's inputs.
+  void load(const Batch &batch, Session &session, const Entry &entry) const;
+
+private:
+  void produce();
+  bool prepare(Batch &batch, std::vector<std::byte> &scratch);
+
+  const Dataset &data_;
+  BatchOptions options_;
+  int64_t perEpoch_;
+  std::vector<const Port *> ports_; // one per staged input
+  std::vector<uint32_t> order_;
+  int64_t orderEpoch_ = -1;
+
+  Batch slots_[2];
+  int filled_ = 0; // slots ready for next(), including the one it returned last
+  int consumer_ = 0;
+  bool lent_ = false, ended_ = false, stop_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread thread_;
+};
+
+/// The place of a port in the staged inputs: ports of one name, type and stored order share it.
+size_t stagedIndex(const std::vector<const Port *> &staged, const Port &port);
+
+} // namespace mpc::rt

@@ -1,0 +1,260 @@
+#include "runtime/core/data/Dataset.h"
+
+#include "runtime/core/data/Npz.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <unistd.h>
+
+namespace mpc::rt {
+
+std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries) {
+  std::vector<const Port *> inputs;
+  for (const Entry *entry : entries)
+    for (const Port &port : entry->inputs)
+      inputs.push_back(&port);
+  return inputs;
+}
+
+static std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == text.npos)
+      return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+static double parseNumber(std::string_view text, const std::string &option) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    fail(option, concat("'", text, "' is no number"));
+  return value;
+}
+
+Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch)
+    : batch_(batch) {
+  bind(options, inputs);
+  for (const Port *port : inputs)
+    checkShape(sources_.at(port->name), *port);
+  applyMaps(options);
+  for (const auto &[name, source] : sources_) {
+    if (!source.batched)
+      continue;
+    int64_t count = source.array.elements() / std::max<int64_t>(source.sampleElements, 1);
+    if (samples_ >= 0 && count != samples_)
+      fail(source.where, concat("has ", count, " samples, but another input has ", samples_),
+           "give every input the same number of samples");
+    samples_ = count;
+  }
+  if (samples_ < 0)
+    samples_ = batch_; // no batched input: one batch
+  if (samples_ == 0)
+    fail(sources_.begin()->second.where, "holds no samples");
+  if (samples_ > UINT32_MAX)
+    fail(sources_.begin()->second.where, concat("has ", samples_, " samples; at most 2^32 are supported"));
+  for (const Port *port : inputs)
+    checkValues(sources_.at(port->name), *port);
+}
+
+void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &inputs) {
+  std::map<std::string, std::shared_ptr<NpzReader>> archives;
+  auto openArchive = [&](const std::string &path) {
+    auto &archive = archives[path];
+    if (!archive)
+      archive = std::make_shared<NpzReader>(path);
+    return archive;
+  };
+  auto wanted = [&](std::string_view name) {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const Port *port) { return port->name == name; });
+  };
+  std::string inputNames, found;
+  for (const Port *port : inputs)
+    if (inputNames.find(port->name) == inputNames.npos)
+      inputNames += (inputNames.empty() ? "" : ", ") + port->name;
+  std::string lastFile;
+  for (const std::string &list : options.files)
+    for (std::string_view item : split(list, ',')) {
+      size_t equals = item.find('=');
+      bool named = equals != item.npos && wanted(item.substr(0, equals));
+      std::string name(named ? item.substr(0, equals) : "");
+      std::string path(named ? item.substr(equals + 1) : item), member;
+      if (equals != item.npos && !named && access(path.c_str(), F_OK) != 0)
+        continue; // data for an input that these entries lack, such as labels for predict
+      size_t colon = path.rfind(".npz:");
+      if (colon != path.npos) {
+        member = path.substr(colon + 5);
+        path.resize(colon + 4);
+      }
+      lastFile = path;
+      if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
+        if (name.empty() && inputNames.find(',') != inputNames.npos)
+          fail(path, "holds one array, but the program has several inputs",
+               concat("say which input it is: --data INPUT=", path, " (inputs: ", inputNames, ")"));
+        if (name.empty())
+          name = inputs.front()->name;
+        sources_[name] = {readArrayFile(path), concat(path, ": ", name), {}, 0, false};
+        continue;
+      }
+      auto archive = openArchive(path);
+      for (const std::string &array : archive->names()) {
+        found += (found.empty() ? "" : ", ") + array;
+        if (name.empty() ? wanted(array) : array == (member.empty() ? name : member)) {
+          std::string target = name.empty() ? array : name;
+          sources_[target] = {archive->read(array), concat(path, ": ", array), {}, 0, false};
+        }
+      }
+      if (!name.empty() && !sources_.count(name))
+        fail(path, concat("has no array '", member.empty() ? name : member, "' (it has: ", found, ")"),
+             concat("use --data ", name, "=", path, ":ARRAY"));
+    }
+  for (const Port *port : inputs)
+    if (!sources_.count(port->name))
+      fail(lastFile, concat("no data for input '", port->name, "'", found.empty() ? "" : " (arrays: ", found, found.empty() ? "" : ")"),
+           concat("name the array '", port->name, "' or use --data ", port->name, "=FILE"));
+}
+
+void Dataset::applyMaps(const DataOptions &options) {
+  auto target = [&](const std::string &text, const char *option) -> std::pair<Source &, std::string_view> {
+    size_t equals = text.rfind('=');
+    if (equals == text.npos)
+      fail(option, concat("'", text, "' has no '='"), "write INPUT=…");
+    auto it = sources_.find(text.substr(0, equals));
+    if (it == sources_.end())
+      fail(option, concat("there is no input '", text.substr(0, equals), "'"));
+    return {it->second, std::string_view(text).substr(equals + 1)};
+  };
+  for (auto &[name, source] : sources_)
+    source.maps = {Affine{}};
+  for (const std::string &text : options.scale) {
+    auto [source, value] = target(text, "--scale");
+    source.maps[0].scale = parseNumber(value, "--scale");
+  }
+  for (const std::string &text : options.normalize) {
+    auto [source, value] = target(text, "--normalize");
+    auto parts = split(value, ',');
+    if (parts.size() != 2)
+      fail("--normalize", concat("'", value, "' is not MEAN,STD"));
+    auto means = split(parts[0], ':'), stds = split(parts[1], ':');
+    size_t channels = std::max(means.size(), stds.size());
+    if ((means.size() != 1 && means.size() != channels) || (stds.size() != 1 && stds.size() != channels))
+      fail("--normalize", concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"));
+    if (channels > 1 && source.sampleElements % int64_t(channels) != 0)
+      fail("--normalize", concat("'", text, "' gives ", channels, " channels, which do not divide a sample"));
+    double scale = source.maps[0].scale;
+    source.maps.clear();
+    for (size_t c = 0; c < channels; ++c) {
+      double mean = parseNumber(means[means.size() == 1 ? 0 : c], "--normalize");
+      double deviation = parseNumber(stds[stds.size() == 1 ? 0 : c], "--normalize");
+      if (deviation == 0)
+        fail("--normalize", concat("'", text, "' divides by zero"));
+      source.maps.push_back({scale / deviation, -mean / deviation});
+    }
+  }
+}
+
+void Dataset::checkShape(Source &source, const Port &port) {
+  const Shape &have = source.array.shape;
+  if (!port.batched) {
+    if (source.array.elements() != elementsOf(port.shape))
+      fail(source.where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ", toString(port.shape)));
+    return;
+  }
+  Shape row(port.shape.begin() + 1, port.shape.end());
+  int64_t rowsPerSample = port.shape[0] / batch_, rowElements = elementsOf(row);
+  int64_t rows = have.empty() ? 0 : have[0];
+  if (have.empty() || rows % rowsPerSample != 0 ||
+      elementsOf(std::span(have).subspan(1)) != rowElements) {
+    std::string wanted = "[samples";
+    for (int64_t extent : row)
+      wanted += concat(",", extent);
+    fail(source.where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]"),
+         "reshape the array so that every sample has as many elements");
+  }
+  source.batched = true;
+  source.sampleElements = rowsPerSample * rowElements;
+}
+
+void Dataset::checkValues(const Source &source, const Port &port) const {
+  const Array &array = source.array;
+  bool mapped = source.maps.size() > 1 || !source.maps[0].identity();
+  if (mapped && !isFloat(port.dtype))
+    fail(source.where, concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"));
+  if (isFloat(port.dtype) && !isFloat(array.dtype))
+    return; // every integer is a finite float
+  constexpr size_t kBlock = 1024;
+  double wide[kBlock];
+  int64_t exact[kBlock];
+  size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
+  auto complain = [&](size_t at, const std::string &what, const std::string &hint) {
+    std::string sample = source.batched ? concat("sample ", int64_t(at) / source.sampleElements) : concat("element ", at);
+    fail(source.where, concat(sample, " ", what), hint);
+  };
+  double largest = port.dtype == MPC_F16 ? 65519 : port.dtype == MPC_F32 || port.dtype == MPC_BF16 ? 3.4028235e38 : INFINITY;
+  int64_t low = lowestOf(port.dtype), high = highestOf(port.dtype);
+  for (size_t done = 0; done < count; done += kBlock) {
+    size_t n = std::min(kBlock, count - done);
+    const std::byte *from = array.data + done * elementBytes;
+    if (isFloat(array.dtype)) {
+      convert(array.dtype, from, MPC_F64, wide, n);
+      for (size_t i = 0; i < n; ++i) {
+        if (!std::isfinite(wide[i]))
+          complain(done + i, std::isnan(wide[i]) ? "holds NaN" : "holds an infinity", "repair or remove the sample");
+        if (isFloat(port.dtype) && !mapped && std::fabs(wide[i]) > largest)
+          complain(done + i, concat("holds ", wide[i], ", which ", nameOf(port.dtype), " cannot represent"), "use --scale");
+        if (!isFloat(port.dtype) && (wide[i] != std::floor(wide[i]) || std::fabs(wide[i]) > 0x1p62))
+          complain(done + i, concat("holds ", wide[i], ", but input '", port.name, "' takes integers"), "");
+        exact[i] = isFloat(port.dtype) ? 0 : int64_t(wide[i]);
+      }
+    } else {
+      convert(array.dtype, from, MPC_I64, exact, n);
+    }
+    if (isFloat(port.dtype))
+      continue;
+    for (size_t i = 0; i < n; ++i) {
+      if (port.labelsBelow && (exact[i] < 0 || exact[i] >= *port.labelsBelow))
+        complain(done + i, concat("has label ", exact[i], ", not in [0, ", *port.labelsBelow, ")"),
+                 "repair the labels or compile a model with more classes");
+      if (exact[i] < low || exact[i] > high || (array.dtype == MPC_U64 && exact[i] < 0))
+        complain(done + i, concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"), "");
+    }
+  }
+}
+
+void Dataset::fill(const Port &port, std::span<const uint32_t> samples, void *stored,
+                   std::vector<std::byte> &scratch) const {
+  const Source &from = source(port);
+  const Array &array = from.array;
+  Transpose order(port.shape, port.permutation);
+  size_t elementBytes = sizeOf(port.dtype), total = size_t(elementsOf(port.shape));
+  std::byte *logical = static_cast<std::byte *>(stored);
+  if (!order.identity()) {
+    scratch.resize(total * elementBytes);
+    logical = scratch.data();
+  }
+  size_t channels = from.maps.size();
+  auto convertPart = [&](size_t sourceElement, size_t targetElement, size_t count) {
+    for (size_t c = 0; c < channels; ++c) {
+      size_t part = count / channels;
+      convert(array.dtype, array.data + (sourceElement + c * part) * sizeOf(array.dtype), port.dtype,
+              logical + (targetElement + c * part) * elementBytes, part, from.maps[c]);
+    }
+  };
+  if (from.batched) {
+    size_t perSample = size_t(from.sampleElements);
+    for (size_t i = 0; i < samples.size(); ++i)
+      convertPart(samples[i] * perSample, i * perSample, perSample);
+  } else {
+    convertPart(0, 0, total);
+  }
+  if (!order.identity())
+    order.toStored(logical, stored, elementBytes);
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,207 @@
+#include "runtime/core/state/Checkpoint.h"
+
+#include "runtime/core/state/Safetensors.h"
+#include "runtime/support/AtomicFile.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Random.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <zlib.h>
+
+namespace mpc::rt {
+
+static constexpr char kFormat[] = "mpc-checkpoint-1";
+
+/// The variables a checkpoint holds, in the manifest's order.
+static std::vector<const Variable *> savedVariables(const Session &session) {
+  std::vector<const Variable *> saved;
+  for (const Variable &v : session.manifest().variables)
+    if (v.role != "copy" && v.init.kind != Init::Copy && v.role != "hyper" && session.stores(v.name))
+      saved.push_back(&v);
+  return saved;
+}
+
+static std::string tableHash(const std::vector<const Variable *> &variables) {
+  uint64_t hash = hashOf("");
+  for (const Variable *v : variables)
+    hash = hashOf(concat(v->name, " ", nameOf(v->dtype), toString(v->shape), "\n"), hash);
+  return std::to_string(hash);
+}
+
+void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path) {
+  std::vector<const Variable *> variables = savedVariables(session);
+  std::vector<TensorToWrite> tensors;
+  for (const Variable *v : variables)
+    tensors.push_back({v->name, v->dtype, v->shape, [&session, v] { return session.variable(v->name); }});
+  writeSafetensors(path, tensors,
+                   {{"format", kFormat},
+                    {"producer", session.manifest().producer},
+                    {"model", session.manifest().model},
+                    {"variables", tableHash(variables)},
+                    {"step", std::to_string(cursor.iteration)},
+                    {"epoch", std::to_string(cursor.epoch)},
+                    {"batch", std::to_string(cursor.batch)},
+                    {"samples", std::to_string(cursor.samples)},
+                    {"seed", std::to_string(cursor.seed)},
+                    {"shuffle", cursor.shuffle ? "1" : "0"}});
+}
+
+static void verifyData(const SafetensorsReader &reader) {
+  std::string expected = reader.metadata("data_crc32");
+  if (expected.empty())
+    return;
+  char hex[16];
+  std::string_view data = reader.data();
+  std::snprintf(hex, sizeof hex, "%08lx", crc32_z(0, reinterpret_cast<const Bytef *>(data.data()), data.size()));
+  if (expected != hex)
+    fail(reader.path(), "its data has a wrong checksum", "use another checkpoint");
+}
+
+static void checkShape(const std::string &path, const Variable &v, const Array &found) {
+  if (found.shape != v.shape)
+    fail(concat(path, ": ", v.name), concat("has shape ", toString(found.shape), ", the program needs ", toString(v.shape)),
+         "use a checkpoint of the same model");
+}
+
+static int64_t number(const SafetensorsReader &reader, const char *key) {
+  std::string text = reader.metadata(key);
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    fail(reader.path(), concat("its metadata holds no valid '", key, "'"), "use another checkpoint");
+  return value;
+}
+
+static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
+  const std::string &path = reader.path();
+  if (reader.metadata("format") != kFormat)
+    fail(path, "is no training checkpoint", "load plain weights with --init");
+  std::vector<const Variable *> variables = savedVariables(session);
+  for (const Variable *v : variables) {
+    auto it = reader.tensors().find(v->name);
+    if (it == reader.tensors().end())
+      fail(path, concat("has no tensor '", v->name, "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
+           concat("it belongs to model '", reader.metadata("model"), "'; use a checkpoint of '",
+                  session.manifest().model, "', or --init to load parameters only"));
+    checkShape(path, *v, it->second);
+    if (it->second.dtype != v->dtype)
+      fail(concat(path, ": ", v->name),
+           concat("is of type ", nameOf(it->second.dtype), ", the program needs ", nameOf(v->dtype)),
+           "use a checkpoint of a program with the same precision and optimizer");
+  }
+  for (const auto &[name, array] : reader.tensors())
+    if (std::none_of(variables.begin(), variables.end(), [&](const Variable *v) { return v->name == name; }))
+      fail(concat(path, ": ", name), "the program has no such variable",
+           "use a checkpoint of the same model and optimizer, or --init to load parameters only");
+  if (reader.metadata("variables") != tableHash(variables))
+    fail(path, "was written by a program with other variables", "use a checkpoint of the same program");
+  Cursor cursor{number(reader, "step"), number(reader, "epoch"), number(reader, "batch"), number(reader, "samples"),
+                std::stoull(concat("0", reader.metadata("seed"))), reader.metadata("shuffle") != "0"};
+  for (const Variable *v : variables)
+    session.setVariable(v->name, reader.tensors().at(v->name).view());
+  return cursor;
+}
+
+Cursor loadCheckpoint(Session &session, const std::string &path) {
+  SafetensorsReader reader(path);
+  verifyData(reader);
+  return loadFrom(session, reader);
+}
+
+void loadParameters(Session &session, const std::string &path) {
+  SafetensorsReader reader(path);
+  verifyData(reader);
+  std::vector<std::pair<const Variable *, const Array *>> found;
+  for (const Variable *v : savedVariables(session)) {
+    if (v->role != "parameter" && v->role != "buffer")
+      continue;
+    auto it = reader.tensors().find(v->name);
+    if (it == reader.tensors().end()) {
+      if (v->role == "buffer")
+        continue;
+      fail(path, concat("has no tensor '", v->name, "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
+           "every parameter must be in the file under its ONNX name");
+    }
+    checkShape(path, *v, it->second);
+    if (isFloat(v->dtype) != isFloat(it->second.dtype))
+      fail(concat(path, ": ", v->name),
+           concat("is of type ", nameOf(it->second.dtype), ", the program needs ", nameOf(v->dtype)));
+    found.push_back({v, &it->second});
+  }
+  if (found.empty())
+    fail(path, "holds none of the program's parameters", "use a file of the same model");
+  for (auto [v, array] : found)
+    session.setVariable(v->name, array->view());
+}
+
+void loadState(Session &session, const std::string &path) {
+  if (SafetensorsReader(path).metadata("format") == kFormat)
+    loadCheckpoint(session, path);
+  else
+    loadParameters(session, path);
+}
+
+CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (!std::filesystem::is_directory(folder_, error))
+    fail(folder_, "cannot create the checkpoint folder", "check the path and its permissions");
+  for (const auto &file : std::filesystem::directory_iterator(folder_, error))
+    if (AtomicFile::isTemporaryName(file.path().filename().string()))
+      std::filesystem::remove(file.path(), error);
+}
+
+std::string CheckpointFolder::pathOf(int64_t iteration) const {
+  char name[64];
+  std::snprintf(name, sizeof name, "step-%08lld.safetensors", static_cast<long long>(iteration));
+  return folder_ + "/" + name;
+}
+
+std::vector<int64_t> CheckpointFolder::iterations() const {
+  std::vector<int64_t> found;
+  std::error_code error;
+  for (const auto &file : std::filesystem::directory_iterator(folder_, error)) {
+    std::string name = file.path().filename().string();
+    if (!name.starts_with("step-") || !name.ends_with(".safetensors"))
+      continue;
+    int64_t iteration = 0;
+    auto [end, code] = std::from_chars(name.data() + 5, name.data() + name.size(), iteration);
+    if (code == std::errc() && std::string_view(end) == ".safetensors")
+      found.push_back(iteration);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void CheckpointFolder::save(const Session &session, const Cursor &cursor) {
+  saveCheckpoint(session, cursor, pathOf(cursor.iteration));
+  std::vector<int64_t> all = iterations();
+  std::error_code error;
+  if (keep_ > 0)
+    for (size_t i = 0; i + size_t(keep_) < all.size(); ++i)
+      if (all[i] != cursor.iteration)
+        std::filesystem::remove(pathOf(all[i]), error);
+}
+
+std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink &note) {
+  std::vector<int64_t> all = iterations();
+  for (size_t i = all.size(); i-- > 0;) {
+    std::string path = pathOf(all[i]);
+    std::optional<SafetensorsReader> reader;
+    if (std::optional<Error> error = attempt([&] {
+          reader.emplace(path);
+          verifyData(*reader);
+        })) {
+      if (note)
+        note(concat("skipping a damaged checkpoint: ", error->what()));
+      continue;
+    }
+    return loadFrom(session, *reader);
+  }
+  return std::nullopt;
+}
+
+} // namespace mpc::rt

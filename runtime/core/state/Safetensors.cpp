@@ -1,0 +1,112 @@
+#include "runtime/core/state/Safetensors.h"
+
+#include "runtime/support/AtomicFile.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+namespace mpc::rt {
+
+namespace {
+// Index: mpc_dtype.
+constexpr const char *kNames[] = {"",    "F16", "BF16", "F32", "F64", "I8",  "I16",
+                                  "I32", "I64", "U8",   "U16", "U32", "U64", "BOOL"};
+constexpr char kAgain[] = "copy the file again or use another checkpoint";
+} // namespace
+
+SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  std::string_view bytes = file->bytes();
+  uint64_t headerBytes = 0;
+  if (bytes.size() < 8)
+    fail(path, bytes.empty() ? "the file is empty" : "is no safetensors file", kAgain);
+  std::memcpy(&headerBytes, bytes.data(), 8);
+  if (headerBytes > bytes.size() - 8 || headerBytes < 2 || bytes[8] != '{')
+    fail(path, headerBytes < (uint64_t(1) << 30) && bytes.size() > 8 && bytes[8] == '{'
+                   ? "the safetensors header is truncated"
+                   : "is no safetensors file",
+         kAgain);
+  data_ = bytes.substr(8 + headerBytes);
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  try {
+    nlohmann::json header = nlohmann::json::parse(bytes.substr(8, headerBytes));
+    for (const auto &[name, entry] : header.items()) {
+      if (name == "__metadata__") {
+        metadata_ = entry.get<std::map<std::string, std::string>>();
+        continue;
+      }
+      Array array;
+      std::string type = entry.at("dtype");
+      auto known = std::find(std::begin(kNames) + 1, std::end(kNames), type);
+      if (known == std::end(kNames))
+        fail(concat(path, ": ", name), concat("unknown element type '", type, "'"), kAgain);
+      array.dtype = mpc_dtype(known - std::begin(kNames));
+      array.shape = entry.at("shape").get<Shape>();
+      auto offsets = entry.at("data_offsets").get<std::vector<uint64_t>>();
+      int64_t size = int64_t(sizeOf(array.dtype));
+      for (int64_t extent : array.shape)
+        if (extent < 0 || __builtin_mul_overflow(size, extent, &size))
+          fail(concat(path, ": ", name), concat("impossible shape ", toString(array.shape)), kAgain);
+      if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] - offsets[0] != uint64_t(size))
+        fail(concat(path, ": ", name), concat("its data does not fit the shape ", toString(array.shape)), kAgain);
+      if (offsets[1] > data_.size())
+        fail(concat(path, ": ", name), "its data lies behind the end of the file; the file is truncated", kAgain);
+      array.data = reinterpret_cast<const std::byte *>(data_.data() + offsets[0]);
+      array.owner = file;
+      tensors_[name] = array;
+      ranges.push_back({offsets[0], offsets[1]});
+    }
+  } catch (const nlohmann::json::exception &error) {
+    fail(path, concat("broken safetensors header: ", error.what()), kAgain);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  uint64_t end = 0;
+  for (auto [first, last] : ranges) {
+    if (first != end)
+      fail(path, "its tensors overlap or leave gaps", kAgain);
+    end = last;
+  }
+  if (end != data_.size())
+    fail(path, concat("has ", data_.size(), " bytes of data, its header names ", end), kAgain);
+}
+
+std::string SafetensorsReader::metadata(const std::string &key) const {
+  auto it = metadata_.find(key);
+  return it == metadata_.end() ? "" : it->second;
+}
+
+void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
+                      std::map<std::string, std::string> metadata) {
+  uLong crc = 0;
+  uint64_t offset = 0;
+  nlohmann::ordered_json header;
+  header["__metadata__"] = nullptr; // first
+  for (const TensorToWrite &tensor : tensors) {
+    Tensor value = tensor.read();
+    crc = crc32_z(crc, reinterpret_cast<const Bytef *>(value.bytes.data()), value.bytes.size());
+    header[tensor.name] = {{"dtype", kNames[tensor.dtype]},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + value.bytes.size()}}};
+    offset += value.bytes.size();
+  }
+  char hex[16];
+  std::snprintf(hex, sizeof hex, "%08lx", crc);
+  metadata["data_crc32"] = hex;
+  header["__metadata__"] = metadata;
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  AtomicFile file(path);
+  uint64_t length = text.size();
+  file.write(&length, 8);
+  file.write(text);
+  for (const TensorToWrite &tensor : tensors) {
+    Tensor value = tensor.read();
+    file.write(value.bytes.data(), value.bytes.size());
+  }
+  file.commit();
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,96 @@
+#include "runtime/host/Kernels.h"
+
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace mpc::rt {
+
+extern "C" void mpc_kernel_imports_anchor(); // keeps KernelImports.cpp in every program
+
+std::string bestKernelObject(const std::map<std::string, std::string_view> &sections, const std::string &where) {
+  struct Candidate {
+    const char *section;
+    bool runs;
+  };
+  const Candidate candidates[] = {
+      {"host.native.so", true},
+      {"host.x86-64-v4.so", bool(__builtin_cpu_supports("x86-64-v4"))},
+      {"host.x86-64-v3.so", bool(__builtin_cpu_supports("x86-64-v3"))},
+  };
+  std::string present;
+  for (const Candidate &candidate : candidates) {
+    if (!sections.count(candidate.section))
+      continue;
+    if (candidate.runs)
+      return candidate.section;
+    present += (present.empty() ? "" : ", ") + std::string(candidate.section);
+  }
+  if (!present.empty())
+    fail(where, concat("this CPU can run none of its kernels (", present, ")"),
+         "run it on a newer CPU or compile the model with an older --cpu");
+  return "";
+}
+
+static void writeAll(int file, std::string_view bytes, const std::string &where) {
+  while (!bytes.empty()) {
+    ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      failErrno(where, "cannot unpack the kernels", errno);
+    bytes.remove_prefix(size_t(written));
+  }
+}
+
+void Kernels::load(std::string_view object, const std::string &where) {
+  mpc_kernel_imports_anchor();
+  where_ = where;
+  int file = memfd_create("mpc-kernels", MFD_CLOEXEC);
+  std::string path = concat("/proc/self/fd/", file);
+  bool temporary = file < 0 || access(path.c_str(), R_OK) != 0;
+  if (temporary) { // no memfd or no /proc: a file that is unlinked as soon as it is open
+    if (file >= 0)
+      close(file);
+    const char *folder = std::getenv("TMPDIR");
+    path = concat(folder && *folder ? folder : "/tmp", "/mpc-kernels-XXXXXX");
+    file = mkstemp(path.data());
+    if (file < 0)
+      failErrno(path, "cannot create", errno);
+  }
+  try {
+    writeAll(file, object, where);
+  } catch (...) {
+    close(file);
+    if (temporary)
+      unlink(path.c_str());
+    throw;
+  }
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string reason = handle_ ? "" : dlerror();
+  close(file);
+  if (temporary)
+    unlink(path.c_str());
+  if (!handle_)
+    fail(where, concat("cannot load the kernels: ", reason), "compile the model again");
+}
+
+Kernels::~Kernels() {
+  if (handle_)
+    dlclose(handle_);
+}
+
+mpc_kernel_fn Kernels::find(const std::string &symbol) const {
+  if (auto it = table_.find(symbol); it != table_.end())
+    return it->second;
+  void *address = handle_ ? dlsym(handle_, symbol.c_str()) : nullptr;
+  if (!address)
+    fail(where_, concat("has no kernel '", symbol, "'"), "compile the model again");
+  return reinterpret_cast<mpc_kernel_fn>(address);
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,111 @@
+#include "runtime/host/LibraryProvider.h"
+
+#include "runtime/support/Error.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <unistd.h>
+#include <vector>
+
+// The generic provider (runtime/host/generic/GenericLibrary.h), or its stand-in.
+extern "C" {
+const mpc_library *mpc_generic_library(int threads);
+void mpc_generic_set_parallel_for(void (*parallelFor)(void *, int64_t, int64_t, void (*)(void *, int64_t, int64_t),
+                                                      void *),
+                                  void *context);
+}
+
+namespace mpc::rt {
+
+static constexpr char kPlugin[] = "libmpc_onednn.so";
+
+/// The folder of the running program with a trailing '/', or empty.
+static std::string programFolder() {
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  std::string_view whole(path, length > 0 ? size_t(length) : 0);
+  size_t slash = whole.rfind('/');
+  return slash == whole.npos ? "" : std::string(whole.substr(0, slash + 1));
+}
+
+static std::vector<std::string> pluginPaths() {
+  std::vector<std::string> paths;
+  std::string folder = programFolder();
+  if (!folder.empty())
+    paths.push_back(folder + kPlugin);
+  if (const char *variable = std::getenv("MPC_LIBRARY_PATH")) {
+    std::string_view list = variable;
+    while (!list.empty()) {
+      size_t colon = std::min(list.find(':'), list.size());
+      if (colon > 0)
+        paths.push_back(concat(list.substr(0, colon), "/", kPlugin));
+      list.remove_prefix(std::min(colon + 1, list.size()));
+    }
+  }
+  if (!folder.empty())
+    paths.push_back(folder + "../lib/mpc/" + kPlugin);
+  paths.push_back(kPlugin); // the system's loader
+  return paths;
+}
+
+/// Opens the plugin; on failure returns null and says why in `reason`.
+static const mpc_library *openPlugin(int threads, std::string &reason) {
+  for (const std::string &path : pluginPaths()) {
+    bool isFile = path.find('/') != path.npos;
+    if (isFile && access(path.c_str(), F_OK) != 0)
+      continue;
+    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      const char *text = dlerror();
+      if (isFile) // it is there and does not load: worth saying
+        reason = text ? text : path;
+      continue;
+    }
+    auto entry = reinterpret_cast<mpc_library_entry_fn>(dlsym(handle, MPC_LIBRARY_ENTRY));
+    const mpc_library *library = entry ? entry(threads) : nullptr;
+    if (library && library->abi == MPC_LIBRARY_ABI)
+      return library;
+    reason = concat(path, library ? " has another interface version" : " is no library provider or failed to start");
+    dlclose(handle);
+  }
+  if (reason.empty())
+    reason = concat(kPlugin, " not found");
+  return nullptr;
+}
+
+LibraryProvider::LibraryProvider(std::string_view choice, int threads, const NoteSink &note) {
+  if (choice != "auto" && choice != "onednn" && choice != "generic")
+    fail("--library", concat("unknown provider '", choice, "'"), "use auto, onednn or generic");
+  generic_ = mpc_generic_library(threads);
+  if (choice == "generic")
+    return;
+  std::string reason;
+  plugin_ = openPlugin(threads, reason);
+  if (plugin_)
+    return;
+  if (choice == "onednn")
+    fail("--library=onednn", reason, "put libmpc_onednn.so beside the program or into $MPC_LIBRARY_PATH");
+  if (note)
+    note(concat(reason, ": slower generic loops run matrix products and convolutions"));
+}
+
+void LibraryProvider::useThreads(Threads *threads) {
+  if (!threads)
+    return mpc_generic_set_parallel_for(nullptr, nullptr);
+  mpc_generic_set_parallel_for(
+      [](void *context, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *bodyContext) {
+        static_cast<Threads *>(context)->parallelFor(body, bodyContext, n, grain);
+      },
+      threads);
+}
+
+LibraryProvider::Primitive LibraryProvider::create(const mpc_library_desc &desc, const std::string &where) const {
+  char error[256] = "";
+  for (const mpc_library *library : {plugin_, generic_})
+    if (library)
+      if (mpc_library_primitive *primitive = library->create(&desc, error, sizeof error))
+        return {library, primitive};
+  fail(where, concat("no library provider can run it: ", std::string_view(error)), "compile the model again");
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,164 @@
+#include "runtime/host/Threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <mutex>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+namespace mpc::rt {
+
+int availableCpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+  return int(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+namespace {
+struct Job {
+  mpc_kernel_fn kernel;
+  void *const *buffers;
+  int64_t grid;
+  int parts;
+  int (*threadNumber)();
+  int (*teamSize)();
+
+  void slice(int part) const {
+    int64_t begin = grid / parts * part + std::min<int64_t>(part, grid % parts);
+    int64_t end = begin + grid / parts + (part < grid % parts);
+    kernel(buffers, begin, end);
+  }
+};
+
+void gompWorker(void *data) {
+  // A team may be smaller than asked for (OMP_THREAD_LIMIT), so a thread strides over the slices.
+  const Job &job = *static_cast<const Job *>(data);
+  for (int part = job.threadNumber(), stride = job.teamSize(); part < job.parts; part += stride)
+    job.slice(part);
+}
+
+/// How often an idle worker looks for work before it sleeps: about 1 ms, which spans the gaps inside a step and
+/// leaves the CPU to others between them.
+constexpr int kSpins = 20000;
+} // namespace
+
+/// The fallback without libgomp: workers that spin for a moment, then sleep.
+struct Threads::Pool {
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::atomic<uint64_t> generation = 0;
+  std::atomic<int> running = 0;
+  std::atomic<bool> stop = false;
+  Job job = {};
+
+  explicit Pool(int count) {
+    for (int part = 1; part < count; ++part)
+      workers.emplace_back([this, part] { work(part); });
+  }
+  ~Pool() {
+    {
+      std::lock_guard lock(mutex);
+      stop = true;
+      ++generation;
+    }
+    wake.notify_all();
+    for (std::thread &worker : workers)
+      worker.join();
+  }
+  void work(int part) {
+    for (uint64_t seen = 0;;) {
+      for (int spin = 0; spin < kSpins && generation.load(std::memory_order_acquire) == seen; ++spin)
+        __builtin_ia32_pause();
+      if (generation.load(std::memory_order_acquire) == seen) {
+        std::unique_lock lock(mutex);
+        wake.wait(lock, [&] { return generation.load() != seen; });
+      }
+      seen = generation.load(std::memory_order_acquire);
+      if (stop)
+        return;
+      if (part < job.parts)
+        job.slice(part);
+      running.fetch_sub(1, std::memory_order_acq_rel);
+    }
+  }
+  void run(const Job &next) {
+    {
+      std::lock_guard lock(mutex);
+      job = next;
+      running = int(workers.size());
+      generation.fetch_add(1, std::memory_order_release);
+    }
+    wake.notify_all();
+    job.slice(0);
+    for (int spin = 0; running.load(std::memory_order_acquire) != 0; ++spin)
+      if (spin < kSpins)
+        __builtin_ia32_pause();
+      else
+        std::this_thread::yield();
+  }
+};
+
+Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
+  if (count_ == 1)
+    return;
+  // Idle workers of libgomp spin this often (a few milliseconds) before they sleep: long enough for the gaps
+  // between launches, short enough not to burn a CPU between batches that wait for data.
+  if (!std::getenv("OMP_WAIT_POLICY"))
+    setenv("GOMP_SPINCOUNT", "100000", /*overwrite=*/0);
+  bool useGomp = !std::getenv("MPC_NO_LIBGOMP"); // for tests of the fallback
+  if (void *gomp = useGomp ? dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL) : nullptr) {
+    gompParallel_ = reinterpret_cast<GompParallel>(dlsym(gomp, "GOMP_parallel"));
+    gompThreadNumber_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_thread_num"));
+    gompTeamSize_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_num_threads"));
+    auto setThreads = reinterpret_cast<void (*)(int)>(dlsym(gomp, "omp_set_num_threads"));
+    auto setDynamic = reinterpret_cast<void (*)(int)>(dlsym(gomp, "omp_set_dynamic"));
+    if (gompParallel_ && gompThreadNumber_ && gompTeamSize_ && setThreads && setDynamic) {
+      setDynamic(0);
+      setThreads(count_);
+      return;
+    }
+    gompParallel_ = nullptr;
+  }
+  pool_ = std::make_unique<Pool>(count_);
+}
+
+Threads::~Threads() = default;
+
+const char *Threads::backend() const { return gompParallel_ ? "libgomp" : pool_ ? "own pool" : "single thread"; }
+
+void Threads::parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t grid, int64_t grain) {
+  if (grid <= 0)
+    return;
+  int parts = int(std::min<int64_t>(count_, grid / std::max<int64_t>(grain, 1)));
+  if (parts <= 1) {
+    kernel(buffers, 0, grid);
+    return;
+  }
+  Job job{kernel, buffers, grid, parts, gompThreadNumber_, gompTeamSize_};
+  if (gompParallel_)
+    gompParallel_(gompWorker, &job, unsigned(parts), 0);
+  else
+    pool_->run(job);
+}
+
+void Threads::parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid, int64_t grain) {
+  struct Call {
+    void (*body)(void *, int64_t, int64_t);
+    void *context;
+  } call{body, context};
+  void *buffers[] = {&call};
+  parallelFor(
+      [](void *const *buffers, int64_t begin, int64_t end) {
+        const Call &call = *static_cast<const Call *>(buffers[0]);
+        call.body(call.context, begin, end);
+      },
+      buffers, grid, grain);
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,47 @@
+// One pool of threads for compiled kernels and for the library provider.
+//
+// libgomp, opened at run time, carries both: oneDNN loads the same copy, so its loops run on the same threads and
+// nothing is oversubscribed. Without libgomp an own pool does the same for kernels.
+#pragma once
+
+#include "mpc/kernel.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace mpc::rt {
+
+class Threads {
+public:
+  /// `count` 0: as many as the process may use (its CPU affinity).
+  explicit Threads(int count = 0);
+  ~Threads();
+  Threads(const Threads &) = delete;
+  Threads &operator=(const Threads &) = delete;
+
+  int count() const { return count_; }
+  /// "libgomp" or "own pool".
+  const char *backend() const;
+
+  /// Calls kernel(buffers, begin, end) on disjoint slices that cover [0, grid), none shorter than `grain` where that
+  /// is possible, and returns when all are done. A grid of at most `grain` runs inline. One caller at a time.
+  void parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t grid, int64_t grain);
+  /// The same for any function: body(context, begin, end).
+  void parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid, int64_t grain);
+
+private:
+  struct Pool;
+  using GompParallel = void (*)(void (*)(void *), void *, unsigned, unsigned);
+  using GompNumber = int (*)();
+
+  int count_ = 1;
+  GompParallel gompParallel_ = nullptr;
+  GompNumber gompThreadNumber_ = nullptr, gompTeamSize_ = nullptr;
+  std::unique_ptr<Pool> pool_;
+};
+
+/// CPUs that the process may run on.
+int availableCpus();
+
+} // namespace mpc::rt

@@ -1,0 +1,123 @@
+// The program that a compiled model becomes: parses options, runs one command, turns errors into messages.
+
+#include "runtime/core/Evaluate.h"
+#include "runtime/core/Info.h"
+#include "runtime/core/Progress.h"
+#include "runtime/core/Trace.h"
+#include "runtime/core/data/Npz.h"
+#include "runtime/core/state/Checkpoint.h"
+#include "runtime/runner/Options.h"
+#include "runtime/support/Error.h"
+
+#include <csignal>
+#include <cstdio>
+
+using namespace mpc::rt;
+
+static volatile std::sig_atomic_t interrupted = 0;
+
+/// The first signal asks the training to stop after its step, the second ends the process as usual.
+static void onSignal(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+static void runTrain(Session &session, Options &options) {
+  std::signal(SIGINT, onSignal);
+  std::signal(SIGTERM, onSignal);
+  options.train.interrupted = &interrupted;
+  Progress progress("train", 1);
+  TrainResult result = train(session, options.train);
+  if (!result.interrupted)
+    progress.line(concat("done: ", result.iterations, " steps, ", result.skipped, " skipped, loss ", result.loss, ", ",
+                         clockText(progress.seconds())));
+}
+
+static void runEval(Session &session, const Options &options) {
+  Dataset data(options.train.data, inputsOf({&session.entryOfKind("eval")}), session.manifest().batch);
+  Evaluation evaluation;
+  {
+    Progress progress("eval", data.samples());
+    evaluation = evaluate(session, data, [&](int64_t done) { progress.update(done, ""); });
+  }
+  std::string text;
+  if (options.json) {
+    text = concat("{\"samples\": ", evaluation.samples);
+    char number[40];
+    if (evaluation.loss) {
+      std::snprintf(number, sizeof number, "%.9g", *evaluation.loss);
+      text += concat(", \"loss\": ", evaluation.loss == evaluation.loss ? number : "null");
+    }
+    for (const MetricResult &metric : evaluation.metrics)
+      text += concat(", \"", metric.name, "\": ", metric.value(), ", \"", metric.name, "_correct\": ", metric.correct, ", \"",
+                     metric.name, "_counted\": ", metric.counted);
+    text += "}\n";
+  } else {
+    text = concat("samples: ", evaluation.samples, "\n");
+    if (evaluation.loss)
+      text += concat("loss: ", *evaluation.loss, "\n");
+    for (const MetricResult &metric : evaluation.metrics)
+      text += concat(metric.name, ": ", metric.value(), " (", metric.correct, "/", metric.counted, ")\n");
+  }
+  std::fputs(text.c_str(), stdout);
+}
+
+static void runPredict(Session &session, const Options &options) {
+  Dataset data(options.train.data, inputsOf({&session.entryOfKind("predict")}), session.manifest().batch);
+  Progress progress("predict", data.samples());
+  predict(session, data, options.out, [&](int64_t done) { progress.update(done, ""); });
+}
+
+static void runTrace(Session &session, const Options &options) {
+  std::vector<const Entry *> entries;
+  for (const Step &step : session.manifest().steps)
+    entries.push_back(&session.entry(step.entry));
+  if (entries.empty())
+    entries.push_back(&session.entryOfKind("train")); // throws: there is none
+  Dataset data(options.train.data, inputsOf(entries), session.manifest().batch);
+  NpzWriter writer(options.out);
+  for (const auto &[name, tensor] : trace(session, data, options.traceSteps, options.train.hyper))
+    writer.add(name, tensor);
+  writer.finish();
+}
+
+static void runCommand(const std::shared_ptr<const Program> &program, Options &options) {
+  if (options.command == Options::Info) {
+    std::fputs(describeProgram(*program, options.json).c_str(), stdout);
+    return;
+  }
+  options.session.note = [](const std::string &text) { std::fputs(concat("note: ", text, "\n").c_str(), stderr); };
+  Session session(program, options.session);
+  if (!options.checkpoint.empty())
+    options.command == Options::Trace ? loadState(session, options.checkpoint)
+                                      : loadParameters(session, options.checkpoint);
+  switch (options.command) {
+  case Options::Train:
+    return runTrain(session, options);
+  case Options::Eval:
+    return runEval(session, options);
+  case Options::Predict:
+    return runPredict(session, options);
+  default:
+    return runTrace(session, options);
+  }
+}
+
+int main(int argc, char **argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::shared_ptr<const Program> program;
+  std::optional<Error> error = attempt([&] { program = Program::openSelf(); });
+  Options options;
+  if (std::optional<int> status = parseOptions(argc, argv, program.get(), options))
+    return *status;
+  if (!error)
+    error = attempt([&] { runCommand(program, options); });
+  if (!error && (std::fflush(stdout) != 0 || std::ferror(stdout)))
+    error = Error("standard output", "cannot write");
+  if (error) {
+    std::fflush(stdout);
+    std::fputs(error->text().c_str(), stderr);
+    return 1;
+  }
+  return 0;
+}

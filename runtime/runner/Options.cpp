@@ -1,0 +1,143 @@
+#include "runtime/runner/Options.h"
+
+#include "runtime/support/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+namespace mpc::rt {
+
+static void addSessionOptions(CLI::App &app, Options &options) {
+  app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")->check(CLI::Range(0, 4096));
+  app.add_option("--library", options.session.library,
+                 "who computes matrix products and convolutions: auto, onednn or generic")
+      ->check(CLI::IsMember({"auto", "onednn", "generic"}));
+  app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples");
+}
+
+static void addDataOptions(CLI::App &app, Options &options) {
+  app.add_option("--data", options.train.data.files,
+                 "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','")
+      ->required();
+  app.add_option("--scale", options.train.data.scale, "INPUT=FACTOR: multiply an input");
+  app.add_option("--normalize", options.train.data.normalize,
+                 "INPUT=MEAN,STD: (value - MEAN) / STD after --scale; per channel as M1:M2:M3,S1:S2:S3");
+}
+
+static void addHyperOptions(CLI::App &app, const Program *program, Options &options) {
+  std::set<std::string> added;
+  for (const Step &step : program ? program->manifest().steps : std::vector<Step>())
+    for (const Hyper &hyper : step.hyper) {
+      bool several = program->manifest().steps.size() > 1;
+      std::vector<std::string> names = {hyper.name};
+      if (several)
+        names.push_back(step.name + "." + hyper.name);
+      for (const std::string &name : names) {
+        if (!added.insert(name).second)
+          continue;
+        std::string flag = name;
+        std::replace(flag.begin(), flag.end(), '_', '-');
+        app.add_option_function<double>(
+               "--" + flag, [&options, name](double value) { options.train.hyper[name] = value; },
+               concat("hyperparameter of ", name == hyper.name && several ? "every optimizer" : step.optimizer,
+                      " (default ", hyper.standard, ")"))
+            ->group("Hyperparameters");
+      }
+    }
+}
+
+static void addTrain(CLI::App &app, const Program *program, Options &options) {
+  TrainOptions &train = options.train;
+  CLI::App &command = *app.add_subcommand("train", "train on data, with checkpoints and evaluation");
+  addDataOptions(command, options);
+  command.add_option("--val", train.validation, "data for evaluation after each epoch");
+  auto *epochs = command.add_option("--epochs", train.epochs, "passes over the data")->check(CLI::PositiveNumber);
+  command.add_option("--steps", train.steps, "steps instead of epochs")->check(CLI::PositiveNumber)->excludes(epochs);
+  addHyperOptions(command, program, options);
+  command.add_option_function<std::string>(
+      "--schedule", [&train](const std::string &name) { train.schedule.kind = Schedule::kindOf(name); },
+      "learning rate: constant, step, cosine or linear")
+      ->check(CLI::IsMember({"constant", "step", "cosine", "linear"}));
+  command.add_option("--step-size", train.schedule.stepSize, "steps between decays (--schedule step)")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--step-gamma", train.schedule.stepGamma, "factor of each decay (--schedule step)");
+  command.add_option("--min-lr", train.schedule.minRate, "lower bound of the learning rate")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--warmup", train.schedule.warmup, "steps of linear growth at the start")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag_function(
+      "--no-shuffle", [&train](int64_t) { train.shuffle = false; }, "keep the samples in file order");
+  command.add_option("--init", train.init, "start from the parameters in this safetensors file");
+  command.add_option("--log", train.log, "write one JSON object per logged step to this file");
+  command.add_option("--log-every", train.logEvery, "steps between log lines")->check(CLI::PositiveNumber);
+  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations")->check(CLI::PositiveNumber);
+  command.add_option("--checkpoint-dir", train.checkpointFolder, "folder for checkpoints");
+  command.add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--keep", train.keep, "checkpoints to keep (0: all)")->check(CLI::NonNegativeNumber);
+  command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
+  command
+      .add_option_function<std::vector<int64_t>>(
+          "--inject-inf",
+          [&train](const std::vector<int64_t> &steps) { train.injectInf = {steps.begin(), steps.end()}; },
+          "for tests: at these steps (from 1) put an infinity into the first float input, so that the gradients "
+          "are not finite")
+      ->delimiter(',');
+  addSessionOptions(command, options);
+  command.callback([&options] { options.command = Options::Train; });
+}
+
+static void addOthers(CLI::App &app, const Program *program, Options &options) {
+  CLI::App &eval = *app.add_subcommand("eval", "loss and metrics over data");
+  addDataOptions(eval, options);
+  eval.add_option("--checkpoint", options.checkpoint, "parameters to evaluate (default: the initial ones)");
+  eval.add_flag("--json", options.json, "print one JSON object");
+  addSessionOptions(eval, options);
+  eval.callback([&options] { options.command = Options::Eval; });
+
+  CLI::App &predict = *app.add_subcommand("predict", "outputs of the network for data");
+  addDataOptions(predict, options);
+  predict.add_option("--out", options.out, "the .npz to write")->required();
+  predict.add_option("--checkpoint", options.checkpoint, "parameters to use (default: the initial ones)");
+  addSessionOptions(predict, options);
+  predict.callback([&options] { options.command = Options::Predict; });
+
+  CLI::App &trace = *app.add_subcommand("trace", "repeat one batch and write losses, gradients and state");
+  addDataOptions(trace, options);
+  trace.add_option("--steps", options.traceSteps, "how many steps")->required()->check(CLI::PositiveNumber);
+  trace.add_option("--out", options.out, "the .npz to write")->required();
+  trace.add_option("--checkpoint", options.checkpoint, "state to start from");
+  addHyperOptions(trace, program, options);
+  addSessionOptions(trace, options);
+  trace.callback([&options] { options.command = Options::Trace; });
+
+  CLI::App &info = *app.add_subcommand("info", "what this program is");
+  info.add_flag("--json", options.json, "as one JSON object");
+  info.callback([&options] { options.command = Options::Info; });
+}
+
+std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options) {
+  std::string model = program ? program->manifest().model : "no model";
+  CLI::App app(concat("A training program made by mpc (", model, ")."));
+  app.require_subcommand(1);
+  addTrain(app, program, options);
+  addOthers(app, program, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return app.exit(error); // help
+    CLI::App *at = &app;
+    for (CLI::App *sub : app.get_subcommands())
+      at = sub;
+    std::fputs(Error("", error.what(), concat("see '", argv[0], at == &app ? "" : " " + at->get_name(), " --help'"))
+                   .text()
+                   .c_str(),
+               stderr);
+    return 1;
+  }
+  options.session.seed = options.train.seed;
+  return std::nullopt;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,24 @@
+// The command line of a compiled program.
+#pragma once
+
+#include "runtime/core/Train.h"
+
+#include <memory>
+#include <optional>
+
+namespace mpc::rt {
+
+struct Options {
+  enum Command { Train, Eval, Predict, Trace, Info } command = Info;
+  SessionOptions session;
+  TrainOptions train; // also carries data, hyper and seed of the other commands
+  std::string checkpoint, out;
+  int64_t traceSteps = 1;
+  bool json = false;
+};
+
+/// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner carries no
+/// model). Returns the exit status when there is nothing to run (help, version, a mistake that has been printed).
+std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options);
+
+} // namespace mpc::rt

@@ -1,0 +1,81 @@
+#include "runtime/support/AtomicFile.h"
+
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mpc::rt {
+
+static constexpr std::string_view kSuffix = ".mpc-tmp-";
+static constexpr size_t kLargestWrite = size_t(1) << 30; // the kernel writes at most 2 GiB at once
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  struct stat info;
+  bool exists = stat(path_.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode))
+    fail(path_, "is a folder", "name a file");
+  if (exists && !S_ISREG(info.st_mode)) {
+    file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    size_t slash = path_.rfind('/') + 1; // npos + 1 == 0
+    temporary_ = concat(path_.substr(0, slash), ".", path_.substr(slash), kSuffix, getpid());
+    file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  }
+  if (file_ < 0) {
+    int error = errno;
+    temporary_.clear();
+    failErrno(path_, "cannot write", error);
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0)
+    close(file_);
+  if (!temporary_.empty())
+    unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void *data, size_t bytes) {
+  const char *next = static_cast<const char *>(data);
+  while (bytes > 0) {
+    ssize_t written = ::write(file_, next, std::min(bytes, kLargestWrite));
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      failErrno(path_, "cannot write", errno);
+    next += written;
+    bytes -= size_t(written);
+    position_ += size_t(written);
+  }
+}
+
+void AtomicFile::commit() {
+  if (!temporary_.empty() && fsync(file_) != 0)
+    failErrno(path_, "cannot write", errno);
+  int closed = close(file_);
+  file_ = -1;
+  if (closed != 0)
+    failErrno(path_, "cannot write", errno);
+  if (temporary_.empty())
+    return;
+  if (rename(temporary_.c_str(), path_.c_str()) != 0)
+    failErrno(path_, "cannot move the finished file into place", errno);
+  temporary_.clear();
+  size_t slash = path_.rfind('/');
+  std::string folder = slash == path_.npos ? "." : path_.substr(0, slash + 1);
+  int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle >= 0) {
+    fsync(handle); // some file systems cannot; the rename itself has happened
+    close(handle);
+  }
+}
+
+bool AtomicFile::isTemporaryName(std::string_view fileName) {
+  return fileName.starts_with('.') && fileName.find(kSuffix) != fileName.npos;
+}
+
+} // namespace mpc::rt

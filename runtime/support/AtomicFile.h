@@ -1,0 +1,36 @@
+// Output files that are either complete or absent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mpc::rt {
+
+/// Writes to a temporary name in the target's folder; commit() makes it durable and moves it into place, the
+/// destructor without commit() removes it. A path that exists and is no regular file (a device, a pipe) is written
+/// directly. Every member but the destructor throws Error, for example when the disk is full.
+class AtomicFile {
+public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+
+  void write(const void *data, size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  uint64_t position() const { return position_; }
+  /// Flushes to the disk, renames, and flushes the folder.
+  void commit();
+
+  /// True for the name of a temporary file that a killed process may have left for `path`'s folder.
+  static bool isTemporaryName(std::string_view fileName);
+
+private:
+  std::string path_, temporary_; // temporary_ is empty when written directly
+  int file_ = -1;
+  uint64_t position_ = 0;
+};
+
+} // namespace mpc::rt

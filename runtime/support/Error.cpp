@@ -1,0 +1,59 @@
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+namespace mpc::rt {
+
+static std::string located(const std::string &where, const std::string &what) {
+  return where.empty() ? what : where + ": " + what;
+}
+
+Error::Error(std::string where, std::string what, std::string hint)
+    : std::runtime_error(located(where, what)), where_(std::move(where)), what_(std::move(what)),
+      hint_(std::move(hint)) {}
+
+std::string Error::text() const {
+  std::string out = concat("error: ", what(), "\n");
+  if (!hint_.empty())
+    out += concat("hint: ", hint_, "\n");
+  return out;
+}
+
+void fail(std::string where, std::string what, std::string hint) {
+  throw Error(std::move(where), std::move(what), std::move(hint));
+}
+
+void failErrno(std::string where, std::string_view action, int errorNumber) {
+  std::string hint;
+  if (errorNumber == ENOSPC || errorNumber == EDQUOT)
+    hint = "free some disk space or write to another file system";
+  else if (errorNumber == ENOENT)
+    hint = "check the path";
+  else if (errorNumber == EACCES || errorNumber == EPERM || errorNumber == EROFS)
+    hint = "check the permissions of the file and its folder";
+  throw Error(std::move(where), concat(action, ": ", std::strerror(errorNumber)), std::move(hint));
+}
+
+std::optional<Error> attempt(const std::function<void()> &work) {
+  try {
+    work();
+    return std::nullopt;
+  } catch (const Error &error) {
+    return error;
+  } catch (const std::bad_alloc &) {
+    return Error("", "out of memory", "use a smaller batch or less data");
+  } catch (const std::exception &error) {
+    return Error("", error.what());
+  }
+}
+
+void detail::append(std::string &out, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  out += text;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,11 @@
+// The kernels of the test program, as the compiler would emit them. See LogisticKernels.cpp.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+void logistic_forward(void *const *buffers, int64_t begin, int64_t end);
+void logistic_gradient(void *const *buffers, int64_t begin, int64_t end);
+void logistic_update(void *const *buffers, int64_t begin, int64_t end);
+void logistic_loss(void *const *buffers, int64_t begin, int64_t end);
+}
