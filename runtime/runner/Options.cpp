@@ -130,7 +130,10 @@ std::optional<int> parseOptions(int argc, char **argv, const Program *program, O
     CLI::App *at = &app;
     for (CLI::App *sub : app.get_subcommands())
       at = sub;
-    std::fputs(Error("", error.what(), concat("see '", argv[0], at == &app ? "" : " " + at->get_name(), " --help'"))
+    std::string what = error.what();
+    if (at == &app && argc > 1 && argv[1][0] != '-')
+      what = concat("unknown command '", argv[1], "'");
+    std::fputs(Error("", what, concat("see '", argv[0], at == &app ? "" : " " + at->get_name(), " --help'"))
                    .text()
                    .c_str(),
                stderr);

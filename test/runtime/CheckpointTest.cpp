@@ -1,0 +1,162 @@
+// Safetensors and checkpoints: whole, damaged, foreign.
+
+#include "LogisticProgram.h"
+#include "runtime/core/state/Checkpoint.h"
+#include "runtime/core/state/Safetensors.h"
+
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+using namespace mpc::rt;
+using namespace mpc::rt::test;
+
+namespace {
+std::string safetensors(const std::string &header, const std::string &data) {
+  uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char *>(&length), 8) + header + data;
+}
+/// A session whose state differs from the initial one everywhere.
+void disturb(Session &session) {
+  for (const Variable &v : session.manifest().variables) {
+    Tensor value(v.dtype, v.shape);
+    for (size_t i = 0; i < size_t(value.elements()); ++i)
+      storeDouble(v.dtype, value.bytes.data(), i, double(i) * 3 + double(v.name.size()));
+    if (v.role != "copy")
+      session.setVariable(v.name, value);
+  }
+}
+} // namespace
+
+TEST(Safetensors, RoundTrip) {
+  TemporaryFolder folder;
+  Tensor a(MPC_F16, {3}), b(MPC_I64, {});
+  a.as<uint16_t>()[2] = 0x3c00;
+  b.as<int64_t>()[0] = -7;
+  writeSafetensors(folder / "t", {{"a", MPC_F16, {3}, [&] { return a; }}, {"b", MPC_I64, {}, [&] { return b; }}},
+                   {{"k", "v\"\n"}});
+  SafetensorsReader reader(folder / "t");
+  EXPECT_EQ(reader.metadata("k"), "v\"\n");
+  EXPECT_EQ(reader.tensors().at("a").shape, (Shape{3}));
+  EXPECT_EQ(loadDouble(MPC_F16, reader.tensors().at("a").data, 2), 1);
+  EXPECT_EQ(loadInteger(MPC_I64, reader.tensors().at("b").data, 0), -7);
+  std::string bytes = readFile(folder / "t");
+  EXPECT_EQ(bytes.size() - reader.data().size(), (bytes.size() - reader.data().size()) / 8 * 8); // aligned data
+}
+
+TEST(Safetensors, RefusesLyingHeaders) {
+  TemporaryFolder folder;
+  auto message = [&](const std::string &bytes) {
+    writeFile(folder / "t", bytes);
+    return std::string(errorOf([&] { SafetensorsReader reader(folder / "t"); }).what());
+  };
+  std::string ok = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  writeFile(folder / "t", safetensors(ok, "12345678"));
+  EXPECT_EQ(SafetensorsReader(folder / "t").tensors().size(), 1u);
+  EXPECT_NE(message(safetensors(ok, "1234567")).find("truncated"), std::string::npos);
+  EXPECT_NE(message(safetensors(ok, "123456789")).find("9 bytes of data"), std::string::npos);
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "12345678")).find("does not fit"),
+            std::string::npos);
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F12","shape":[2],"data_offsets":[0,8]}})", "12345678")).find("F12"),
+            std::string::npos);
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "12345678")).find("impossible"),
+            std::string::npos);
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678")).find("does not fit"),
+            std::string::npos);
+  EXPECT_NE(message(safetensors(R"({"a":7})", "")).find("broken safetensors header"), std::string::npos);
+  EXPECT_NE(message("PK\3\4 something else").find("is no safetensors file"), std::string::npos);
+  EXPECT_NE(message("").find("empty"), std::string::npos);
+}
+
+TEST(Checkpoint, RestoresEveryVariableAndTheCursor) {
+  TemporaryFolder folder;
+  Session session(logisticProgram()), other(logisticProgram());
+  disturb(session);
+  Cursor cursor{123, 4, 5, 600, 0xfedcba9876543210, false};
+  saveCheckpoint(session, cursor, folder / "c");
+  Cursor back = loadCheckpoint(other, folder / "c");
+  EXPECT_EQ(back.iteration, 123);
+  EXPECT_EQ(back.epoch, 4);
+  EXPECT_EQ(back.batch, 5);
+  EXPECT_EQ(back.samples, 600);
+  EXPECT_EQ(back.seed, 0xfedcba9876543210);
+  EXPECT_FALSE(back.shuffle);
+  for (const char *name : {"w", "w/momentum", "w/f16", "main/scale", "main/tracker", "main/skipped"})
+    EXPECT_EQ(other.variable(name).bytes, session.variable(name).bytes) << name;
+  // Logical order on disk, whatever the plan stores.
+  SafetensorsReader reader(folder / "c");
+  EXPECT_EQ(std::memcmp(reader.tensors().at("w").data, session.variable("w").bytes.data(), 24), 0);
+  EXPECT_FALSE(reader.tensors().count("w/f16"));
+}
+
+TEST(Checkpoint, DamageAnywhereIsAnErrorAndChangesNothing) {
+  TemporaryFolder folder;
+  Session session(logisticProgram()), other(logisticProgram());
+  disturb(session);
+  saveCheckpoint(session, {}, folder / "c");
+  std::string good = readFile(folder / "c");
+  auto before = other.variable("w").bytes;
+  for (size_t at = 0; at < good.size(); at += 7) {
+    std::string cut = good.substr(0, at), flipped = good;
+    flipped[at] = char(flipped[at] ^ 0x11);
+    writeFile(folder / "bad", cut);
+    errorOf([&] { loadCheckpoint(other, folder / "bad"); });
+    ASSERT_EQ(other.variable("w").bytes, before);
+    if (at >= good.size() - SafetensorsReader(folder / "c").data().size()) { // the data is under a checksum
+      writeFile(folder / "bad", flipped);
+      EXPECT_NE(errorOf([&] { loadCheckpoint(other, folder / "bad"); }).text().find("checksum"), std::string::npos);
+    }
+    ASSERT_EQ(other.variable("w").bytes, before);
+  }
+}
+
+TEST(Checkpoint, ForeignOnesAreRefusedByTensor) {
+  TemporaryFolder folder;
+  Session session(logisticProgram());
+  auto message = [&](const std::string &header, const std::string &data) {
+    writeFile(folder / "c", safetensors(header, data));
+    return errorOf([&] { loadState(session, folder / "c"); }).text();
+  };
+  std::string start = R"({"__metadata__":{"format":"mpc-checkpoint-1","model":"lenet"},)";
+  EXPECT_NE(message(start + R"("v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234")
+                .find("has no tensor 'w' (f32 [3,2])\nhint: it belongs to model 'lenet'"),
+            std::string::npos);
+  EXPECT_NE(message(start + R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, 'x'))
+                .find("w: has shape [2,3], the program needs [3,2]"),
+            std::string::npos);
+  EXPECT_NE(message(start + R"("w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})", std::string(12, 'x'))
+                .find("w: is of type f16, the program needs f32"),
+            std::string::npos);
+  // Plain weights may lack the rest of the state and have another float type.
+  writeFile(folder / "p", safetensors(R"({"w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})",
+                                      std::string("\0\x3c\0\x3c\0\x3c\0\x3c\0\x3c\0\x40", 12)));
+  loadState(session, folder / "p");
+  EXPECT_EQ(session.variable("w").at(0), 1);
+  EXPECT_EQ(session.variable("w/f16").at(5), 2);
+  EXPECT_NE(message(R"({"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("has no tensor 'w'"),
+            std::string::npos);
+}
+
+TEST(CheckpointFolder, KeepsTheNewestAndSkipsDamagedOnes) {
+  TemporaryFolder folder;
+  Session session(logisticProgram());
+  writeFile(folder / ".step-00000009.safetensors.mpc-tmp-77", "left by a killed process");
+  CheckpointFolder checkpoints(folder.path(), 2);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  std::vector<std::string> notes;
+  auto note = [&](const std::string &text) { notes.push_back(text); };
+  EXPECT_FALSE(checkpoints.resume(session, note).has_value());
+  for (int64_t iteration : {8, 9, 10, 11}) {
+    session.setVariableScalar("main/skipped", double(iteration));
+    checkpoints.save(session, {iteration, 0, iteration, 100, 1, true});
+  }
+  EXPECT_FALSE(std::filesystem::exists(checkpoints.pathOf(9)));
+  EXPECT_TRUE(std::filesystem::exists(folder / "step-00000010.safetensors"));
+  std::string newest = readFile(checkpoints.pathOf(11));
+  writeFile(checkpoints.pathOf(11), newest.substr(0, newest.size() - 1));
+  Session other(logisticProgram());
+  EXPECT_EQ(checkpoints.resume(other, note)->iteration, 10);
+  EXPECT_EQ(other.variableScalar("main/skipped"), 10);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("step-00000011.safetensors"), std::string::npos);
+}

@@ -1,0 +1,292 @@
+// Readers of data files, whole and damaged; datasets; batches.
+
+#include "LogisticProgram.h"
+#include "runtime/core/data/Batches.h"
+#include "runtime/core/data/Idx.h"
+#include "runtime/core/data/Npy.h"
+#include "runtime/core/data/Npz.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+using namespace mpc::rt;
+using namespace mpc::rt::test;
+
+namespace {
+template <typename T> std::string raw(std::initializer_list<T> values) {
+  return {reinterpret_cast<const char *>(values.begin()), values.size() * sizeof(T)};
+}
+std::string npy(const std::string &dict, const std::string &data, int major = 1) {
+  std::string out = "\x93NUMPY";
+  out += char(major);
+  out += '\0';
+  uint32_t length = uint32_t(dict.size());
+  out.append(reinterpret_cast<const char *>(&length), major == 1 ? 2 : 4);
+  return out + dict + data;
+}
+Array parse(const std::string &bytes) {
+  auto owner = std::make_shared<std::string>(bytes);
+  return parseNpy(*owner, owner, "a.npy");
+}
+std::string deflated(const std::string &bytes, int windowBits) {
+  z_stream stream = {};
+  deflateInit2(&stream, 6, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY);
+  std::string out(compressBound(uLong(bytes.size())) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
+  stream.avail_in = uInt(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef *>(out.data());
+  stream.avail_out = uInt(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(out.size() - stream.avail_out);
+  deflateEnd(&stream);
+  return out;
+}
+/// A plain (not zip64) archive with one deflated member, as numpy.savez_compressed writes small ones.
+std::string deflatedZip(const std::string &name, const std::string &member) {
+  std::string packed = deflated(member, -15);
+  auto crc = uint32_t(crc32(0, reinterpret_cast<const Bytef *>(member.data()), uInt(member.size())));
+  auto u16 = [](size_t v) { return raw<uint16_t>({uint16_t(v)}); };
+  auto u32 = [](size_t v) { return raw<uint32_t>({uint32_t(v)}); };
+  std::string common = u16(20) + u16(0) + u16(8) + u16(0) + u16(0x21) + u32(crc) + u32(packed.size()) +
+                       u32(member.size()) + u16(name.size()) + u16(0);
+  std::string local = u32(0x04034b50) + common + name + packed;
+  std::string central = u32(0x02014b50) + u16(20) + common + u16(0) + u16(0) + u16(0) + u32(0) + u32(0) + name;
+  return local + central + u32(0x06054b50) + u16(0) + u16(0) + u16(1) + u16(1) + u32(central.size()) +
+         u32(local.size()) + u16(0);
+}
+std::string idx(uint8_t type, std::initializer_list<uint8_t> header, const std::string &data) {
+  std::string out = {0, 0, char(type), char(header.size() / 4)};
+  for (uint8_t byte : header)
+    out += char(byte);
+  return out + data;
+}
+Port port(const std::string &name, mpc_dtype type, Shape shape, std::vector<int64_t> permutation = {}) {
+  Port p;
+  p.name = name;
+  p.dtype = type;
+  p.shape = std::move(shape);
+  p.bytes = elementsOf(p.shape) * int64_t(sizeOf(type));
+  p.permutation = std::move(permutation);
+  p.batched = true;
+  return p;
+}
+} // namespace
+
+TEST(Npy, ReadsTypesOrdersAndVersions) {
+  Array a = parse(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", raw<float>({1, 2, 3, 4, 5, 6})));
+  EXPECT_EQ(a.shape, (Shape{2, 3}));
+  EXPECT_EQ(loadDouble(a.dtype, a.data, 4), 5);
+  Array f = parse(npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }", raw<int16_t>({1, 4, 2, 5, 3, 6}), 2));
+  for (size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(loadInteger(MPC_I16, f.data, i), int64_t(i + 1));
+  Array scalar = parse(npy("{'shape': (), \"fortran_order\": False, 'descr': '|u1'}", "\x07"));
+  EXPECT_TRUE(scalar.shape.empty());
+  EXPECT_EQ(loadInteger(MPC_U8, scalar.data, 0), 7);
+  EXPECT_EQ(parse(npy("{'descr': '<u8', 'fortran_order': False, 'shape': (0, 3)}", "")).elements(), 0);
+  for (mpc_dtype type : {MPC_F16, MPC_F64, MPC_I8, MPC_I32, MPC_I64, MPC_U16, MPC_U32, MPC_BOOL}) {
+    std::string bytes(3 * sizeOf(type), '\0');
+    storeDouble(type, bytes.data(), 1, 1);
+    Array back = parse(npyHeader(type, {3}) + bytes);
+    EXPECT_EQ(back.dtype, type);
+    EXPECT_EQ(loadDouble(type, back.data, 1), 1);
+  }
+}
+
+TEST(Npy, RefusesWhatItCannotRead) {
+  auto message = [](const std::string &bytes) { return std::string(errorOf([&] { parse(bytes); }).what()); };
+  EXPECT_NE(message(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "abcd")).find("big-endian"), std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "abcdefgh")).find("unsupported element type '<c8'"),
+            std::string::npos);
+  EXPECT_NE(message(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd")).find("structured"),
+            std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "abcd")).find("truncated"), std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", "abcd")).find("impossible"),
+            std::string::npos);
+  EXPECT_NE(message("hello").find("not in .npy format"), std::string::npos);
+  std::string good = npyHeader(MPC_F32, {300}) + std::string(1200, 'x');
+  for (size_t length = 0; length < good.size(); length += 97)
+    message(good.substr(0, length));
+}
+
+TEST(Npz, RoundTripsAndReadsDeflate) {
+  TemporaryFolder folder;
+  Tensor a(MPC_F32, {2, 2}), b(MPC_BF16, {3});
+  for (size_t i = 0; i < 4; ++i)
+    a.as<float>()[i] = float(i) + 0.5f;
+  b.as<uint16_t>()[1] = floatToBfloat(2.5f);
+  NpzWriter writer(folder / "a.npz");
+  writer.add("layer.0/w", a);
+  writer.add("b", b);
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.npz"));
+  writer.finish();
+  NpzReader reader(folder / "a.npz");
+  EXPECT_EQ(reader.names(), (std::vector<std::string>{"b", "layer.0/w"}));
+  EXPECT_EQ(loadDouble(MPC_F32, reader.read("layer.0/w").data, 3), 3.5);
+  EXPECT_EQ(reader.read("b").dtype, MPC_F32);
+  EXPECT_EQ(loadDouble(MPC_F32, reader.read("b").data, 1), 2.5);
+
+  std::string member = npyHeader(MPC_U8, {5000}) + std::string(5000, '\x09');
+  writeFile(folder / "z.npz", deflatedZip("x.npy", member));
+  Array x = NpzReader(folder / "z.npz").read("x");
+  EXPECT_EQ(x.shape, (Shape{5000}));
+  EXPECT_EQ(loadInteger(MPC_U8, x.data, 4999), 9);
+}
+
+TEST(Npz, DamageIsAlwaysAnError) {
+  TemporaryFolder folder;
+  std::string path = folder / "bad.npz", other = folder / "good.npz";
+  std::string noise;
+  for (uint32_t i = 0; i < 4000; ++i)
+    noise += char(i * 2654435761u >> 13);
+  writeLogisticData(other, 40);
+  for (const std::string &good : {deflatedZip("x.npy", npyHeader(MPC_U8, {4000}) + noise), readFile(other)}) {
+    auto readAll = [&] {
+      NpzReader reader(path);
+      for (const std::string &name : reader.names())
+        reader.read(name);
+    };
+    for (size_t length = 0; length < good.size(); length += 97) {
+      writeFile(path, good.substr(0, length));
+      EXPECT_EQ(errorOf(readAll).text().find("error: " + path), 0u);
+    }
+    int errors = 0;
+    for (size_t at = 0; at < good.size(); at += 97) { // one damaged byte: an error or, outside the data, no harm
+      std::string bad = good;
+      bad[at] = char(bad[at] ^ 0x5a);
+      writeFile(path, bad);
+      errors += attempt(readAll).has_value();
+    }
+    EXPECT_GT(errors, int(good.size() / 97 * 8 / 10));
+  }
+}
+
+TEST(Idx, ReadsPlainAndGzip) {
+  std::string images = idx(0x08, {0, 0, 0, 2, 0, 0, 0, 3}, "abcdef");
+  for (const std::string &bytes : {images, deflated(images, 15 + 16)}) {
+    ASSERT_TRUE(isIdx(bytes));
+    Array a = parseIdx(bytes, "i");
+    EXPECT_EQ(a.shape, (Shape{2, 3}));
+    EXPECT_EQ(loadInteger(MPC_U8, a.data, 5), 'f');
+  }
+  Array ints = parseIdx(idx(0x0C, {0, 0, 0, 2}, std::string("\0\0\1\2\xff\xff\xff\xfe", 8)), "i");
+  EXPECT_EQ(loadInteger(MPC_I32, ints.data, 0), 258);
+  EXPECT_EQ(loadInteger(MPC_I32, ints.data, 1), -2);
+  EXPECT_NE(std::string(errorOf([&] { parseIdx(images + "x", "i"); }).what()).find("unexpected bytes"), std::string::npos);
+  std::string big = idx(0x08, {0, 0, 4, 0, 0, 0, 0, 3}, std::string(3072, 'x')), packed;
+  for (size_t i = 0; i < 3072; ++i)
+    big[12 + i] = char(i * 2654435761u >> 11);
+  packed = deflated(big, 15 + 16);
+  for (size_t length = 0; length < packed.size(); length += 97)
+    errorOf([&] { parseIdx(packed.substr(0, length), "i"); });
+  for (size_t length = 0; length < big.size(); length += 97)
+    errorOf([&] { parseIdx(big.substr(0, length), "i"); });
+}
+
+TEST(Dataset, ConvertsReshapesNormalizesAndPermutes) {
+  TemporaryFolder folder;
+  std::string pixels;
+  for (int i = 0; i < 3 * 2 * 2 * 2; ++i)
+    pixels += char(i * 10);
+  writeFile(folder / "x.npy", npyHeader(MPC_U8, {3, 8}) + pixels); // [samples, C*H*W] for [N,2,2,2]
+  Port x = port("x", MPC_F32, {2, 2, 2, 2}, {0, 2, 3, 1});
+  DataOptions options;
+  options.files = {"x=" + (folder / "x.npy")};
+  options.scale = {"x=0.1"};
+  options.normalize = {"x=1:2,2:4"};
+  Dataset data(options, {&x}, 2);
+  EXPECT_EQ(data.samples(), 3);
+  std::vector<float> stored(16);
+  std::vector<std::byte> scratch;
+  std::vector<uint32_t> samples = {2, 0};
+  data.fill(x, samples, stored.data(), scratch);
+  for (uint32_t n = 0; n < 2; ++n)
+    for (uint32_t c = 0; c < 2; ++c)
+      for (uint32_t p = 0; p < 4; ++p) {
+        float value = float(uint8_t(pixels[samples[n] * 8 + c * 4 + p])) * 0.1f;
+        EXPECT_FLOAT_EQ(stored[n * 8 + p * 2 + c], (value - (c ? 2 : 1)) / (c ? 4 : 2));
+      }
+}
+
+TEST(Dataset, BadValuesNameTheSample) {
+  TemporaryFolder folder;
+  auto load = [&](Port p, mpc_dtype type, Shape shape, const std::string &bytes) {
+    writeFile(folder / "x.npy", npyHeader(type, shape) + bytes);
+    DataOptions options;
+    options.files = {folder / "x.npy"};
+    return std::string(errorOf([&] { Dataset(options, {&p}, 1); }).what());
+  };
+  Port x = port("x", MPC_F32, {1, 2}), label = port("x", MPC_I64, {1}), half = port("x", MPC_F16, {1}),
+       small = port("x", MPC_I8, {1});
+  label.labelsBelow = 10;
+  EXPECT_NE(load(x, MPC_F32, {2, 2}, raw<float>({1, 2, NAN, 4})).find("sample 1 holds NaN"), std::string::npos);
+  EXPECT_NE(load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY})).find("sample 2 holds an infinity"), std::string::npos);
+  EXPECT_NE(load(label, MPC_U8, {3}, raw<uint8_t>({1, 9, 10})).find("sample 2 has label 10, not in [0, 10)"), std::string::npos);
+  EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"), std::string::npos);
+  EXPECT_NE(load(label, MPC_F32, {2}, raw<float>({1, 2.5})).find("takes integers"), std::string::npos);
+  EXPECT_NE(load(half, MPC_F32, {2}, raw<float>({1, 70000})).find("sample 1 holds 70000, which f16"), std::string::npos);
+  EXPECT_NE(load(small, MPC_I64, {2}, raw<int64_t>({127, 128})).find("sample 1 holds 128, which i8"), std::string::npos);
+  EXPECT_NE(load(x, MPC_F32, {3}, raw<float>({1, 2, 3})).find("has shape [3], but input 'x' needs [samples,2]"), std::string::npos);
+}
+
+TEST(Dataset, MissingArraysAreNamed) {
+  TemporaryFolder folder;
+  std::string path = writeLogisticData(folder / "d.npz", 4);
+  Port x = port("image", MPC_F32, {4, 6}), label = port("target", MPC_I64, {4});
+  auto message = [&](const std::string &file) {
+    DataOptions options;
+    options.files = {file};
+    return errorOf([&] { Dataset(options, {&x, &label}, 4); }).text();
+  };
+  EXPECT_NE(message(path).find("no data for input 'image' (arrays: target, x)"), std::string::npos);
+  EXPECT_NE(message("image=" + path).find("has no array 'image'"), std::string::npos);
+  EXPECT_NE(message(folder / "none.npz").find("No such file"), std::string::npos);
+  DataOptions renamed;
+  renamed.files = {"image=" + path + ":x,target=" + path};
+  EXPECT_EQ(Dataset(renamed, {&x, &label}, 4).samples(), 4);
+  writeFile(folder / "empty", "");
+  EXPECT_NE(message("image=" + (folder / "empty")).find("the file is empty"), std::string::npos);
+}
+
+TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
+  TemporaryFolder folder;
+  std::string bytes;
+  for (int32_t i = 0; i < 10; ++i)
+    bytes += raw<int32_t>({i});
+  writeFile(folder / "x.npy", npyHeader(MPC_I32, {10}) + bytes);
+  Entry entry;
+  entry.inputs = {port("x", MPC_I32, {4})};
+  DataOptions options;
+  options.files = {folder / "x.npy"};
+  Dataset data(options, {&entry.inputs[0]}, 4);
+  auto collect = [&](BatchOptions order, int count) {
+    Batches batches(data, {&entry}, order);
+    std::vector<std::vector<int32_t>> all;
+    for (int i = 0; i < count; ++i) {
+      const Batches::Batch *batch = batches.next();
+      if (!batch)
+        break;
+      std::vector<int32_t> values(4);
+      std::memcpy(values.data(), batch->inputs[0].data(), 16);
+      values.push_back(int32_t(batch->count));
+      all.push_back(values);
+    }
+    return all;
+  };
+  BatchOptions shuffled{true, true, 3, 0, 0};
+  auto all = collect(shuffled, 6); // three epochs of two batches; two samples of each are dropped
+  for (size_t epoch = 0; epoch < 3; ++epoch) {
+    std::set<int32_t> seen;
+    for (size_t b = 0; b < 2; ++b)
+      for (size_t i = 0; i < 4; ++i)
+        EXPECT_TRUE(seen.insert(all[epoch * 2 + b][i]).second);
+  }
+  EXPECT_NE(all[0], all[2]);
+  // Starting in the middle continues exactly there.
+  BatchOptions later{true, true, 3, 1, 1};
+  EXPECT_EQ(collect(later, 2), (std::vector<std::vector<int32_t>>{all[3], all[4]}));
+  // In order with padding.
+  EXPECT_EQ(collect({}, 9), (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
+}

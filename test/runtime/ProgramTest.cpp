@@ -1,0 +1,156 @@
+// The packaged program: sections behind the runner, opened and run as a user does.
+
+#include "LogisticProgram.h"
+#include "runtime/core/data/Npz.h"
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+using namespace mpc::rt;
+using namespace mpc::rt::test;
+
+namespace {
+uint32_t checksum(const std::string &bytes) {
+  return uint32_t(crc32(0, reinterpret_cast<const Bytef *>(bytes.data()), uInt(bytes.size())));
+}
+
+/// The program file of runtime/abi/README.md.
+std::string packed(std::string program, const std::vector<std::pair<std::string, std::string>> &sections) {
+  nlohmann::json toc = {{"sections", nlohmann::json::array()}};
+  for (const auto &[name, bytes] : sections) {
+    program.resize((program.size() + 63) / 64 * 64);
+    toc["sections"].push_back({{"name", name}, {"offset", program.size()}, {"bytes", bytes.size()}, {"crc32", checksum(bytes)}});
+    program += bytes;
+  }
+  std::string text = toc.dump();
+  uint64_t trailer[3] = {program.size(), text.size(), checksum(text)};
+  return program + text + "MPCPROG1" + std::string(reinterpret_cast<const char *>(trailer), sizeof trailer);
+}
+
+class PackedProgram : public ::testing::Test {
+protected:
+  void SetUp() override {
+    std::string object = readFile(MPC_TEST_KERNELS);
+    writeFile(folder / "model", packed(readFile(MPC_RUNNER), {{"manifest.json", logisticManifest()},
+                                                             {"data", logisticData()},
+                                                             {"host.x86-64-v3.so", object}}));
+    std::filesystem::permissions(folder / "model", std::filesystem::perms::owner_all);
+    data = writeLogisticData(folder / "d.npz", 42);
+  }
+  struct Outcome {
+    int status;
+    std::string text; // both streams
+  };
+  Outcome run(const std::string &arguments) {
+    std::string command = "cd " + folder.path() + " && ./model " + arguments + " > out.txt 2>&1";
+    int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), readFile(folder / "out.txt")};
+  }
+  void expectError(const std::string &arguments, const std::string &text) {
+    Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 1) << arguments << "\n" << outcome.text;
+    EXPECT_NE(outcome.text.find(text), std::string::npos) << arguments << "\n" << outcome.text;
+    EXPECT_EQ(outcome.text.find("error: "), 0u) << outcome.text;
+  }
+  TemporaryFolder folder;
+  std::string data;
+};
+} // namespace
+
+TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
+  Outcome info = run("info --json");
+  ASSERT_EQ(info.status, 0) << info.text;
+  auto json = nlohmann::json::parse(info.text);
+  EXPECT_EQ(json["model"], "logistic");
+  EXPECT_EQ(json["parameters"]["values"], 6);
+  EXPECT_EQ(json["plans"][0]["entries"][0]["kernel_launches"], 4);
+  EXPECT_NE(run("info").text.find("target [0, 2)") == std::string::npos, false);
+
+  Outcome train = run("train --data d.npz --val d.npz --epochs 4 --lr 0.3 --momentum 0.8 --schedule cosine --warmup 3 "
+                      "--checkpoint-dir ckpt --log run.jsonl --log-every 5 --threads 2");
+  ASSERT_EQ(train.status, 0) << train.text;
+  EXPECT_NE(train.text.find("done: 40 steps, 0 skipped"), std::string::npos) << train.text;
+  std::string checkpoint = "--checkpoint ckpt/step-00000040.safetensors";
+  Outcome eval = run("eval --data d.npz " + checkpoint);
+  EXPECT_NE(eval.text.find("samples: 42\nloss: 0."), std::string::npos) << eval.text;
+  EXPECT_NE(eval.text.find("/42)"), std::string::npos) << eval.text;
+  ASSERT_EQ(run("predict --data d.npz --out p.npz " + checkpoint).status, 0);
+  EXPECT_EQ(NpzReader(folder / "p.npz").read("logits").shape, (Shape{42, 2}));
+  // Labels are not needed to predict.
+  ASSERT_EQ(run("predict --data x=d.npz,target=nowhere.npz --out p2.npz " + checkpoint).status, 0);
+  ASSERT_EQ(run("trace --data d.npz --steps 3 --lr 0.2 --out t.npz").status, 0);
+  NpzReader traced(folder / "t.npz");
+  EXPECT_EQ(traced.read("loss").shape, (Shape{3}));
+  EXPECT_EQ(traced.read("grad/w").shape, (Shape{3, 2}));
+  EXPECT_TRUE(traced.contains("state/w/momentum"));
+  // The compiled object and the C++ functions compute the same.
+  Session session(logisticProgram());
+  DataOptions options;
+  options.files = {data};
+  EXPECT_EQ(run("trace --data d.npz --steps 1 --out one.npz --library generic").status, 0);
+}
+
+TEST_F(PackedProgram, MistakesAreLocatedErrors) {
+  expectError("", "subcommand is required");
+  expectError("train", "--data is required");
+  expectError("train --data none.npz", "none.npz: cannot open: No such file or directory");
+  expectError("train --data d.npz --lr abc", "lr");
+  expectError("train --data d.npz --betas 3", "--betas");
+  expectError("train --data d.npz --schedule sawtooth", "sawtooth");
+  expectError("train --data d.npz --resume", "give --checkpoint-dir");
+  expectError("train --data d.npz --log /nowhere/run.jsonl", "/nowhere/run.jsonl: cannot write");
+  expectError("train --data d.npz --log /dev/full --log-every 1", "No space left on device");
+  expectError("train --data d.npz --checkpoint-dir d.npz", "d.npz: cannot create the checkpoint folder");
+  expectError("train --data model", "model: holds one array");
+  expectError("eval --data d.npz --checkpoint d.npz", "d.npz: is no safetensors file");
+  expectError("predict --data d.npz --out /nowhere/p.npz", "/nowhere/p.npz: cannot write");
+  expectError("predict --data d.npz --out /dev/full", "No space left on device");
+  expectError("trace --data d.npz --steps 0 --out t.npz", "--steps");
+  expectError("frobnicate", "frobnicate");
+  writeLogisticData(folder / "small.npz", 3);
+  expectError("trace --data small.npz --steps 1 --out t.npz", "less than one batch of 4");
+  EXPECT_FALSE(std::filesystem::exists(folder / "t.npz"));
+  EXPECT_EQ(run("--help").status, 0);
+  EXPECT_NE(run("train --help").text.find("--momentum"), std::string::npos);
+}
+
+TEST_F(PackedProgram, DamageIsALocatedError) {
+  std::string good = readFile(folder / "model");
+  std::string runner = readFile(MPC_RUNNER);
+  std::string path = folder / "bad";
+  auto open = [&] { Program::open(path)->data(), Program::open(path)->kernels(); };
+  for (size_t length = runner.size(); length < good.size(); length += 97) {
+    writeFile(path, good.substr(0, length));
+    EXPECT_EQ(errorOf(open).where(), path);
+  }
+  size_t start = good.size() - runner.size() > 0 ? (runner.size() + 63) / 64 * 64 : 0;
+  int errors = 0, tries = 0;
+  for (size_t at = start; at < good.size(); at += 97, ++tries) {
+    std::string bad = good;
+    bad[at] = char(bad[at] ^ 0x20);
+    writeFile(path, bad);
+    errors += attempt(open).has_value();
+  }
+  EXPECT_GE(errors, tries - 2); // padding between sections is not under a checksum
+  writeFile(path, packed(runner, {{"manifest.json", logisticManifest()}, {"data", logisticData()}, {"host.x86-64-v3.so", "no ELF"}}));
+  EXPECT_NE(errorOf(open).text().find("cannot load the kernels"), std::string::npos);
+}
+
+TEST(Runner, WithoutAModelItSaysSo) {
+  TemporaryFolder folder;
+  std::string command = std::string(MPC_RUNNER) + " info > " + (folder / "out") + " 2>&1";
+  int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_NE(readFile(folder / "out").find("carries no model\nhint: make a program with 'mpc compile"), std::string::npos);
+}
+
+TEST(Runner, IsSmall) {
+  // Design: the runner stays below 1 MB, so that programs do for embedded use.
+  if (MPC_BUILD_TYPE != std::string("Release"))
+    GTEST_SKIP();
+  EXPECT_LT(std::filesystem::file_size(MPC_RUNNER), 1 << 20);
+}

@@ -1,0 +1,214 @@
+// Training: progress, loss scaling, logs, resume to the bit, death at any moment.
+
+#include "LogisticProgram.h"
+#include "runtime/core/Evaluate.h"
+#include "runtime/core/Train.h"
+#include "runtime/core/state/Checkpoint.h"
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace mpc::rt;
+using namespace mpc::rt::test;
+
+namespace {
+class Train : public ::testing::Test {
+protected:
+  void SetUp() override {
+    options.data.files = {writeLogisticData(folder / "train.npz", 203)}; // 50 batches of 4, 3 samples left over
+    options.epochs = 3;
+    options.seed = 5;
+    options.logEvery = 1000000;
+  }
+  std::unique_ptr<Session> session() {
+    SessionOptions one;
+    one.threads = 1;
+    one.seed = options.seed;
+    return std::make_unique<Session>(logisticProgram(), one);
+  }
+  /// All state, bit by bit.
+  static std::string stateOf(Session &session) {
+    std::string all;
+    for (const Variable &v : session.manifest().variables) {
+      Tensor value = session.variable(v.name);
+      all.append(reinterpret_cast<const char *>(value.bytes.data()), value.bytes.size());
+    }
+    return all;
+  }
+  std::vector<nlohmann::json> logLines() {
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(readFile(options.log));
+    for (std::string line; std::getline(text, line);)
+      lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+  TemporaryFolder folder;
+  TrainOptions options;
+  volatile std::sig_atomic_t stop = 1; // for options.interrupted
+};
+} // namespace
+
+TEST_F(Train, LearnsAndLogs) {
+  options.validation = {writeLogisticData(folder / "val.npz", 501, 2)};
+  options.log = folder / "run.jsonl";
+  options.logEvery = 10;
+  auto s = session();
+  TrainResult result = train(*s, options);
+  EXPECT_EQ(result.iterations, 150);
+  EXPECT_EQ(result.skipped, 0);
+  auto lines = logLines();
+  ASSERT_EQ(lines.size(), 15u + 3u);
+  EXPECT_EQ(lines[0]["step"], 10);
+  EXPECT_EQ(lines[0]["epoch"], 0);
+  EXPECT_EQ(lines[0]["skipped"], false);
+  EXPECT_EQ(lines[0]["scale"], 65536);
+  EXPECT_DOUBLE_EQ(lines[0]["lr"], 0.1);
+  EXPECT_GT(lines[0]["samples_per_s"], 0);
+  EXPECT_EQ(lines[5]["val_samples"], 501); // after 5 step lines
+  const auto &last = lines.back();
+  EXPECT_EQ(last["epoch"], 2);
+  EXPECT_GT(last["accuracy"], 0.93); // the noise mislabels about 4 %
+  EXPECT_EQ(last["accuracy"].get<double>(), last["correct"].get<double>() / 501);
+  EXPECT_LT(last["val_loss"], lines[5]["val_loss"]);
+}
+
+TEST_F(Train, LearningRateFollowsTheScheduleAndTheOptions) {
+  options.log = folder / "run.jsonl";
+  options.logEvery = 1;
+  options.steps = 20;
+  options.hyper = {{"lr", 0.4}, {"momentum", 0.5}};
+  options.schedule.kind = Schedule::Linear;
+  options.schedule.warmup = 4;
+  auto s = session();
+  train(*s, options);
+  auto lines = logLines();
+  ASSERT_EQ(lines.size(), 20u);
+  EXPECT_DOUBLE_EQ(lines[0]["lr"], 0.1);
+  EXPECT_DOUBLE_EQ(lines[3]["lr"], 0.4);
+  EXPECT_DOUBLE_EQ(lines[12]["lr"], 0.2);
+  EXPECT_FLOAT_EQ(float(s->variableScalar("main/mu")), 0.5f);
+  options.hyper = {{"betas", 1}};
+  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("--betas: the program's optimizer has no such "
+                                                             "hyperparameter\nhint: it has: lr, momentum"),
+            std::string::npos);
+}
+
+TEST_F(Train, AnInjectedInfinitySkipsExactlyThatStep) {
+  options.log = folder / "run.jsonl";
+  options.logEvery = 1;
+  options.injectInf = {7, 30};
+  options.steps = 40;
+  auto s = session();
+  TrainResult result = train(*s, options);
+  EXPECT_EQ(result.skipped, 2);
+  for (const auto &line : logLines())
+    EXPECT_EQ(line["skipped"], line["step"] == 7 || line["step"] == 30) << line;
+  // 65536, halved at 7, doubled after 20 good steps (27), halved at 30.
+  EXPECT_EQ(s->variableScalar("main/scale"), 32768);
+  EXPECT_EQ(s->variableScalar("main/skipped"), 2);
+  // A skipped step leaves everything but the scaler as it was.
+  options.log.clear();
+  options.steps = 6;
+  auto before = session(), after = session();
+  train(*before, options);
+  options.steps = 7;
+  train(*after, options);
+  EXPECT_EQ(before->variable("w").bytes, after->variable("w").bytes);
+  EXPECT_EQ(before->variable("w/momentum").bytes, after->variable("w/momentum").bytes);
+  EXPECT_EQ(after->variableScalar("main/scale"), 32768);
+}
+
+TEST_F(Train, ACollapsedScaleAborts) {
+  for (int64_t step = 1; step <= 150; ++step)
+    options.injectInf.insert(step);
+  auto s = session();
+  Error error = errorOf([&] { train(*s, options); });
+  EXPECT_NE(error.text().find("gradients of the last 50 steps were not finite"), std::string::npos);
+  EXPECT_NE(error.text().find("hint: lower --lr"), std::string::npos);
+}
+
+TEST_F(Train, ResumeIsBitExact) {
+  options.schedule.kind = Schedule::Cosine;
+  options.schedule.warmup = 10;
+  options.injectInf = {33};
+  auto undisturbed = session();
+  train(*undisturbed, options);
+  // Interrupted after every single step, each time continued in a fresh session.
+  options.checkpointFolder = folder / "ckpt";
+  options.resume = true;
+  options.interrupted = &stop;
+  for (int64_t step = 1; step <= 150; ++step) {
+    auto s = session();
+    ASSERT_EQ(train(*s, options).iterations, step);
+    if (step == 150) {
+      EXPECT_EQ(stateOf(*s), stateOf(*undisturbed));
+    }
+  }
+}
+
+TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
+  auto undisturbed = session();
+  options.epochs = 20;
+  train(*undisturbed, options);
+  options.checkpointFolder = folder / "ckpt";
+  options.checkpointEvery = 3;
+  options.log = folder / "run.jsonl";
+  options.logEvery = 1;
+  options.resume = true;
+  int kills = 0;
+  for (uint32_t attempt = 0; attempt < 400; ++attempt) {
+    pid_t child = fork();
+    if (child == 0) {
+      std::freopen("/dev/null", "w", stdout);
+      auto s = session();
+      train(*s, options);
+      _exit(0);
+    }
+    usleep(useconds_t(2000 + attempt * 2654435761u % 60000));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status)) {
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+      break;
+    }
+    ++kills;
+  }
+  EXPECT_GT(kills, 0);
+  auto s = session();
+  loadCheckpoint(*s, CheckpointFolder(options.checkpointFolder, 3).pathOf(1000));
+  for (const char *name : {"w", "w/momentum", "w/f16", "main/scale", "main/tracker", "main/skipped"})
+    EXPECT_EQ(s->variable(name).bytes, undisturbed->variable(name).bytes) << name;
+  // The log holds every step once, in order.
+  int64_t next = 1;
+  for (const auto &line : logLines())
+    EXPECT_EQ(line["step"], next++);
+  EXPECT_EQ(next, 1001);
+}
+
+TEST_F(Train, ResumeRefusesOtherData) {
+  options.checkpointFolder = folder / "ckpt";
+  options.steps = 5;
+  auto s = session();
+  train(*s, options);
+  options.resume = true;
+  options.data.files = {writeLogisticData(folder / "other.npz", 100)};
+  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("holds 100 samples; the checkpoint comes from training on 203"),
+            std::string::npos);
+}
+
+TEST_F(Train, InterruptionFinishesTheStepAndSaves) {
+  options.interrupted = &stop;
+  options.checkpointFolder = folder / "ckpt";
+  auto s = session();
+  TrainResult result = train(*s, options);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.iterations, 1);
+  EXPECT_TRUE(std::filesystem::exists(folder / "ckpt/step-00000001.safetensors"));
+}
