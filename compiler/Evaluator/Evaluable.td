@@ -1,0 +1,15 @@
+//===- Evaluable.td - ops that the reference evaluator can run ----*- tablegen -*-===//
+#ifndef MPC_EVALUATOR_EVALUABLE
+#define MPC_EVALUATOR_EVALUABLE
+include "mlir/IR/OpBase.td"
+
+def EvaluableOpInterface : OpInterface<"EvaluableOpInterface"> {
+  let cppNamespace = "::mpc";
+  let description = "An op with a reference meaning on host tensors, attached as an external model: dialects do not know the evaluator.";
+  let methods = [
+    InterfaceMethod<[{Computes the results, which have their shape and are zero, in float64 and without rounding: the evaluator rounds.
+      Fails, with a diagnostic, on values for which the op has no meaning (an index out of range).}],
+      "::llvm::LogicalResult", "evaluate", (ins "::mpc::Evaluation &":$evaluation)>
+  ];
+}
+#endif

@@ -1,0 +1,141 @@
+//===- Math.cpp - elementwise models of one operand, and dropout -------------------===//
+#include "compiler/Evaluator/Ops/Models.h"
+#include "compiler/Evaluator/Philox.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace {
+using Function = double (*)(double);
+
+/// y = F(x), element by element.
+template <typename OpT, Function F>
+struct Unary : EvalModel<Unary<OpT, F>, OpT> {
+  LogicalResult evaluate(Operation *, Evaluation &e) const {
+    for (auto [x, y] : llvm::zip_equal(e.operands[0].values, e.results[0].values))
+      y = F(x);
+    return success();
+  }
+};
+
+/// The same for ops with attributes: F(op) is the function.
+template <typename OpT, auto F>
+struct UnaryWith : EvalModel<UnaryWith<OpT, F>, OpT> {
+  LogicalResult evaluate(Operation *op, Evaluation &e) const {
+    auto function = F(cast<OpT>(op));
+    for (auto [x, y] : llvm::zip_equal(e.operands[0].values, e.results[0].values))
+      y = function(x);
+    return success();
+  }
+};
+} // namespace
+
+static double sign(double x) { return double(x > 0) - double(x < 0); }
+static double rsqrt(double x) { return 1 / std::sqrt(x); }
+static double reciprocal(double x) { return 1 / x; }
+static double negate(double x) { return -x; }
+/// Both branches exponentiate a number <= 0.
+static double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+static double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+/// NaN stays NaN.
+static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+static double relu(double x) { return x <= 0 ? 0 : x; }
+static double hardSwish(double x) { return x * clamp(x / 6 + 0.5, 0, 1); }
+static double identity(double x) { return x; }
+static double isNonFinite(double x) { return !std::isfinite(x); }
+static double isNaN(double x) { return std::isnan(x); }
+static double logicalNot(double x) { return x == 0; }
+
+static auto leakyRelu(LeakyReluOp op) {
+  return [alpha = op.getAlpha().convertToDouble()](double x) { return x >= 0 ? x : alpha * x; };
+}
+static auto elu(EluOp op) {
+  return [alpha = op.getAlpha().convertToDouble()](double x) { return x >= 0 ? x : alpha * std::expm1(x); };
+}
+static auto hardSigmoid(HardSigmoidOp op) {
+  return [alpha = op.getAlpha().convertToDouble(), beta = op.getBeta().convertToDouble()](double x) {
+    return clamp(alpha * x + beta, 0, 1);
+  };
+}
+static auto clip(ClipOp op) {
+  return [low = op.getMin().convertToDouble(), high = op.getMax().convertToDouble()](double x) {
+    // min(max(x, min), max): where the bounds cross, max wins.
+    x = x < low ? low : x;
+    return x > high ? high : x;
+  };
+}
+static auto gelu(GeluOp op) {
+  return [approximate = op.getApproximate()](double x) {
+    if (!approximate)
+      return x * 0.5 * std::erfc(-x * M_SQRT1_2); // 1 + erf(t) = erfc(-t), without cancellation
+    return x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)); // (1 + tanh u)/2 = sigmoid(2u)
+  };
+}
+/// Conversions to integers and i1 are roundings, which the evaluator does.
+static auto convert(CastOp) { return identity; }
+
+//===-- Dropout ---------------------------------------------------------------------===//
+
+namespace {
+struct DropoutModel : EvalModel<DropoutModel, DropoutOp> {
+  LogicalResult evaluate(Operation *operation, Evaluation &e) const {
+    auto op = cast<DropoutOp>(operation);
+    if (e.operands[1].size() != 1 || e.operands[2].size() != 1)
+      return op.emitOpError("seed and step are one number each");
+    const uint64_t seed = uint64_t(int64_t(e.operands[1].values[0])), step = uint64_t(int64_t(e.operands[2].values[0]));
+    const double ratio = op.getRatio().convertToDouble();
+    const std::vector<double> &x = e.operands[0].values;
+    std::vector<double> &y = e.results[0].values;
+    for (size_t i = 0; i < x.size(); i += 4) {
+      Philox4x32 words({uint32_t(i / 4), uint32_t(op.getSalt()), uint32_t(step), uint32_t(step >> 32)}, uint32_t(seed),
+                   uint32_t(seed >> 32));
+      for (size_t j = i; j < std::min(i + 4, x.size()); ++j)
+        y[j] = double(words[j - i]) * 0x1p-32 >= ratio ? x[j] / (1 - ratio) : 0;
+    }
+    return success();
+  }
+};
+} // namespace
+
+void mpc::attachMathModels(MLIRContext &c) {
+  AbsOp::attachInterface<Unary<AbsOp, std::abs>>(c);
+  NegOp::attachInterface<Unary<NegOp, negate>>(c);
+  SignOp::attachInterface<Unary<SignOp, sign>>(c);
+  FloorOp::attachInterface<Unary<FloorOp, std::floor>>(c);
+  CeilOp::attachInterface<Unary<CeilOp, std::ceil>>(c);
+  RoundOp::attachInterface<Unary<RoundOp, std::nearbyint>>(c);
+  ExpOp::attachInterface<Unary<ExpOp, std::exp>>(c);
+  LogOp::attachInterface<Unary<LogOp, std::log>>(c);
+  SqrtOp::attachInterface<Unary<SqrtOp, std::sqrt>>(c);
+  RsqrtOp::attachInterface<Unary<RsqrtOp, rsqrt>>(c);
+  ReciprocalOp::attachInterface<Unary<ReciprocalOp, reciprocal>>(c);
+  SinOp::attachInterface<Unary<SinOp, std::sin>>(c);
+  CosOp::attachInterface<Unary<CosOp, std::cos>>(c);
+  TanOp::attachInterface<Unary<TanOp, std::tan>>(c);
+  AsinOp::attachInterface<Unary<AsinOp, std::asin>>(c);
+  AcosOp::attachInterface<Unary<AcosOp, std::acos>>(c);
+  AtanOp::attachInterface<Unary<AtanOp, std::atan>>(c);
+  SinhOp::attachInterface<Unary<SinhOp, std::sinh>>(c);
+  CoshOp::attachInterface<Unary<CoshOp, std::cosh>>(c);
+  AsinhOp::attachInterface<Unary<AsinhOp, std::asinh>>(c);
+  AcoshOp::attachInterface<Unary<AcoshOp, std::acosh>>(c);
+  AtanhOp::attachInterface<Unary<AtanhOp, std::atanh>>(c);
+  ErfOp::attachInterface<Unary<ErfOp, std::erf>>(c);
+  TanhOp::attachInterface<Unary<TanhOp, std::tanh>>(c);
+  SigmoidOp::attachInterface<Unary<SigmoidOp, sigmoid>>(c);
+  ReluOp::attachInterface<Unary<ReluOp, relu>>(c);
+  SoftplusOp::attachInterface<Unary<SoftplusOp, softplus>>(c);
+  HardSwishOp::attachInterface<Unary<HardSwishOp, hardSwish>>(c);
+  LeakyReluOp::attachInterface<UnaryWith<LeakyReluOp, leakyRelu>>(c);
+  EluOp::attachInterface<UnaryWith<EluOp, elu>>(c);
+  HardSigmoidOp::attachInterface<UnaryWith<HardSigmoidOp, hardSigmoid>>(c);
+  GeluOp::attachInterface<UnaryWith<GeluOp, gelu>>(c);
+  ClipOp::attachInterface<UnaryWith<ClipOp, clip>>(c);
+  NotOp::attachInterface<Unary<NotOp, logicalNot>>(c);
+  CastOp::attachInterface<UnaryWith<CastOp, convert>>(c);
+  IsNonFiniteOp::attachInterface<Unary<IsNonFiniteOp, isNonFinite>>(c);
+  IsNaNOp::attachInterface<Unary<IsNaNOp, isNaN>>(c);
+  DropoutOp::attachInterface<DropoutModel>(c);
+}
