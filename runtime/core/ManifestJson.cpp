@@ -6,7 +6,7 @@
 
 namespace mpc::rt {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 namespace {
 std::string text(const json &object, const char *key) { return object.value(key, std::string()); }

@@ -88,7 +88,7 @@ void Program::readSections() {
   if (checksum(toc) != trailer.tocCrc32)
     fail(where_, "its table of contents has a wrong checksum", kRebuild);
   try {
-    nlohmann::json json = nlohmann::json::parse(toc);
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(toc);
     for (const auto &item : json.at("sections")) {
       std::string name = item.at("name");
       uint64_t offset = item.at("offset"), bytes = item.at("bytes");
@@ -97,7 +97,7 @@ void Program::readSections() {
       sections_[name] = file.substr(offset, bytes);
       checksums_[name] = item.at("crc32");
     }
-  } catch (const nlohmann::json::exception &error) {
+  } catch (const nlohmann::ordered_json::exception &error) {
     fail(where_, concat("broken table of contents: ", error.what()), kRebuild);
   }
   std::string_view manifest = section("manifest.json");

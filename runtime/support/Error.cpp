@@ -50,10 +50,16 @@ std::optional<Error> attempt(const std::function<void()> &work) {
   }
 }
 
-void detail::append(std::string &out, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  out += text;
+Piece::Piece(long long value) : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%lld", value))) {}
+Piece::Piece(unsigned long long value)
+    : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%llu", value))) {}
+Piece::Piece(double value) : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%.6g", value))) {}
+
+std::string join(std::initializer_list<const Piece *> pieces) {
+  std::string out;
+  for (const Piece *piece : pieces)
+    out += piece->text();
+  return out;
 }
 
 } // namespace mpc::rt

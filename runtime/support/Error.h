@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -34,25 +35,34 @@ private:
 /// Runs `work` and returns the error it threw (of any kind), for callers that are built without exceptions.
 std::optional<Error> attempt(const std::function<void()> &work);
 
-/// Joins strings and numbers: concat("sample ", 3).
-namespace detail {
-inline void append(std::string &out, std::string_view text) { out += text; }
-inline void append(std::string &out, const char *text) { out += text; }
-inline void append(std::string &out, const std::string &text) { out += text; }
-inline void append(std::string &out, char c) { out += c; }
-inline void append(std::string &out, int value) { out += std::to_string(value); }
-inline void append(std::string &out, unsigned value) { out += std::to_string(value); }
-inline void append(std::string &out, long value) { out += std::to_string(value); }
-inline void append(std::string &out, long long value) { out += std::to_string(value); }
-inline void append(std::string &out, unsigned long value) { out += std::to_string(value); }
-inline void append(std::string &out, unsigned long long value) { out += std::to_string(value); }
-void append(std::string &out, double value); // shortest form with 6 significant digits
-} // namespace detail
+/// One part of a joined text: a string, or a number written into a buffer of its own.
+class Piece {
+public:
+  Piece(std::string_view text) : text_(text) {}
+  Piece(const std::string &text) : text_(text) {}
+  Piece(const char *text) : text_(text) {}
+  Piece(char c) : text_(buffer_, 1) { buffer_[0] = c; }
+  Piece(int value) : Piece(static_cast<long long>(value)) {}
+  Piece(long value) : Piece(static_cast<long long>(value)) {}
+  Piece(unsigned value) : Piece(static_cast<unsigned long long>(value)) {}
+  Piece(unsigned long value) : Piece(static_cast<unsigned long long>(value)) {}
+  Piece(long long value);
+  Piece(unsigned long long value);
+  Piece(double value); // 6 significant digits
+  Piece(const Piece &) = delete;
+  std::string_view text() const { return text_; }
 
-template <typename... Parts> std::string concat(const Parts &...parts) {
-  std::string out;
-  (detail::append(out, parts), ...);
-  return out;
+private:
+  char buffer_[32];
+  std::string_view text_;
+};
+
+std::string join(std::initializer_list<const Piece *> pieces);
+
+/// Joins strings and numbers: concat("sample ", 3). One function for all combinations keeps the runner small.
+template <typename... Parts>
+std::string concat(const Parts &...parts) {
+  return [](const auto &...pieces) { return join({&pieces...}); }(Piece(parts)...);
 }
 
 } // namespace mpc::rt

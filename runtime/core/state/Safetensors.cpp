@@ -32,7 +32,7 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
   data_ = bytes.substr(8 + headerBytes);
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   try {
-    nlohmann::json header = nlohmann::json::parse(bytes.substr(8, headerBytes));
+    nlohmann::ordered_json header = nlohmann::ordered_json::parse(bytes.substr(8, headerBytes));
     for (const auto &[name, entry] : header.items()) {
       if (name == "__metadata__") {
         metadata_ = entry.get<std::map<std::string, std::string>>();
@@ -59,7 +59,7 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
       tensors_[name] = array;
       ranges.push_back({offsets[0], offsets[1]});
     }
-  } catch (const nlohmann::json::exception &error) {
+  } catch (const nlohmann::ordered_json::exception &error) {
     fail(path, concat("broken safetensors header: ", error.what()), kAgain);
   }
   std::sort(ranges.begin(), ranges.end());
