@@ -19,8 +19,8 @@ static double sumOf(const Session &session, const Port &port, int64_t count, int
 
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress) {
   const Entry &entry = session.entryOfKind("eval");
-  const Port *sampleLoss = entry.outputOfRole("sample_loss"), *sampleWeight = entry.outputOfRole("sample_weight"),
-             *batchLoss = entry.outputOfRole("loss");
+  const Port *sampleLoss = entry.outputOfRole("sample_loss"),
+             *sampleWeight = entry.outputOfRole("sample_weight"), *batchLoss = entry.outputOfRole("loss");
   std::deque<Accuracy> accuracies;
   std::vector<std::vector<std::byte>> labels;
   for (const Metric &metric : session.manifest().metrics)
@@ -37,12 +37,14 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
     // The run may overwrite the inputs, so the labels are taken before it.
     for (size_t i = 0; i < accuracies.size(); ++i) {
       const Port &port = accuracies[i].labels();
-      Transpose(port.shape, port.permutation).toLogical(session.address(port), labels[i].data(), sizeOf(port.dtype));
+      Transpose(port.shape, port.permutation)
+          .toLogical(session.address(port), labels[i].data(), sizeOf(port.dtype));
     }
     session.run(entry);
     if (sampleLoss) {
       lossSum += sumOf(session, *sampleLoss, batch->count, data.batch());
-      weightSum += sampleWeight ? sumOf(session, *sampleWeight, batch->count, data.batch()) : double(batch->count);
+      weightSum +=
+          sampleWeight ? sumOf(session, *sampleWeight, batch->count, data.batch()) : double(batch->count);
     } else if (batchLoss && batch->count == data.batch()) {
       lossSum += session.readScalar(*batchLoss) * double(batch->count);
       weightSum += double(batch->count);

@@ -40,8 +40,11 @@ static json programJson(const Program &program) {
     json hyper = json::object();
     for (const Hyper &h : step.hyper)
       hyper[h.name] = h.standard;
-    out["steps"].push_back({{"name", step.name}, {"optimizer", step.optimizer}, {"hyper", hyper},
-                            {"loss_scaling", step.scaler.has_value()}, {"accumulate", step.accumulate}});
+    out["steps"].push_back({{"name", step.name},
+                            {"optimizer", step.optimizer},
+                            {"hyper", hyper},
+                            {"loss_scaling", step.scaler.has_value()},
+                            {"accumulate", step.accumulate}});
   }
   for (const Plan &plan : manifest.plans) {
     json entries = json::array();
@@ -54,11 +57,19 @@ static json programJson(const Program &program) {
         inputs.push_back(portJson(port));
       for (const Port &port : entry.outputs)
         outputs.push_back(portJson(port));
-      entries.push_back({{"name", entry.name}, {"kind", entry.kind}, {"inputs", inputs}, {"outputs", outputs},
-                         {"kernel_launches", kernels}, {"library_calls", calls}});
+      entries.push_back({{"name", entry.name},
+                         {"kind", entry.kind},
+                         {"inputs", inputs},
+                         {"outputs", outputs},
+                         {"kernel_launches", kernels},
+                         {"library_calls", calls}});
     }
-    out["plans"].push_back({{"target", plan.target}, {"arena_bytes", plan.arenaBytes}, {"peak_bytes", plan.peakBytes},
-                            {"state_bytes", plan.stateBytes}, {"saved_bytes", plan.savedBytes}, {"entries", entries}});
+    out["plans"].push_back({{"target", plan.target},
+                            {"arena_bytes", plan.arenaBytes},
+                            {"peak_bytes", plan.peakBytes},
+                            {"state_bytes", plan.stateBytes},
+                            {"saved_bytes", plan.savedBytes},
+                            {"entries", entries}});
   }
   out["sections"] = json::object();
   for (const auto &[name, bytes] : program.sections())
@@ -88,7 +99,8 @@ std::string describeProgram(const Program &program, bool asJson) {
     return info.dump(2) + "\n";
   const Manifest &manifest = program.manifest();
   std::string out = concat("model       ", manifest.model, "  (", manifest.producer, ")\n");
-  out += concat("precision   ", manifest.precisionType, " ", manifest.optLevel, "\nbatch       ", manifest.batch, "\n");
+  out += concat("precision   ", manifest.precisionType, " ", manifest.optLevel, "\nbatch       ",
+                manifest.batch, "\n");
   out += concat("parameters  ", info["parameters"]["values"].get<int64_t>(), " in ",
                 info["parameters"]["tensors"].get<int64_t>(), " tensors\n");
   out += concat("state       ", bytesText(info["state_bytes"]), "\n");
@@ -99,14 +111,14 @@ std::string describeProgram(const Program &program, bool asJson) {
     out += step.scaler ? ", dynamic loss scale\n" : "\n";
   }
   for (const Plan &plan : manifest.plans) {
-    out += concat("target      ", plan.target, ": arena ", bytesText(plan.arenaBytes), ", peak ", bytesText(plan.peakBytes),
-                  "\n");
+    out += concat("target      ", plan.target, ": arena ", bytesText(plan.arenaBytes), ", peak ",
+                  bytesText(plan.peakBytes), "\n");
     for (const Entry &entry : plan.entries) {
       int64_t calls = 0;
       for (const Launch &launch : entry.launches)
         calls += launch.library.has_value();
-      out += concat("  ", entry.kind, " '", entry.name, "': ", int64_t(entry.launches.size()) - calls, " kernel launches, ", calls,
-                    " library calls\n");
+      out += concat("  ", entry.kind, " '", entry.name, "': ", int64_t(entry.launches.size()) - calls,
+                    " kernel launches, ", calls, " library calls\n");
       for (const Port &port : entry.inputs)
         out += concat("    in   ", portText(port), "\n");
       for (const Port &port : entry.outputs)

@@ -5,8 +5,8 @@
 
 namespace mpc::rt {
 
-/// Model, precision, inputs, outputs, parameters, hyperparameters, memory plan, launches and kernel objects as text
-/// for people, or as one JSON object.
+/// Model, precision, inputs, outputs, parameters, hyperparameters, memory plan, launches and kernel objects
+/// as text for people, or as one JSON object.
 std::string describeProgram(const Program &program, bool json);
 
 } // namespace mpc::rt

@@ -9,15 +9,16 @@
 
 namespace mpc::rt {
 
-/// Step lines:  {"step": 12, "epoch": 0, "loss": …, "lr": …, "scale": …, "skipped": false, "samples_per_s": …}
-///              ("scale" and "skipped" with a scaler; "steps": {name: {loss, lr, …}} with several optimizers, whose
-///              first is repeated at the top). A loss that is not finite is null.
-/// Epoch lines: {"step": 937, "epoch": 0, "val_loss": …, "accuracy": …, "correct": …, "counted": …, "val_samples": …}
-/// Every line is flushed as it is written.
+/// Step lines:  {"step": 12, "epoch": 0, "loss": …, "lr": …, "scale": …, "skipped": false, "samples_per_s":
+/// …}
+///              ("scale" and "skipped" with a scaler; "steps": {name: {loss, lr, …}} with several optimizers,
+///              whose first is repeated at the top). A loss that is not finite is null.
+/// Epoch lines: {"step": 937, "epoch": 0, "val_loss": …, "accuracy": …, "correct": …, "counted": …,
+/// "val_samples": …} Every line is flushed as it is written.
 class RunLog {
 public:
-  /// Replaces the file, or with `keepBelow` >= 0 (a resumed training) keeps its lines whose step is at most that
-  /// number. An empty path logs nothing. Throws Error when the file cannot be written.
+  /// Replaces the file, or with `keepBelow` >= 0 (a resumed training) keeps its lines whose step is at most
+  /// that number. An empty path logs nothing. Throws Error when the file cannot be written.
   RunLog(const std::string &path, int64_t keepBelow = -1);
   ~RunLog();
   RunLog(const RunLog &) = delete;

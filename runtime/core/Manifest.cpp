@@ -8,7 +8,8 @@
 
 namespace mpc::rt {
 
-template <typename T> static const T *findByName(const std::vector<T> &items, std::string_view name) {
+template <typename T>
+static const T *findByName(const std::vector<T> &items, std::string_view name) {
   auto it = std::find_if(items.begin(), items.end(), [&](const T &item) { return item.name == name; });
   return it == items.end() ? nullptr : &*it;
 }
@@ -59,7 +60,8 @@ struct Checker {
         broken(concat(what, " has the impossible shape ", toString(shape)));
   }
 
-  void permutation(const std::vector<int64_t> &permutation, const Shape &shape, const std::string &what) const {
+  void permutation(const std::vector<int64_t> &permutation, const Shape &shape,
+                   const std::string &what) const {
     if (permutation.empty())
       return;
     std::set<int64_t> seen(permutation.begin(), permutation.end());
@@ -99,7 +101,8 @@ struct Checker {
     if (port.bytes < elementsOf(port.shape) * int64_t(sizeOf(port.dtype)))
       broken(concat(what, " has ", port.bytes, " bytes for shape ", toString(port.shape)));
     if (port.batched && (port.shape.empty() || manifest.batch <= 0 || port.shape[0] % manifest.batch != 0))
-      broken(concat(what, " is batched, but ", toString(port.shape), " has no leading batch of ", manifest.batch));
+      broken(concat(what, " is batched, but ", toString(port.shape), " has no leading batch of ",
+                    manifest.batch));
   }
 
   void plan(const Plan &plan) const {

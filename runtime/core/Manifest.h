@@ -109,8 +109,8 @@ struct Manifest {
   const Variable *variable(std::string_view name) const;
   const Plan *plan(std::string_view target) const;
 
-  /// Parses and checks: known types and kinds, offsets inside the arena and the data section, sizes that agree with
-  /// shapes, names that resolve. `where` names the file in errors. Throws Error.
+  /// Parses and checks: known types and kinds, offsets inside the arena and the data section, sizes that
+  /// agree with shapes, names that resolve. `where` names the file in errors. Throws Error.
   static Manifest parse(std::string_view json, int64_t dataBytes, const std::string &where);
 };
 

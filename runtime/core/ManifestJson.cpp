@@ -10,7 +10,9 @@ using json = nlohmann::ordered_json;
 
 namespace {
 std::string text(const json &object, const char *key) { return object.value(key, std::string()); }
-int64_t integer(const json &object, const char *key, int64_t standard = 0) { return object.value(key, standard); }
+int64_t integer(const json &object, const char *key, int64_t standard = 0) {
+  return object.value(key, standard);
+}
 double number(const json &object, const char *key) { return object.at(key).get<double>(); }
 
 std::vector<int64_t> integers(const json &object, const char *key) {
@@ -71,7 +73,8 @@ Step parseStep(const json &object) {
 }
 
 /// An enumerator of library.h, by number or by name.
-int32_t enumerator(const json &object, const char *key, std::initializer_list<const char *> names, int32_t first) {
+int32_t enumerator(const json &object, const char *key, std::initializer_list<const char *> names,
+                   int32_t first) {
   if (!object.contains(key))
     return 0;
   const json &value = object.at(key);
@@ -89,11 +92,12 @@ int32_t enumerator(const json &object, const char *key, std::initializer_list<co
 
 mpc_library_desc parseLibrary(const json &object) {
   mpc_library_desc desc = {};
-  desc.op = enumerator(object, "op", {"matmul", "conv_forward", "conv_input_grad", "conv_weight_grad"}, MPC_MATMUL);
+  desc.op =
+      enumerator(object, "op", {"matmul", "conv_forward", "conv_input_grad", "conv_weight_grad"}, MPC_MATMUL);
   auto type = [&](const char *key) {
-    return enumerator(object, key,
-                      {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"},
-                      MPC_F16);
+    return enumerator(
+        object, key,
+        {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"}, MPC_F16);
   };
   desc.type_a = type("type_a");
   desc.type_b = type("type_b");
@@ -184,7 +188,8 @@ Plan parsePlan(const json &object) {
   plan.savedBytes = integer(object, "saved_bytes");
   plan.peakBytes = integer(object, "peak_bytes", plan.arenaBytes);
   for (const json &item : object.at("storage"))
-    plan.storage.push_back({item.at("variable"), item.at("offset"), item.at("bytes"), integers(item, "permutation")});
+    plan.storage.push_back(
+        {item.at("variable"), item.at("offset"), item.at("bytes"), integers(item, "permutation")});
   if (object.contains("constants"))
     for (const json &item : object.at("constants"))
       plan.constants.push_back({item.at("offset"), item.at("bytes"), item.at("data_offset")});

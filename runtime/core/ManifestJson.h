@@ -5,7 +5,8 @@
 
 namespace mpc::rt {
 
-/// Throws Error located at `where` for text that is not JSON, another format version, missing or mistyped fields.
+/// Throws Error located at `where` for text that is not JSON, another format version, missing or mistyped
+/// fields.
 Manifest parseManifestJson(std::string_view json, const std::string &where);
 
 } // namespace mpc::rt

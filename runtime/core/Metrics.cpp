@@ -9,7 +9,8 @@ Accuracy::Accuracy(const Metric &metric, const Entry &entry)
   result_.name = metric.name;
   std::string where = concat("metric '", metric.name, "'");
   if (!logits_ || !labels_)
-    fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"));
+    fail(where,
+         concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"));
   const Shape &shape = logits_->shape;
   for (size_t axis : {size_t(1), shape.size() - 1}) {
     if (axis >= shape.size())

@@ -12,11 +12,12 @@ struct MetricResult {
 };
 
 /// Accuracy: argmax of the logits over the class dimension against the labels. Logits are [N, C, rest…] or
-/// [N, rest…, C], labels [N, rest…] (the shapes decide; the first form wins). Labels outside [0, C) are not counted
-/// (they mark positions to ignore).
+/// [N, rest…, C], labels [N, rest…] (the shapes decide; the first form wins). Labels outside [0, C) are not
+/// counted (they mark positions to ignore).
 class Accuracy {
 public:
-  /// `logits` is an output and `labels` an input of the same eval entry. Throws Error when the shapes do not match.
+  /// `logits` is an output and `labels` an input of the same eval entry. Throws Error when the shapes do not
+  /// match.
   Accuracy(const Metric &metric, const Entry &entry);
   /// Adds the first `count` of `batch` samples of the entry that just ran; `labels` in logical order.
   void add(const Session &session, const void *labels, int64_t count, int64_t batch);

@@ -25,7 +25,8 @@ static uint32_t checksum(std::string_view bytes) {
   return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
 
-static constexpr char kRebuild[] = "the file is truncated or damaged; copy it again or compile the model again";
+static constexpr char kRebuild[] =
+    "the file is truncated or damaged; copy it again or compile the model again";
 
 std::shared_ptr<const Program> Program::openSelf() {
   char path[4096];
@@ -65,7 +66,8 @@ std::shared_ptr<const Program> Program::fromMemory(std::string_view manifestJson
   for (const auto &[name, bytes] : program->owned_)
     program->sections_[name] = bytes;
   program->table_ = std::move(kernels);
-  program->manifest_ = Manifest::parse(manifestJson, int64_t(program->section("data").size()), program->where_);
+  program->manifest_ =
+      Manifest::parse(manifestJson, int64_t(program->section("data").size()), program->where_);
   return program;
 }
 

@@ -17,8 +17,8 @@ public:
   static std::shared_ptr<const Program> openSelf();
   /// The sections of the program file at `path`.
   static std::shared_ptr<const Program> open(const std::string &path);
-  /// In-process use. `sections` holds what a file would: "data" (may be absent) and shared objects by their section
-  /// names; bytes are kept in strings. Kernels that `kernels` names win over those of the objects.
+  /// In-process use. `sections` holds what a file would: "data" (may be absent) and shared objects by their
+  /// section names; bytes are kept in strings. Kernels that `kernels` names win over those of the objects.
   static std::shared_ptr<const Program> fromMemory(std::string_view manifestJson,
                                                    std::map<std::string, std::string> sections = {},
                                                    KernelTable kernels = {});
@@ -29,8 +29,8 @@ public:
   const std::string &where() const { return where_; }
   /// The "data" section. Its checksum is verified by the first call, which throws Error when it is wrong.
   std::string_view data() const;
-  /// The kernels of the best object that this CPU runs; loaded by the first call. Throws Error when every object
-  /// needs another CPU or cannot be loaded.
+  /// The kernels of the best object that this CPU runs; loaded by the first call. Throws Error when every
+  /// object needs another CPU or cannot be loaded.
   const Kernels &kernels() const;
   /// Names of all sections, for `info`.
   const std::map<std::string, std::string_view> &sections() const { return sections_; }

@@ -3,6 +3,7 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Random.h"
 
+#include <cassert>
 #include <cstring>
 
 namespace mpc::rt {
@@ -18,8 +19,8 @@ static const Plan *choosePlan(const Program &program, const std::string &target)
 }
 
 Session::Session(std::shared_ptr<const Program> program, SessionOptions options)
-    : program_(std::move(program)), options_(std::move(options)), plan_(choosePlan(*program_, options_.target)),
-      threads_(options_.threads) {
+    : program_(std::move(program)), options_(std::move(options)),
+      plan_(choosePlan(*program_, options_.target)), threads_(options_.threads) {
   arena_ = std::make_unique<Arena>(plan_->arenaBytes);
   for (const Constant &constant : plan_->constants)
     std::memcpy(arena_->at(constant.offset), program_->data().data() + constant.dataOffset,
@@ -71,8 +72,9 @@ Session::Prepared Session::prepare(const Launch &launch) {
     extraScratch_.push_back(std::make_unique<Arena>(int64_t(needed)));
     prepared.scratch = extraScratch_.back()->at(0);
     if (options_.note)
-      options_.note(concat(where, ": ", prepared.library.library->name, " needs ", needed, " bytes of scratch, the plan has ",
-                           launch.scratchBytes, "; allocated outside the plan"));
+      options_.note(concat(where, ": ", prepared.library.library->name, " needs ", needed,
+                           " bytes of scratch, the plan has ", launch.scratchBytes,
+                           "; allocated outside the plan"));
   }
   return prepared;
 }
@@ -110,7 +112,11 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
 void Session::run(const Entry &entry) {
   if (provider_)
     LibraryProvider::useThreads(&threads_); // another session may have run in between
-  for (Prepared &launch : prepared_.find(&entry)->second)
+  auto launches = prepared_.find(&entry);
+  assert((launches != prepared_.end() || entry.launches.empty()) && "an entry of another session");
+  if (launches == prepared_.end())
+    return;
+  for (Prepared &launch : launches->second)
     if (launch.kernel)
       threads_.parallelFor(launch.kernel, launch.buffers.data(), launch.grid, launch.grain);
     else
@@ -150,7 +156,8 @@ Tensor Session::variable(std::string_view name) const {
 void Session::setVariable(std::string_view name, const TensorView &value) {
   const Stored &s = stored(name);
   if (value.shape != s.variable->shape)
-    fail("", concat("variable '", name, "' has shape ", toString(s.variable->shape), ", not ", toString(value.shape)));
+    fail("", concat("variable '", name, "' has shape ", toString(s.variable->shape), ", not ",
+                    toString(value.shape)));
   writeStored(s, value);
 }
 

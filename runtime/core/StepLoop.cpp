@@ -66,8 +66,9 @@ void StepLoop::end(size_t i) {
   report.loss = prepared.loss ? session_.readScalar(*prepared.loss) : 0;
   report.skipped = false;
   if (const auto &scaler = prepared.step->scaler)
-    report.skipped = scaler->skipped.empty() ? session_.variableScalar(scaler->scale) < report.scale
-                                             : session_.variableScalar(scaler->skipped) != prepared.skippedBefore;
+    report.skipped = scaler->skipped.empty()
+                         ? session_.variableScalar(scaler->scale) < report.scale
+                         : session_.variableScalar(scaler->skipped) != prepared.skippedBefore;
 }
 
 } // namespace mpc::rt

@@ -10,16 +10,16 @@ namespace mpc::rt {
 
 /// What one optimizer did in an iteration.
 struct StepReport {
-  double loss = 0; // unscaled, before the update
-  double rate = 0; // learning rate
+  double loss = 0;  // unscaled, before the update
+  double rate = 0;  // learning rate
   double scale = 1; // the loss scale that this iteration used
   bool skipped = false;
 };
 
 class StepLoop {
 public:
-  /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the others keep their defaults. Throws
-  /// Error for names that no step has and for a program without train entries.
+  /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the others keep their defaults.
+  /// Throws Error for names that no step has and for a program without train entries.
   StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule);
 
   void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
@@ -28,9 +28,9 @@ public:
   const std::string &name(size_t step) const { return steps_[step].step->name; }
   bool hasScaler() const;
 
-  /// Writes the hyperparameters of the iteration, then for each entry: load(entry), run, read the report and call
-  /// after(entry), while the entry's outputs are still there. Allocates nothing. The reports stay valid until the
-  /// next call.
+  /// Writes the hyperparameters of the iteration, then for each entry: load(entry), run, read the report and
+  /// call after(entry), while the entry's outputs are still there. Allocates nothing. The reports stay valid
+  /// until the next call.
   template <typename Load, typename After>
   const std::vector<StepReport> &run(int64_t iteration, Load &&load, After &&after) {
     for (size_t i = 0; i < steps_.size(); ++i) {

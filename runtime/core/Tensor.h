@@ -30,10 +30,12 @@ struct Tensor {
   int64_t elements() const { return elementsOf(shape); }
   /// Element `index` in row-major order, widened to double.
   double at(size_t index) const { return loadDouble(dtype, bytes.data(), index); }
-  template <typename T> std::span<const T> as() const {
+  template <typename T>
+  std::span<const T> as() const {
     return {reinterpret_cast<const T *>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  template <typename T> std::span<T> as() {
+  template <typename T>
+  std::span<T> as() {
     return {reinterpret_cast<T *>(bytes.data()), bytes.size() / sizeof(T)};
   }
 };

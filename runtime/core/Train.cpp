@@ -14,8 +14,8 @@
 namespace mpc::rt {
 
 namespace {
-/// A dynamic scale halves on every skip: 50 skips in a row take the default 65536 far below this, so either the
-/// scale sits at its floor or no scale can help.
+/// A dynamic scale halves on every skip: 50 skips in a row take the default 65536 far below this, so either
+/// the scale sits at its floor or no scale can help.
 constexpr int64_t kSkipsAllowed = 50;
 constexpr double kSmallestScale = 0x1p-14;
 
@@ -73,13 +73,17 @@ void Trainer::resume() {
   if (options_.resume) {
     if (std::optional<Cursor> found = folder_->resume(session_, note)) {
       if (found->samples != cursor_.samples)
-        fail("--data", concat("holds ", cursor_.samples, " samples; the checkpoint comes from training on ", found->samples),
+        fail("--data",
+             concat("holds ", cursor_.samples, " samples; the checkpoint comes from training on ",
+                    found->samples),
              "resume with the same data, or start anew with --init");
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
-        note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
+        note(concat("continuing with the checkpoint's seed ", found->seed,
+                    found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;
       savedAt_ = cursor_.iteration;
-      note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ", cursor_.batch));
+      note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ",
+                  cursor_.batch));
       return;
     }
     note("no checkpoint found: starting from the beginning");
@@ -118,8 +122,9 @@ void Trainer::watchScale(const std::vector<StepReport> &reports) {
   skippedInARow_ = skipped ? skippedInARow_ + 1 : 0;
   if (skippedInARow_ >= kSkipsAllowed && atFloor)
     fail(concat("step ", cursor_.iteration),
-         concat("the gradients of the last ", skippedInARow_, " steps were not finite and the loss scale cannot shrink further (",
-                reports[0].scale, "); the loss is ", reports[0].loss),
+         concat("the gradients of the last ", skippedInARow_,
+                " steps were not finite and the loss scale cannot shrink further (", reports[0].scale,
+                "); the loss is ", reports[0].loss),
          "lower --lr, check the data, or compile with --precision=bf16 or --min-scale");
 }
 
@@ -219,7 +224,8 @@ TrainResult Trainer::run() {
     watchScale(reports);
     if (epochEnds)
       endEpoch();
-    if (last || (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds))
+    if (last ||
+        (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds))
       checkpoint();
     if (result_.interrupted)
       break;
@@ -227,7 +233,8 @@ TrainResult Trainer::run() {
   result_.iterations = cursor_.iteration;
   if (result_.interrupted)
     progress_->line(concat("interrupted after step ", cursor_.iteration,
-                           folder_ ? "; the checkpoint is written, continue with --resume" : "; nothing was saved (no --checkpoint-dir)"));
+                           folder_ ? "; the checkpoint is written, continue with --resume"
+                                   : "; nothing was saved (no --checkpoint-dir)"));
   return result_;
 }
 } // namespace

@@ -15,21 +15,21 @@ struct TrainOptions {
   DataOptions data;
   std::vector<std::string> validation; // files, scaled and normalized as the training data; may be empty
   int64_t epochs = 1;
-  int64_t steps = 0; // 0: epochs decide
+  int64_t steps = 0;                   // 0: epochs decide
   std::map<std::string, double> hyper; // see StepLoop
   Schedule schedule;                   // its total is set here
   bool shuffle = true;
   uint64_t seed = 0;
-  std::string init;                    // safetensors with parameters to start from
-  std::string log;                     // JSON lines
-  int64_t logEvery = 50;               // steps
-  int64_t evalEvery = 1;               // epochs
-  std::string checkpointFolder;        // empty: no checkpoints
-  int64_t checkpointEvery = 0;         // steps; 0: at the end of each epoch
-  int64_t keep = 3;                    // checkpoints; 0: all
+  std::string init;             // safetensors with parameters to start from
+  std::string log;              // JSON lines
+  int64_t logEvery = 50;        // steps
+  int64_t evalEvery = 1;        // epochs
+  std::string checkpointFolder; // empty: no checkpoints
+  int64_t checkpointEvery = 0;  // steps; 0: at the end of each epoch
+  int64_t keep = 3;             // checkpoints; 0: all
   bool resume = false;
-  /// For tests: at these iterations (from 1) the first element of the first float input becomes infinite, so that
-  /// the gradients of that step are not finite.
+  /// For tests: at these iterations (from 1) the first element of the first float input becomes infinite, so
+  /// that the gradients of that step are not finite.
   std::set<int64_t> injectInf;
   /// Becomes non-zero when the user interrupts; may be null.
   const volatile std::sig_atomic_t *interrupted = nullptr;

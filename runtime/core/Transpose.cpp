@@ -25,7 +25,8 @@ Transpose::Transpose(const Shape &logical, const std::vector<int64_t> &permutati
   }
 }
 
-template <typename T, bool ToStored> void Transpose::copy(const T *source, T *target) const {
+template <typename T, bool ToStored>
+void Transpose::copy(const T *source, T *target) const {
   if (elements_ == 0)
     return;
   // The stored side is walked in order; an odometer over the outer dimensions keeps the logical position.

@@ -5,8 +5,8 @@
 
 namespace mpc::rt {
 
-/// Stored dimension i is logical dimension permutation[i]; an empty permutation is the identity. Dimensions of
-/// extent 1 and neighbours that stay neighbours are merged once, at construction.
+/// Stored dimension i is logical dimension permutation[i]; an empty permutation is the identity. Dimensions
+/// of extent 1 and neighbours that stay neighbours are merged once, at construction.
 class Transpose {
 public:
   Transpose() = default;
@@ -23,8 +23,10 @@ private:
     int64_t extent; // in stored order
     int64_t stride; // of the logical tensor, in elements
   };
-  template <typename T, bool ToStored> void copy(const T *source, T *target) const;
-  template <bool ToStored> void dispatch(const void *source, void *target, size_t elementBytes) const;
+  template <typename T, bool ToStored>
+  void copy(const T *source, T *target) const;
+  template <bool ToStored>
+  void dispatch(const void *source, void *target, size_t elementBytes) const;
 
   std::vector<Dim> dims_;
   int64_t elements_ = 1;

@@ -1,8 +1,8 @@
-// Functions that LLVM's code generator calls for 16-bit floats and integer powers, and that neither libc nor libm
-// exports. The runtime's link options export them from every program that contains the runtime.
+// Functions that LLVM's code generator calls for 16-bit floats and integer powers, and that neither libc nor
+// libm exports. The runtime's link options export them from every program that contains the runtime.
 //
-// On x86-64 half and bfloat arguments and results travel in the low 16 bits of an SSE register, which is how the
-// compiler passes _Float16; only its bits are used here.
+// On x86-64 half and bfloat arguments and results travel in the low 16 bits of an SSE register, which is how
+// the compiler passes _Float16; only its bits are used here.
 
 #include "runtime/support/DType.h"
 

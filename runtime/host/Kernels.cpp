@@ -12,7 +12,8 @@ namespace mpc::rt {
 
 extern "C" void mpc_kernel_imports_anchor(); // keeps KernelImports.cpp in every program
 
-std::string bestKernelObject(const std::map<std::string, std::string_view> &sections, const std::string &where) {
+std::string bestKernelObject(const std::map<std::string, std::string_view> &sections,
+                             const std::string &where) {
   struct Candidate {
     const char *section;
     bool runs;

@@ -1,4 +1,5 @@
-// The compiled kernels of a model on the host: shared objects opened from memory, or C++ functions given by tests.
+// The compiled kernels of a model on the host: shared objects opened from memory, or C++ functions given by
+// tests.
 #pragma once
 
 #include "mpc/kernel.h"
@@ -12,10 +13,11 @@ namespace mpc::rt {
 /// Symbol to function; lets tests and in-process users supply kernels without an object.
 using KernelTable = std::map<std::string, mpc_kernel_fn, std::less<>>;
 
-/// The name of the section to load on this CPU: host.native.so, then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl),
-/// then host.x86-64-v3.so. Empty when there is no host object at all; throws Error (located at `where`) when there
-/// are some but the CPU can run none.
-std::string bestKernelObject(const std::map<std::string, std::string_view> &sections, const std::string &where);
+/// The name of the section to load on this CPU: host.native.so, then host.x86-64-v4.so (needs
+/// avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Empty when there is no host object at all; throws Error
+/// (located at `where`) when there are some but the CPU can run none.
+std::string bestKernelObject(const std::map<std::string, std::string_view> &sections,
+                             const std::string &where);
 
 class Kernels {
 public:
@@ -24,8 +26,8 @@ public:
   Kernels(const Kernels &) = delete;
   Kernels &operator=(const Kernels &) = delete;
 
-  /// Opens a shared object (all symbols bound now, none made global). Its imports resolve to libm, libc and the
-  /// conversion helpers of KernelImports.cpp. Throws Error located at `where`.
+  /// Opens a shared object (all symbols bound now, none made global). Its imports resolve to libm, libc and
+  /// the conversion helpers of KernelImports.cpp. Throws Error located at `where`.
   void load(std::string_view object, const std::string &where);
 
   /// The kernel of that symbol; throws Error when there is none.

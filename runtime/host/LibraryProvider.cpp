@@ -1,19 +1,12 @@
 #include "runtime/host/LibraryProvider.h"
 
+#include "runtime/host/generic/GenericLibrary.h"
 #include "runtime/support/Error.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
 #include <unistd.h>
 #include <vector>
-
-// The generic provider (runtime/host/generic/GenericLibrary.h), or its stand-in.
-extern "C" {
-const mpc_library *mpc_generic_library(int threads);
-void mpc_generic_set_parallel_for(void (*parallelFor)(void *, int64_t, int64_t, void (*)(void *, int64_t, int64_t),
-                                                      void *),
-                                  void *context);
-}
 
 namespace mpc::rt {
 
@@ -65,7 +58,8 @@ static const mpc_library *openPlugin(int threads, std::string &reason) {
     const mpc_library *library = entry ? entry(threads) : nullptr;
     if (library && library->abi == MPC_LIBRARY_ABI)
       return library;
-    reason = concat(path, library ? " has another interface version" : " is no library provider or failed to start");
+    reason = concat(path, library ? " has another interface version"
+                                  : " is no library provider or failed to start");
     dlclose(handle);
   }
   if (reason.empty())
@@ -99,7 +93,8 @@ void LibraryProvider::useThreads(Threads *threads) {
       threads);
 }
 
-LibraryProvider::Primitive LibraryProvider::create(const mpc_library_desc &desc, const std::string &where) const {
+LibraryProvider::Primitive LibraryProvider::create(const mpc_library_desc &desc,
+                                                   const std::string &where) const {
   char error[256] = "";
   for (const mpc_library *library : {plugin_, generic_})
     if (library)

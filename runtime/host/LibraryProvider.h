@@ -15,13 +15,14 @@ using NoteSink = std::function<void(const std::string &)>;
 
 class LibraryProvider {
 public:
-  /// `choice`: "auto" (oneDNN, else generic with one note), "onednn" (throws Error when it is missing) or "generic".
-  /// The plugin libmpc_onednn.so is looked for beside the program, in $MPC_LIBRARY_PATH (folders separated by ':'),
-  /// in ../lib/mpc beside the program, then by the system's loader. It stays loaded until the process ends.
+  /// `choice`: "auto" (oneDNN, else generic with one note), "onednn" (throws Error when it is missing) or
+  /// "generic". The plugin libmpc_onednn.so is looked for beside the program, in $MPC_LIBRARY_PATH (folders
+  /// separated by ':'), in ../lib/mpc beside the program, then by the system's loader. It stays loaded until
+  /// the process ends.
   LibraryProvider(std::string_view choice, int threads, const NoteSink &note);
 
-  /// A primitive of the best provider that supports the description, with its provider. Throws Error located at
-  /// `where` when none does.
+  /// A primitive of the best provider that supports the description, with its provider. Throws Error located
+  /// at `where` when none does.
   struct Primitive {
     const mpc_library *library;
     mpc_library_primitive *primitive;

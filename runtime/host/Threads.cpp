@@ -42,8 +42,8 @@ void gompWorker(void *data) {
     job.slice(part);
 }
 
-/// How often an idle worker looks for work before it sleeps: about 1 ms, which spans the gaps inside a step and
-/// leaves the CPU to others between them.
+/// How often an idle worker looks for work before it sleeps: about 1 ms, which spans the gaps inside a step
+/// and leaves the CPU to others between them.
 constexpr int kSpins = 20000;
 } // namespace
 
@@ -130,7 +130,9 @@ Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
 
 Threads::~Threads() = default;
 
-const char *Threads::backend() const { return gompParallel_ ? "libgomp" : pool_ ? "own pool" : "single thread"; }
+const char *Threads::backend() const {
+  return gompParallel_ ? "libgomp" : pool_ ? "own pool" : "single thread";
+}
 
 void Threads::parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t grid, int64_t grain) {
   if (grid <= 0)
@@ -147,7 +149,8 @@ void Threads::parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t gr
     pool_->run(job);
 }
 
-void Threads::parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid, int64_t grain) {
+void Threads::parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid,
+                          int64_t grain) {
   struct Call {
     void (*body)(void *, int64_t, int64_t);
     void *context;

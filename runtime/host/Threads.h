@@ -1,7 +1,7 @@
 // One pool of threads for compiled kernels and for the library provider.
 //
-// libgomp, opened at run time, carries both: oneDNN loads the same copy, so its loops run on the same threads and
-// nothing is oversubscribed. Without libgomp an own pool does the same for kernels.
+// libgomp, opened at run time, carries both: oneDNN loads the same copy, so its loops run on the same threads
+// and nothing is oversubscribed. Without libgomp an own pool does the same for kernels.
 #pragma once
 
 #include "mpc/kernel.h"
@@ -24,8 +24,9 @@ public:
   /// "libgomp" or "own pool".
   const char *backend() const;
 
-  /// Calls kernel(buffers, begin, end) on disjoint slices that cover [0, grid), none shorter than `grain` where that
-  /// is possible, and returns when all are done. A grid of at most `grain` runs inline. One caller at a time.
+  /// Calls kernel(buffers, begin, end) on disjoint slices that cover [0, grid), none shorter than `grain`
+  /// where that is possible, and returns when all are done. A grid of at most `grain` runs inline. One caller
+  /// at a time.
   void parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t grid, int64_t grain);
   /// The same for any function: body(context, begin, end).
   void parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid, int64_t grain);

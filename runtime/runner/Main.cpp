@@ -29,8 +29,8 @@ static void runTrain(Session &session, Options &options) {
   Progress progress("train", 1);
   TrainResult result = train(session, options.train);
   if (!result.interrupted)
-    progress.line(concat("done: ", result.iterations, " steps, ", result.skipped, " skipped, loss ", result.loss, ", ",
-                         clockText(progress.seconds())));
+    progress.line(concat("done: ", result.iterations, " steps, ", result.skipped, " skipped, loss ",
+                         result.loss, ", ", clockText(progress.seconds())));
 }
 
 static void runEval(Session &session, const Options &options) {
@@ -49,8 +49,8 @@ static void runEval(Session &session, const Options &options) {
       text += concat(", \"loss\": ", evaluation.loss == evaluation.loss ? number : "null");
     }
     for (const MetricResult &metric : evaluation.metrics)
-      text += concat(", \"", metric.name, "\": ", metric.value(), ", \"", metric.name, "_correct\": ", metric.correct, ", \"",
-                     metric.name, "_counted\": ", metric.counted);
+      text += concat(", \"", metric.name, "\": ", metric.value(), ", \"", metric.name,
+                     "_correct\": ", metric.correct, ", \"", metric.name, "_counted\": ", metric.counted);
     text += "}\n";
   } else {
     text = concat("samples: ", evaluation.samples, "\n");
@@ -86,7 +86,9 @@ static void runCommand(const std::shared_ptr<const Program> &program, Options &o
     std::fputs(describeProgram(*program, options.json).c_str(), stdout);
     return;
   }
-  options.session.note = [](const std::string &text) { std::fputs(concat("note: ", text, "\n").c_str(), stderr); };
+  options.session.note = [](const std::string &text) {
+    std::fputs(concat("note: ", text, "\n").c_str(), stderr);
+  };
   Session session(program, options.session);
   if (!options.checkpoint.empty())
     options.command == Options::Trace ? loadState(session, options.checkpoint)

@@ -8,7 +8,8 @@
 namespace mpc::rt {
 
 static void addSessionOptions(CLI::App &app, Options &options) {
-  app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")->check(CLI::Range(0, 4096));
+  app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")
+      ->check(CLI::Range(0, 4096));
   app.add_option("--library", options.session.library,
                  "who computes matrix products and convolutions: auto, onednn or generic")
       ->check(CLI::IsMember({"auto", "onednn", "generic"}));
@@ -39,8 +40,9 @@ static void addHyperOptions(CLI::App &app, const Program *program, Options &opti
         std::replace(flag.begin(), flag.end(), '_', '-');
         app.add_option_function<double>(
                "--" + flag, [&options, name](double value) { options.train.hyper[name] = value; },
-               concat("hyperparameter of ", name == hyper.name && several ? "every optimizer" : step.optimizer,
-                      " (default ", hyper.standard, ")"))
+               concat("hyperparameter of ",
+                      name == hyper.name && several ? "every optimizer" : step.optimizer, " (default ",
+                      hyper.standard, ")"))
             ->group("Hyperparameters");
       }
     }
@@ -51,12 +53,16 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   CLI::App &command = *app.add_subcommand("train", "train on data, with checkpoints and evaluation");
   addDataOptions(command, options);
   command.add_option("--val", train.validation, "data for evaluation after each epoch");
-  auto *epochs = command.add_option("--epochs", train.epochs, "passes over the data")->check(CLI::PositiveNumber);
-  command.add_option("--steps", train.steps, "steps instead of epochs")->check(CLI::PositiveNumber)->excludes(epochs);
+  auto *epochs =
+      command.add_option("--epochs", train.epochs, "passes over the data")->check(CLI::PositiveNumber);
+  command.add_option("--steps", train.steps, "steps instead of epochs")
+      ->check(CLI::PositiveNumber)
+      ->excludes(epochs);
   addHyperOptions(command, program, options);
-  command.add_option_function<std::string>(
-      "--schedule", [&train](const std::string &name) { train.schedule.kind = Schedule::kindOf(name); },
-      "learning rate: constant, step, cosine or linear")
+  command
+      .add_option_function<std::string>(
+          "--schedule", [&train](const std::string &name) { train.schedule.kind = Schedule::kindOf(name); },
+          "learning rate: constant, step, cosine or linear")
       ->check(CLI::IsMember({"constant", "step", "cosine", "linear"}));
   command.add_option("--step-size", train.schedule.stepSize, "steps between decays (--schedule step)")
       ->check(CLI::PositiveNumber);
@@ -70,17 +76,22 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command.add_option("--init", train.init, "start from the parameters in this safetensors file");
   command.add_option("--log", train.log, "write one JSON object per logged step to this file");
   command.add_option("--log-every", train.logEvery, "steps between log lines")->check(CLI::PositiveNumber);
-  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations")->check(CLI::PositiveNumber);
+  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations")
+      ->check(CLI::PositiveNumber);
   command.add_option("--checkpoint-dir", train.checkpointFolder, "folder for checkpoints");
-  command.add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
+  command
+      .add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(CLI::NonNegativeNumber);
   command.add_option("--keep", train.keep, "checkpoints to keep (0: all)")->check(CLI::NonNegativeNumber);
   command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
   command
       .add_option_function<std::vector<int64_t>>(
           "--inject-inf",
-          [&train](const std::vector<int64_t> &steps) { train.injectInf = {steps.begin(), steps.end()}; },
-          "for tests: at these steps (from 1) put an infinity into the first float input, so that the gradients "
+          [&train](const std::vector<int64_t> &steps) {
+            train.injectInf = {steps.begin(), steps.end()};
+          },
+          "for tests: at these steps (from 1) put an infinity into the first float input, so that the "
+          "gradients "
           "are not finite")
       ->delimiter(',');
   addSessionOptions(command, options);

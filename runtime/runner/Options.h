@@ -17,8 +17,9 @@ struct Options {
   bool json = false;
 };
 
-/// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner carries no
-/// model). Returns the exit status when there is nothing to run (help, version, a mistake that has been printed).
+/// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner carries
+/// no model). Returns the exit status when there is nothing to run (help, version, a mistake that has been
+/// printed).
 std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options);
 
 } // namespace mpc::rt

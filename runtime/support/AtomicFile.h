@@ -9,8 +9,8 @@
 namespace mpc::rt {
 
 /// Writes to a temporary name in the target's folder; commit() makes it durable and moves it into place, the
-/// destructor without commit() removes it. A path that exists and is no regular file (a device, a pipe) is written
-/// directly. Every member but the destructor throws Error, for example when the disk is full.
+/// destructor without commit() removes it. A path that exists and is no regular file (a device, a pipe) is
+/// written directly. Every member but the destructor throws Error, for example when the disk is full.
 class AtomicFile {
 public:
   explicit AtomicFile(std::string path);

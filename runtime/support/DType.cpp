@@ -122,17 +122,24 @@ struct Bfloat {
   uint16_t bits;
 };
 
-template <typename T> double widen(T value) { return double(value); }
+template <typename T>
+double widen(T value) {
+  return double(value);
+}
 double widen(Half value) { return halfToFloat(value.bits); }
 double widen(Bfloat value) { return bfloatToFloat(value.bits); }
 
-template <typename T> void narrow(double value, T &out) { out = T(value); }
+template <typename T>
+void narrow(double value, T &out) {
+  out = T(value);
+}
 void narrow(double value, Half &out) { out.bits = doubleToHalf(value); }
 void narrow(double value, Bfloat &out) { out.bits = doubleToBfloat(value); }
 void narrow(double value, bool &out) { out = value != 0; }
 
 /// Calls visitor with a null pointer of the element's C++ type.
-template <typename Visitor> void dispatch(mpc_dtype type, Visitor visitor) {
+template <typename Visitor>
+void dispatch(mpc_dtype type, Visitor visitor) {
   switch (type) {
   case MPC_F16:
     return visitor((Half *)nullptr);
@@ -164,17 +171,23 @@ template <typename Visitor> void dispatch(mpc_dtype type, Visitor visitor) {
 }
 
 /// Reads an element that may be unaligned.
-template <typename T> T at(const void *data, size_t index) {
+template <typename T>
+T at(const void *data, size_t index) {
   T value;
   std::memcpy(&value, static_cast<const char *>(data) + index * sizeof(T), sizeof(T));
   return value;
 }
-template <> bool at<bool>(const void *data, size_t index) { return static_cast<const char *>(data)[index] != 0; }
-template <typename T> void put(void *data, size_t index, T value) {
+template <>
+bool at<bool>(const void *data, size_t index) {
+  return static_cast<const char *>(data)[index] != 0;
+}
+template <typename T>
+void put(void *data, size_t index, T value) {
   std::memcpy(static_cast<char *>(data) + index * sizeof(T), &value, sizeof(T));
 }
 
-template <typename Source> void toFloat(const void *source, float *target, size_t count, Affine map) {
+template <typename Source>
+void toFloat(const void *source, float *target, size_t count, Affine map) {
   float scale = float(map.scale), shift = float(map.shift);
   for (size_t i = 0; i < count; ++i)
     target[i] = float(at<Source>(source, i)) * scale + shift;

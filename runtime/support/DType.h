@@ -35,8 +35,8 @@ struct Affine {
   bool identity() const { return scale == 1 && shift == 0; }
 };
 
-/// Converts `count` elements. Float to integer truncates, integer to narrower integer wraps: callers check the
-/// range first. The affine map is only for conversions to a float type.
+/// Converts `count` elements. Float to integer truncates, integer to narrower integer wraps: callers check
+/// the range first. The affine map is only for conversions to a float type.
 void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count, Affine map = {});
 
 /// One element as double or, for integer types, exactly as int64.

@@ -1,6 +1,7 @@
 // A user's mistake, or a failing system call, as a located message with a hint.
 //
-// Loading code throws Error; the runner's main and in-process users catch it once. Nothing throws inside a step.
+// Loading code throws Error; the runner's main and in-process users catch it once. Nothing throws inside a
+// step.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@ namespace mpc::rt {
 
 class Error : public std::runtime_error {
 public:
-  /// `where`: the file, array, tensor or option at fault; may be empty. `what`: one clause without a full stop.
-  /// `hint`: the user's next action; may be empty.
+  /// `where`: the file, array, tensor or option at fault; may be empty. `what`: one clause without a full
+  /// stop. `hint`: the user's next action; may be empty.
   Error(std::string where, std::string what, std::string hint = {});
 
   const std::string &where() const { return where_; }

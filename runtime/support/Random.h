@@ -11,8 +11,8 @@ namespace mpc::rt {
 /// FNV-1a, 64 bits.
 uint64_t hashOf(std::string_view text, uint64_t basis = 0xcbf29ce484222325);
 
-/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four 32-bit words from a
-/// 128-bit counter and a 64-bit key.
+/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four 32-bit words
+/// from a 128-bit counter and a 64-bit key.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 /// Draw number `index` of the stream `name` under `seed`. Key: seed; counter: (index / 4, hash of the name).

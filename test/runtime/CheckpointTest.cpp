@@ -1,7 +1,7 @@
 // Safetensors and checkpoints: whole, damaged, foreign.
 
-#include "LogisticProgram.h"
 #include "runtime/core/state/Checkpoint.h"
+#include "LogisticProgram.h"
 #include "runtime/core/state/Safetensors.h"
 
 #include <cstring>
@@ -33,7 +33,8 @@ TEST(Safetensors, RoundTrip) {
   Tensor a(MPC_F16, {3}), b(MPC_I64, {});
   a.as<uint16_t>()[2] = 0x3c00;
   b.as<int64_t>()[0] = -7;
-  writeSafetensors(folder / "t", {{"a", MPC_F16, {3}, [&] { return a; }}, {"b", MPC_I64, {}, [&] { return b; }}},
+  writeSafetensors(folder / "t",
+                   {{"a", MPC_F16, {3}, [&] { return a; }}, {"b", MPC_I64, {}, [&] { return b; }}},
                    {{"k", "v\"\n"}});
   SafetensorsReader reader(folder / "t");
   EXPECT_EQ(reader.metadata("k"), "v\"\n");
@@ -41,7 +42,8 @@ TEST(Safetensors, RoundTrip) {
   EXPECT_EQ(loadDouble(MPC_F16, reader.tensors().at("a").data, 2), 1);
   EXPECT_EQ(loadInteger(MPC_I64, reader.tensors().at("b").data, 0), -7);
   std::string bytes = readFile(folder / "t");
-  EXPECT_EQ(bytes.size() - reader.data().size(), (bytes.size() - reader.data().size()) / 8 * 8); // aligned data
+  EXPECT_EQ(bytes.size() - reader.data().size(),
+            (bytes.size() - reader.data().size()) / 8 * 8); // aligned data
 }
 
 TEST(Safetensors, RefusesLyingHeaders) {
@@ -55,13 +57,17 @@ TEST(Safetensors, RefusesLyingHeaders) {
   EXPECT_EQ(SafetensorsReader(folder / "t").tensors().size(), 1u);
   EXPECT_NE(message(safetensors(ok, "1234567")).find("truncated"), std::string::npos);
   EXPECT_NE(message(safetensors(ok, "123456789")).find("9 bytes of data"), std::string::npos);
-  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "12345678")).find("does not fit"),
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "12345678"))
+                .find("does not fit"),
             std::string::npos);
-  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F12","shape":[2],"data_offsets":[0,8]}})", "12345678")).find("F12"),
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F12","shape":[2],"data_offsets":[0,8]}})", "12345678"))
+                .find("F12"),
             std::string::npos);
-  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "12345678")).find("impossible"),
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "12345678"))
+                .find("impossible"),
             std::string::npos);
-  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678")).find("does not fit"),
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678"))
+                .find("does not fit"),
             std::string::npos);
   EXPECT_NE(message(safetensors(R"({"a":7})", "")).find("broken safetensors header"), std::string::npos);
   EXPECT_NE(message("PK\3\4 something else").find("is no safetensors file"), std::string::npos);
@@ -104,7 +110,8 @@ TEST(Checkpoint, DamageAnywhereIsAnErrorAndChangesNothing) {
     ASSERT_EQ(other.variable("w").bytes, before);
     if (at >= good.size() - SafetensorsReader(folder / "c").data().size()) { // the data is under a checksum
       writeFile(folder / "bad", flipped);
-      EXPECT_NE(errorOf([&] { loadCheckpoint(other, folder / "bad"); }).text().find("checksum"), std::string::npos);
+      EXPECT_NE(errorOf([&] { loadCheckpoint(other, folder / "bad"); }).text().find("checksum"),
+                std::string::npos);
     }
     ASSERT_EQ(other.variable("w").bytes, before);
   }
@@ -121,20 +128,23 @@ TEST(Checkpoint, ForeignOnesAreRefusedByTensor) {
   EXPECT_NE(message(start + R"("v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234")
                 .find("has no tensor 'w' (f32 [3,2])\nhint: it belongs to model 'lenet'"),
             std::string::npos);
-  EXPECT_NE(message(start + R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, 'x'))
-                .find("w: has shape [2,3], the program needs [3,2]"),
-            std::string::npos);
-  EXPECT_NE(message(start + R"("w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})", std::string(12, 'x'))
-                .find("w: is of type f16, the program needs f32"),
-            std::string::npos);
+  EXPECT_NE(
+      message(start + R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, 'x'))
+          .find("w: has shape [2,3], the program needs [3,2]"),
+      std::string::npos);
+  EXPECT_NE(
+      message(start + R"("w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})", std::string(12, 'x'))
+          .find("w: is of type f16, the program needs f32"),
+      std::string::npos);
   // Plain weights may lack the rest of the state and have another float type.
   writeFile(folder / "p", safetensors(R"({"w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})",
                                       std::string("\0\x3c\0\x3c\0\x3c\0\x3c\0\x3c\0\x40", 12)));
   loadState(session, folder / "p");
   EXPECT_EQ(session.variable("w").at(0), 1);
   EXPECT_EQ(session.variable("w/f16").at(5), 2);
-  EXPECT_NE(message(R"({"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("has no tensor 'w'"),
-            std::string::npos);
+  EXPECT_NE(
+      message(R"({"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("has no tensor 'w'"),
+      std::string::npos);
 }
 
 TEST(CheckpointFolder, KeepsTheNewestAndSkipsDamagedOnes) {

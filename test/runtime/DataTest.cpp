@@ -16,7 +16,8 @@ using namespace mpc::rt;
 using namespace mpc::rt::test;
 
 namespace {
-template <typename T> std::string raw(std::initializer_list<T> values) {
+template <typename T>
+std::string raw(std::initializer_list<T> values) {
   return {reinterpret_cast<const char *>(values.begin()), values.size() * sizeof(T)};
 }
 std::string npy(const std::string &dict, const std::string &data, int major = 1) {
@@ -53,7 +54,8 @@ std::string deflatedZip(const std::string &name, const std::string &member) {
   std::string common = u16(20) + u16(0) + u16(8) + u16(0) + u16(0x21) + u32(crc) + u32(packed.size()) +
                        u32(member.size()) + u16(name.size()) + u16(0);
   std::string local = u32(0x04034b50) + common + name + packed;
-  std::string central = u32(0x02014b50) + u16(20) + common + u16(0) + u16(0) + u16(0) + u32(0) + u32(0) + name;
+  std::string central =
+      u32(0x02014b50) + u16(20) + common + u16(0) + u16(0) + u16(0) + u32(0) + u32(0) + name;
   return local + central + u32(0x06054b50) + u16(0) + u16(0) + u16(1) + u16(1) + u32(central.size()) +
          u32(local.size()) + u16(0);
 }
@@ -76,10 +78,12 @@ Port port(const std::string &name, mpc_dtype type, Shape shape, std::vector<int6
 } // namespace
 
 TEST(Npy, ReadsTypesOrdersAndVersions) {
-  Array a = parse(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", raw<float>({1, 2, 3, 4, 5, 6})));
+  Array a = parse(
+      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", raw<float>({1, 2, 3, 4, 5, 6})));
   EXPECT_EQ(a.shape, (Shape{2, 3}));
   EXPECT_EQ(loadDouble(a.dtype, a.data, 4), 5);
-  Array f = parse(npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }", raw<int16_t>({1, 4, 2, 5, 3, 6}), 2));
+  Array f = parse(
+      npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }", raw<int16_t>({1, 4, 2, 5, 3, 6}), 2));
   for (size_t i = 0; i < 6; ++i)
     EXPECT_EQ(loadInteger(MPC_I16, f.data, i), int64_t(i + 1));
   Array scalar = parse(npy("{'shape': (), \"fortran_order\": False, 'descr': '|u1'}", "\x07"));
@@ -97,14 +101,21 @@ TEST(Npy, ReadsTypesOrdersAndVersions) {
 
 TEST(Npy, RefusesWhatItCannotRead) {
   auto message = [](const std::string &bytes) { return std::string(errorOf([&] { parse(bytes); }).what()); };
-  EXPECT_NE(message(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "abcd")).find("big-endian"), std::string::npos);
-  EXPECT_NE(message(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "abcdefgh")).find("unsupported element type '<c8'"),
+  EXPECT_NE(
+      message(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "abcd")).find("big-endian"),
+      std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "abcdefgh"))
+                .find("unsupported element type '<c8'"),
             std::string::npos);
-  EXPECT_NE(message(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd")).find("structured"),
+  EXPECT_NE(message(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd"))
+                .find("structured"),
             std::string::npos);
-  EXPECT_NE(message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "abcd")).find("truncated"), std::string::npos);
-  EXPECT_NE(message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", "abcd")).find("impossible"),
+  EXPECT_NE(message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "abcd")).find("truncated"),
             std::string::npos);
+  EXPECT_NE(
+      message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", "abcd"))
+          .find("impossible"),
+      std::string::npos);
   EXPECT_NE(message("hello").find("not in .npy format"), std::string::npos);
   std::string good = npyHeader(MPC_F32, {300}) + std::string(1200, 'x');
   for (size_t length = 0; length < good.size(); length += 97)
@@ -153,7 +164,8 @@ TEST(Npz, DamageIsAlwaysAnError) {
       EXPECT_EQ(errorOf(readAll).text().find("error: " + path), 0u);
     }
     int errors = 0;
-    for (size_t at = 0; at < good.size(); at += 97) { // one damaged byte: an error or, outside the data, no harm
+    for (size_t at = 0; at < good.size();
+         at += 97) { // one damaged byte: an error or, outside the data, no harm
       std::string bad = good;
       bad[at] = char(bad[at] ^ 0x5a);
       writeFile(path, bad);
@@ -174,7 +186,8 @@ TEST(Idx, ReadsPlainAndGzip) {
   Array ints = parseIdx(idx(0x0C, {0, 0, 0, 2}, std::string("\0\0\1\2\xff\xff\xff\xfe", 8)), "i");
   EXPECT_EQ(loadInteger(MPC_I32, ints.data, 0), 258);
   EXPECT_EQ(loadInteger(MPC_I32, ints.data, 1), -2);
-  EXPECT_NE(std::string(errorOf([&] { parseIdx(images + "x", "i"); }).what()).find("unexpected bytes"), std::string::npos);
+  EXPECT_NE(std::string(errorOf([&] { parseIdx(images + "x", "i"); }).what()).find("unexpected bytes"),
+            std::string::npos);
   std::string big = idx(0x08, {0, 0, 4, 0, 0, 0, 0, 3}, std::string(3072, 'x')), packed;
   for (size_t i = 0; i < 3072; ++i)
     big[12 + i] = char(i * 2654435761u >> 11);
@@ -221,14 +234,23 @@ TEST(Dataset, BadValuesNameTheSample) {
   Port x = port("x", MPC_F32, {1, 2}), label = port("x", MPC_I64, {1}), half = port("x", MPC_F16, {1}),
        small = port("x", MPC_I8, {1});
   label.labelsBelow = 10;
-  EXPECT_NE(load(x, MPC_F32, {2, 2}, raw<float>({1, 2, NAN, 4})).find("sample 1 holds NaN"), std::string::npos);
-  EXPECT_NE(load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY})).find("sample 2 holds an infinity"), std::string::npos);
-  EXPECT_NE(load(label, MPC_U8, {3}, raw<uint8_t>({1, 9, 10})).find("sample 2 has label 10, not in [0, 10)"), std::string::npos);
-  EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"), std::string::npos);
+  EXPECT_NE(load(x, MPC_F32, {2, 2}, raw<float>({1, 2, NAN, 4})).find("sample 1 holds NaN"),
+            std::string::npos);
+  EXPECT_NE(
+      load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY})).find("sample 2 holds an infinity"),
+      std::string::npos);
+  EXPECT_NE(load(label, MPC_U8, {3}, raw<uint8_t>({1, 9, 10})).find("sample 2 has label 10, not in [0, 10)"),
+            std::string::npos);
+  EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"),
+            std::string::npos);
   EXPECT_NE(load(label, MPC_F32, {2}, raw<float>({1, 2.5})).find("takes integers"), std::string::npos);
-  EXPECT_NE(load(half, MPC_F32, {2}, raw<float>({1, 70000})).find("sample 1 holds 70000, which f16"), std::string::npos);
-  EXPECT_NE(load(small, MPC_I64, {2}, raw<int64_t>({127, 128})).find("sample 1 holds 128, which i8"), std::string::npos);
-  EXPECT_NE(load(x, MPC_F32, {3}, raw<float>({1, 2, 3})).find("has shape [3], but input 'x' needs [samples,2]"), std::string::npos);
+  EXPECT_NE(load(half, MPC_F32, {2}, raw<float>({1, 70000})).find("sample 1 holds 70000, which f16"),
+            std::string::npos);
+  EXPECT_NE(load(small, MPC_I64, {2}, raw<int64_t>({127, 128})).find("sample 1 holds 128, which i8"),
+            std::string::npos);
+  EXPECT_NE(
+      load(x, MPC_F32, {3}, raw<float>({1, 2, 3})).find("has shape [3], but input 'x' needs [samples,2]"),
+      std::string::npos);
 }
 
 TEST(Dataset, MissingArraysAreNamed) {
@@ -288,5 +310,6 @@ TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
   BatchOptions later{true, true, 3, 1, 1};
   EXPECT_EQ(collect(later, 2), (std::vector<std::vector<int32_t>>{all[3], all[4]}));
   // In order with padding.
-  EXPECT_EQ(collect({}, 9), (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
+  EXPECT_EQ(collect({}, 9),
+            (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
 }

@@ -1,8 +1,9 @@
-// Logistic regression with f16 weights, f32 masters, momentum and a dynamic loss scale, written by hand. Compiled
-// into the tests and, without any library, as the kernel object of a packaged test program; in that form it imports
-// libm and the f16 conversions from the program.
+// Logistic regression with f16 weights, f32 masters, momentum and a dynamic loss scale, written by hand.
+// Compiled into the tests and, without any library, as the kernel object of a packaged test program; in that
+// form it imports libm and the f16 conversions from the program.
 //
-// x is stored as [N,2,3] (logical [N,3,2], permutation 0 2 1) and w as [2,3] (logical [3,2], permutation 1 0).
+// x is stored as [N,2,3] (logical [N,3,2], permutation 0 2 1) and w as [2,3] (logical [3,2], permutation 1
+// 0).
 
 #include "LogisticKernels.h"
 
@@ -48,7 +49,8 @@ void logistic_gradient(void *const *buffers, int64_t begin, int64_t end) {
   }
 }
 
-// buffers: w [6], momentum [6], w16 [6], scaled gradient [6], lr, momentum factor, scale, tracker i32, skipped i32
+// buffers: w [6], momentum [6], w16 [6], scaled gradient [6], lr, momentum factor, scale, tracker i32,
+// skipped i32
 void logistic_update(void *const *buffers, int64_t, int64_t) {
   auto w = static_cast<float *>(buffers[0]), slot = static_cast<float *>(buffers[1]);
   auto copy = static_cast<_Float16 *>(buffers[2]);

@@ -9,8 +9,8 @@
 
 namespace mpc::rt::test {
 
-/// Its manifest. Variables: w [3,2] f32 (initial values 0.1 … 0.6 in logical order), w/momentum, w/f16 (copy),
-/// main/lr, main/mu (hyper), main/scale (65536), main/tracker, main/skipped.
+/// Its manifest. Variables: w [3,2] f32 (initial values 0.1 … 0.6 in logical order), w/momentum, w/f16
+/// (copy), main/lr, main/mu (hyper), main/scale (65536), main/tracker, main/skipped.
 std::string logisticManifest();
 /// The "data" section: the initial w.
 std::string logisticData();

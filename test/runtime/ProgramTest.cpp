@@ -23,7 +23,8 @@ std::string packed(std::string program, const std::vector<std::pair<std::string,
   nlohmann::json toc = {{"sections", nlohmann::json::array()}};
   for (const auto &[name, bytes] : sections) {
     program.resize((program.size() + 63) / 64 * 64);
-    toc["sections"].push_back({{"name", name}, {"offset", program.size()}, {"bytes", bytes.size()}, {"crc32", checksum(bytes)}});
+    toc["sections"].push_back(
+        {{"name", name}, {"offset", program.size()}, {"bytes", bytes.size()}, {"crc32", checksum(bytes)}});
     program += bytes;
   }
   std::string text = toc.dump();
@@ -36,8 +37,8 @@ protected:
   void SetUp() override {
     std::string object = readFile(MPC_TEST_KERNELS);
     writeFile(folder / "model", packed(readFile(MPC_RUNNER), {{"manifest.json", logisticManifest()},
-                                                             {"data", logisticData()},
-                                                             {"host.x86-64-v3.so", object}}));
+                                                              {"data", logisticData()},
+                                                              {"host.x86-64-v3.so", object}}));
     std::filesystem::permissions(folder / "model", std::filesystem::perms::owner_all);
     data = writeLogisticData(folder / "d.npz", 42);
   }
@@ -70,8 +71,9 @@ TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
   EXPECT_EQ(json["plans"][0]["entries"][0]["kernel_launches"], 4);
   EXPECT_NE(run("info").text.find("target [0, 2)") == std::string::npos, false);
 
-  Outcome train = run("train --data d.npz --val d.npz --epochs 4 --lr 0.3 --momentum 0.8 --schedule cosine --warmup 3 "
-                      "--checkpoint-dir ckpt --log run.jsonl --log-every 5 --threads 2");
+  Outcome train =
+      run("train --data d.npz --val d.npz --epochs 4 --lr 0.3 --momentum 0.8 --schedule cosine --warmup 3 "
+          "--checkpoint-dir ckpt --log run.jsonl --log-every 5 --threads 2");
   ASSERT_EQ(train.status, 0) << train.text;
   EXPECT_NE(train.text.find("done: 40 steps, 0 skipped"), std::string::npos) << train.text;
   std::string checkpoint = "--checkpoint ckpt/step-00000040.safetensors";
@@ -136,7 +138,9 @@ TEST_F(PackedProgram, DamageIsALocatedError) {
     errors += attempt(open).has_value();
   }
   EXPECT_GE(errors, tries - 2); // padding between sections is not under a checksum
-  writeFile(path, packed(runner, {{"manifest.json", logisticManifest()}, {"data", logisticData()}, {"host.x86-64-v3.so", "no ELF"}}));
+  writeFile(path, packed(runner, {{"manifest.json", logisticManifest()},
+                                  {"data", logisticData()},
+                                  {"host.x86-64-v3.so", "no ELF"}}));
   EXPECT_NE(errorOf(open).text().find("cannot load the kernels"), std::string::npos);
 }
 
@@ -145,7 +149,8 @@ TEST(Runner, WithoutAModelItSaysSo) {
   std::string command = std::string(MPC_RUNNER) + " info > " + (folder / "out") + " 2>&1";
   int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 1);
-  EXPECT_NE(readFile(folder / "out").find("carries no model\nhint: make a program with 'mpc compile"), std::string::npos);
+  EXPECT_NE(readFile(folder / "out").find("carries no model\nhint: make a program with 'mpc compile"),
+            std::string::npos);
 }
 
 TEST(Runner, IsSmall) {

@@ -153,10 +153,12 @@ TEST(Session, PredictWritesOneRowPerSample) {
 
 TEST(Session, RandomInitialValuesDependOnSeedAndNameOnly) {
   auto program = [](const char *order) {
-    std::string a = R"({"name":"a","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"normal","mean":1,"stddev":2}})",
-                b = R"({"name":"b","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"uniform","low":-1,"high":3}})";
+    std::string
+        a = R"({"name":"a","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"normal","mean":1,"stddev":2}})",
+        b = R"({"name":"b","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"uniform","low":-1,"high":3}})";
     bool swapped = order[0] == 'b';
-    return Program::fromMemory(R"({"format":1,"model":"r","batch":1,"variables":[)" + (swapped ? b + "," + a : a + "," + b) +
+    return Program::fromMemory(R"({"format":1,"model":"r","batch":1,"variables":[)" +
+                               (swapped ? b + "," + a : a + "," + b) +
                                R"(],"plans":[{"target":"host","arena_bytes":8192,"storage":[
         {"variable":"a","offset":0,"bytes":4000},{"variable":"b","offset":4032,"bytes":4000}],"entries":[]}]})");
   };
@@ -191,7 +193,8 @@ TEST(Session, BrokenManifestsAreErrors) {
     return std::string(errorOf([&] { Program::fromMemory(text, {{"data", logisticData()}}); }).what());
   };
   EXPECT_NE(broken("\"format\": 1", "\"format\": 2").find("version 2 is unknown"), std::string::npos);
-  EXPECT_NE(broken("\"arena_bytes\": 1024", "\"arena_bytes\": 500").find("outside its memory"), std::string::npos);
+  EXPECT_NE(broken("\"arena_bytes\": 1024", "\"arena_bytes\": 500").find("outside its memory"),
+            std::string::npos);
   EXPECT_NE(broken("\"offset\": 0, \"bytes\": 24}", "\"offset\": 8, \"bytes\": 24}").find("initial value"),
             std::string::npos);
   EXPECT_NE(broken("[1,0]", "[1,1]").find("permutation"), std::string::npos);

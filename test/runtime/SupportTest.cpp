@@ -38,7 +38,8 @@ TEST(DType, EveryHalfSurvivesTheRoundTrip) {
 TEST(DType, HalfRoundsToNearestEven) {
   // Around every neighbouring pair: the midpoint goes to the even one, its neighbours to the nearer one.
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
-    double low = halfToFloat(uint16_t(bits)), high = halfToFloat(uint16_t(bits + 1)), middle = (low + high) / 2;
+    double low = halfToFloat(uint16_t(bits)), high = halfToFloat(uint16_t(bits + 1)),
+           middle = (low + high) / 2;
     uint32_t even = bits & 1 ? bits + 1 : bits;
     EXPECT_EQ(floatToHalf(float(middle)), even);
     EXPECT_EQ(floatToHalf(std::nextafter(float(middle), 0.0f)), bits);
@@ -68,7 +69,8 @@ TEST(DType, ConversionsBetweenAllTypes) {
       convert(MPC_U8, values, mpc_dtype(from), source, 5);
       convert(mpc_dtype(from), source, mpc_dtype(to), target, 5);
       for (size_t i = 0; i < 5; ++i)
-        EXPECT_EQ(loadDouble(mpc_dtype(to), target, i), values[i]) << nameOf(mpc_dtype(from)) << nameOf(mpc_dtype(to));
+        EXPECT_EQ(loadDouble(mpc_dtype(to), target, i), values[i])
+            << nameOf(mpc_dtype(from)) << nameOf(mpc_dtype(to));
     }
   int64_t big[] = {INT64_MAX, INT64_MIN, (int64_t(1) << 53) + 1};
   uint64_t out[3];
@@ -155,7 +157,8 @@ TEST(Threads, SlicesCoverTheGridOnce) {
       Threads threads(count);
       EXPECT_EQ(threads.count(), count);
       EXPECT_TRUE(gomp || count == 1 || threads.backend() == std::string("own pool"));
-      for (auto [grid, grain] : {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 1}, {64, 64}, {65, 32}, {1000, 10}}) {
+      for (auto [grid, grain] :
+           {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 1}, {64, 64}, {65, 32}, {1000, 10}}) {
         std::vector<std::atomic<int>> hits(1000);
         std::atomic<int> slices = 0;
         void *buffers[] = {hits.data(), &slices};

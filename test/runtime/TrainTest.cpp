@@ -1,8 +1,8 @@
 // Training: progress, loss scaling, logs, resume to the bit, death at any moment.
 
+#include "runtime/core/Train.h"
 #include "LogisticProgram.h"
 #include "runtime/core/Evaluate.h"
-#include "runtime/core/Train.h"
 #include "runtime/core/state/Checkpoint.h"
 
 #include <cmath>
@@ -21,7 +21,8 @@ namespace {
 class Train : public ::testing::Test {
 protected:
   void SetUp() override {
-    options.data.files = {writeLogisticData(folder / "train.npz", 203)}; // 50 batches of 4, 3 samples left over
+    options.data.files = {
+        writeLogisticData(folder / "train.npz", 203)}; // 50 batches of 4, 3 samples left over
     options.epochs = 3;
     options.seed = 5;
     options.logEvery = 1000000;
@@ -94,8 +95,10 @@ TEST_F(Train, LearningRateFollowsTheScheduleAndTheOptions) {
   EXPECT_DOUBLE_EQ(lines[12]["lr"], 0.2);
   EXPECT_FLOAT_EQ(float(s->variableScalar("main/mu")), 0.5f);
   options.hyper = {{"betas", 1}};
-  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("--betas: the program's optimizer has no such "
-                                                             "hyperparameter\nhint: it has: lr, momentum"),
+  EXPECT_NE(errorOf([&] { train(*s, options); })
+                .text()
+                .find("--betas: the program's optimizer has no such "
+                      "hyperparameter\nhint: it has: lr, momentum"),
             std::string::npos);
 }
 
@@ -199,7 +202,9 @@ TEST_F(Train, ResumeRefusesOtherData) {
   train(*s, options);
   options.resume = true;
   options.data.files = {writeLogisticData(folder / "other.npz", 100)};
-  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("holds 100 samples; the checkpoint comes from training on 203"),
+  EXPECT_NE(errorOf([&] { train(*s, options); })
+                .text()
+                .find("holds 100 samples; the checkpoint comes from training on 203"),
             std::string::npos);
 }
 

@@ -32,7 +32,8 @@ struct Array {
   TensorView view() const { return {dtype, shape, data}; }
 };
 
-/// Reads a file that holds one array: .npy, IDX or IDX.gz, by its first bytes. Throws Error located at `path`.
+/// Reads a file that holds one array: .npy, IDX or IDX.gz, by its first bytes. Throws Error located at
+/// `path`.
 Array readArrayFile(const std::string &path);
 
 } // namespace mpc::rt

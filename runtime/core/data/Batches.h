@@ -11,8 +11,8 @@
 namespace mpc::rt {
 
 struct BatchOptions {
-  /// Train: endless epochs, the last partial batch of each dropped. Otherwise one pass in order, the last batch
-  /// padded with copies of its last sample.
+  /// Train: endless epochs, the last partial batch of each dropped. Otherwise one pass in order, the last
+  /// batch padded with copies of its last sample.
   bool train = false;
   bool shuffle = false; // a new order for each epoch, from the seed and the epoch's number
   uint64_t seed = 0;

@@ -116,7 +116,9 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
     }
   for (const Port *port : inputs)
     if (!sources_.count(port->name))
-      fail(lastFile, concat("no data for input '", port->name, "'", found.empty() ? "" : " (arrays: ", found, found.empty() ? "" : ")"),
+      fail(lastFile,
+           concat("no data for input '", port->name, "'", found.empty() ? "" : " (arrays: ", found,
+                  found.empty() ? "" : ")"),
            concat("name the array '", port->name, "' or use --data ", port->name, "=FILE"));
 }
 
@@ -144,7 +146,8 @@ void Dataset::applyMaps(const DataOptions &options) {
     auto means = split(parts[0], ':'), stds = split(parts[1], ':');
     size_t channels = std::max(means.size(), stds.size());
     if ((means.size() != 1 && means.size() != channels) || (stds.size() != 1 && stds.size() != channels))
-      fail("--normalize", concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"));
+      fail("--normalize",
+           concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"));
     if (channels > 1 && source.sampleElements % int64_t(channels) != 0)
       fail("--normalize", concat("'", text, "' gives ", channels, " channels, which do not divide a sample"));
     double scale = source.maps[0].scale;
@@ -163,18 +166,19 @@ void Dataset::checkShape(Source &source, const Port &port) {
   const Shape &have = source.array.shape;
   if (!port.batched) {
     if (source.array.elements() != elementsOf(port.shape))
-      fail(source.where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ", toString(port.shape)));
+      fail(source.where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ",
+                                toString(port.shape)));
     return;
   }
   Shape row(port.shape.begin() + 1, port.shape.end());
   int64_t rowsPerSample = port.shape[0] / batch_, rowElements = elementsOf(row);
   int64_t rows = have.empty() ? 0 : have[0];
-  if (have.empty() || rows % rowsPerSample != 0 ||
-      elementsOf(std::span(have).subspan(1)) != rowElements) {
+  if (have.empty() || rows % rowsPerSample != 0 || elementsOf(std::span(have).subspan(1)) != rowElements) {
     std::string wanted = "[samples";
     for (int64_t extent : row)
       wanted += concat(",", extent);
-    fail(source.where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]"),
+    fail(source.where,
+         concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]"),
          "reshape the array so that every sample has as many elements");
   }
   source.batched = true;
@@ -185,7 +189,8 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
   const Array &array = source.array;
   bool mapped = source.maps.size() > 1 || !source.maps[0].identity();
   if (mapped && !isFloat(port.dtype))
-    fail(source.where, concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"));
+    fail(source.where,
+         concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"));
   if (isFloat(port.dtype) && !isFloat(array.dtype))
     return; // every integer is a finite float
   constexpr size_t kBlock = 1024;
@@ -193,10 +198,13 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
   int64_t exact[kBlock];
   size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
   auto complain = [&](size_t at, const std::string &what, const std::string &hint) {
-    std::string sample = source.batched ? concat("sample ", int64_t(at) / source.sampleElements) : concat("element ", at);
+    std::string sample =
+        source.batched ? concat("sample ", int64_t(at) / source.sampleElements) : concat("element ", at);
     fail(source.where, concat(sample, " ", what), hint);
   };
-  double largest = port.dtype == MPC_F16 ? 65519 : port.dtype == MPC_F32 || port.dtype == MPC_BF16 ? 3.4028235e38 : INFINITY;
+  double largest = port.dtype == MPC_F16                             ? 65519
+                   : port.dtype == MPC_F32 || port.dtype == MPC_BF16 ? 3.4028235e38
+                                                                     : INFINITY;
   int64_t low = lowestOf(port.dtype), high = highestOf(port.dtype);
   for (size_t done = 0; done < count; done += kBlock) {
     size_t n = std::min(kBlock, count - done);
@@ -205,9 +213,11 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
       convert(array.dtype, from, MPC_F64, wide, n);
       for (size_t i = 0; i < n; ++i) {
         if (!std::isfinite(wide[i]))
-          complain(done + i, std::isnan(wide[i]) ? "holds NaN" : "holds an infinity", "repair or remove the sample");
+          complain(done + i, std::isnan(wide[i]) ? "holds NaN" : "holds an infinity",
+                   "repair or remove the sample");
         if (isFloat(port.dtype) && !mapped && std::fabs(wide[i]) > largest)
-          complain(done + i, concat("holds ", wide[i], ", which ", nameOf(port.dtype), " cannot represent"), "use --scale");
+          complain(done + i, concat("holds ", wide[i], ", which ", nameOf(port.dtype), " cannot represent"),
+                   "use --scale");
         if (!isFloat(port.dtype) && (wide[i] != std::floor(wide[i]) || std::fabs(wide[i]) > 0x1p62))
           complain(done + i, concat("holds ", wide[i], ", but input '", port.name, "' takes integers"), "");
         exact[i] = isFloat(port.dtype) ? 0 : int64_t(wide[i]);
@@ -222,7 +232,8 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
         complain(done + i, concat("has label ", exact[i], ", not in [0, ", *port.labelsBelow, ")"),
                  "repair the labels or compile a model with more classes");
       if (exact[i] < low || exact[i] > high || (array.dtype == MPC_U64 && exact[i] < 0))
-        complain(done + i, concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"), "");
+        complain(done + i, concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"),
+                 "");
     }
   }
 }

@@ -11,13 +11,13 @@
 namespace mpc::rt {
 
 struct DataOptions {
-  /// Each "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz), "INPUT=FILE.npz:ARRAY", or
-  /// several of these joined with ','.
+  /// Each "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz),
+  /// "INPUT=FILE.npz:ARRAY", or several of these joined with ','.
   std::vector<std::string> files;
   /// Each "INPUT=FACTOR": value * factor, before normalize.
   std::vector<std::string> scale;
-  /// Each "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the dimension
-  /// after the batch), separated by ':'.
+  /// Each "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
+  /// dimension after the batch), separated by ':'.
   std::vector<std::string> normalize;
 };
 
@@ -26,24 +26,24 @@ std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries);
 
 class Dataset {
 public:
-  /// Loads and checks an array for every input. A batched input [N*k, rest…] takes an array with k rows per sample
-  /// and as many elements per row, in any shape; the others take an array of as many elements. Throws Error for
-  /// missing arrays, shape or range conflicts, NaN or infinity, labels out of range.
+  /// Loads and checks an array for every input. A batched input [N*k, rest…] takes an array with k rows per
+  /// sample and as many elements per row, in any shape; the others take an array of as many elements. Throws
+  /// Error for missing arrays, shape or range conflicts, NaN or infinity, labels out of range.
   Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch);
 
   int64_t samples() const { return samples_; }
   int64_t batch() const { return batch_; }
 
-  /// Writes an input for the given samples (exactly one batch of indices) into `stored`, converted to the port's
-  /// type and stored order. `scratch` is reused between calls.
+  /// Writes an input for the given samples (exactly one batch of indices) into `stored`, converted to the
+  /// port's type and stored order. `scratch` is reused between calls.
   void fill(const Port &port, std::span<const uint32_t> samples, void *stored,
             std::vector<std::byte> &scratch) const;
 
 private:
   struct Source {
     Array array;
-    std::string where;         // for errors: file and array
-    std::vector<Affine> maps;  // one, or one per channel
+    std::string where;          // for errors: file and array
+    std::vector<Affine> maps;   // one, or one per channel
     int64_t sampleElements = 0; // of a batched input
     bool batched = false;
   };

@@ -11,7 +11,8 @@ namespace mpc::rt {
 static bool isGzip(std::string_view bytes) { return bytes.size() >= 2 && bytes.starts_with("\x1f\x8b"); }
 
 bool isIdx(std::string_view bytes) {
-  return isGzip(bytes) || (bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14);
+  return isGzip(bytes) ||
+         (bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14);
 }
 
 /// All members of a gzip file.
@@ -49,7 +50,8 @@ static std::vector<std::byte> gunzip(std::string_view bytes, const std::string &
   }
   inflateEnd(&stream);
   if (status != Z_STREAM_END)
-    fail(where, status == Z_OK || status == Z_BUF_ERROR ? "the gzip data is truncated" : "the gzip data is damaged",
+    fail(where,
+         status == Z_OK || status == Z_BUF_ERROR ? "the gzip data is truncated" : "the gzip data is damaged",
          "copy or download the file again");
   out.resize(used);
   return out;
@@ -101,7 +103,8 @@ Array parseIdx(std::string_view bytes, const std::string &where) {
   }
   if (size - start != size_t(total))
     fail(where,
-         concat(size - start < size_t(total) ? "the IDX data is truncated: " : "unexpected bytes behind the IDX data: ",
+         concat(size - start < size_t(total) ? "the IDX data is truncated: "
+                                             : "unexpected bytes behind the IDX data: ",
                 size - start, " bytes for shape ", toString(array.shape)),
          "copy or download the file again");
   array.data = owned->data() + start;

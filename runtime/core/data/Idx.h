@@ -1,4 +1,5 @@
-// The IDX format of MNIST: big-endian header (two zero bytes, element type, rank, dimensions), then the elements.
+// The IDX format of MNIST: big-endian header (two zero bytes, element type, rank, dimensions), then the
+// elements.
 #pragma once
 
 #include "runtime/core/data/Array.h"

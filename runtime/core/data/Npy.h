@@ -1,4 +1,5 @@
-// NumPy's .npy format, versions 1 to 3 (numpy.lib.format): one array behind a header that is a Python literal.
+// NumPy's .npy format, versions 1 to 3 (numpy.lib.format): one array behind a header that is a Python
+// literal.
 #pragma once
 
 #include "runtime/core/data/Array.h"
@@ -7,8 +8,8 @@ namespace mpc::rt {
 
 bool isNpy(std::string_view bytes);
 
-/// The array in `bytes`, which `owner` keeps alive. Fortran order is turned into C order. Supported: bool, (u)int8
-/// to 64, float16 to 64, little endian. Throws Error located at `where`.
+/// The array in `bytes`, which `owner` keeps alive. Fortran order is turned into C order. Supported: bool,
+/// (u)int8 to 64, float16 to 64, little endian. Throws Error located at `where`.
 Array parseNpy(std::string_view bytes, std::shared_ptr<const void> owner, const std::string &where);
 
 /// The .npy header for a C-ordered array; bf16 has no NumPy type and must be converted first.

@@ -15,7 +15,8 @@ constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd 
 constexpr uint32_t kEnd64 = 0x06064b50, kEnd64Locator = 0x07064b50;
 constexpr char kAgain[] = "copy the file or write it with numpy.savez again";
 
-template <typename T> T load(std::string_view bytes, size_t offset) {
+template <typename T>
+T load(std::string_view bytes, size_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
@@ -24,7 +25,8 @@ template <typename T> T load(std::string_view bytes, size_t offset) {
 /// Little-endian record under construction.
 struct Record {
   std::string bytes;
-  template <typename T> Record &add(T value) {
+  template <typename T>
+  Record &add(T value) {
     bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
     return *this;
   }
@@ -42,7 +44,9 @@ bool NpzReader::isZip(std::string_view bytes) {
   return bytes.size() >= 4 && (load<uint32_t>(bytes, 0) == kLocalHeader || load<uint32_t>(bytes, 0) == kEnd);
 }
 
-void NpzReader::damaged(const std::string &what) const { fail(path_, concat("damaged .npz archive: ", what), kAgain); }
+void NpzReader::damaged(const std::string &what) const {
+  fail(path_, concat("damaged .npz archive: ", what), kAgain);
+}
 
 NpzReader::NpzReader(const std::string &path) : path_(path), file_(MappedFile::open(path)) {
   std::string_view bytes = file_->bytes();
@@ -77,8 +81,9 @@ NpzReader::NpzReader(const std::string &path) : path_(path), file_(MappedFile::o
            commentBytes = load<uint16_t>(directory, 32);
     if (directory.size() < 46 + nameBytes + extraBytes + commentBytes)
       damaged("its directory is broken");
-    Member member = {load<uint32_t>(directory, 42), load<uint32_t>(directory, 20), load<uint32_t>(directory, 24),
-                     load<uint32_t>(directory, 16), load<uint16_t>(directory, 10), load<uint16_t>(directory, 8)};
+    Member member = {load<uint32_t>(directory, 42), load<uint32_t>(directory, 20),
+                     load<uint32_t>(directory, 24), load<uint32_t>(directory, 16),
+                     load<uint16_t>(directory, 10), load<uint16_t>(directory, 8)};
     std::string name(directory.substr(46, nameBytes));
     std::string_view extra = directory.substr(46 + nameBytes, extraBytes);
     while (extra.size() >= 4) {
@@ -131,7 +136,8 @@ Array NpzReader::read(const std::string &name) const {
     return parseNpy(packed, file_, where);
   }
   if (member.method != 8)
-    fail(where, concat("unsupported compression method ", member.method), "use numpy.savez or numpy.savez_compressed");
+    fail(where, concat("unsupported compression method ", member.method),
+         "use numpy.savez or numpy.savez_compressed");
   // Deflate expands at most 1032 times: refuse to allocate for a lie.
   if (member.unpacked / 1032 > member.packed + 64)
     damaged(concat("array '", name, "' has an impossible size"));
@@ -188,7 +194,14 @@ void NpzWriter::finish() {
   for (const Member &member : members_) {
     Record central;
     central.u32(kCentralHeader).u16(45).u16(45).u16(0x800).u16(0).u16(0).u16(0x21).u32(member.crc);
-    central.u32(0xffffffff).u32(0xffffffff).u16(uint16_t(member.name.size())).u16(28).u16(0).u16(0).u16(0).u32(0);
+    central.u32(0xffffffff)
+        .u32(0xffffffff)
+        .u16(uint16_t(member.name.size()))
+        .u16(28)
+        .u16(0)
+        .u16(0)
+        .u16(0)
+        .u32(0);
     central.u32(0xffffffff);
     central.bytes += member.name;
     central.u16(1).u16(24).u64(member.bytes).u64(member.bytes).u64(member.header);

@@ -55,14 +55,16 @@ static void verifyData(const SafetensorsReader &reader) {
     return;
   char hex[16];
   std::string_view data = reader.data();
-  std::snprintf(hex, sizeof hex, "%08lx", crc32_z(0, reinterpret_cast<const Bytef *>(data.data()), data.size()));
+  std::snprintf(hex, sizeof hex, "%08lx",
+                crc32_z(0, reinterpret_cast<const Bytef *>(data.data()), data.size()));
   if (expected != hex)
     fail(reader.path(), "its data has a wrong checksum", "use another checkpoint");
 }
 
 static void checkShape(const std::string &path, const Variable &v, const Array &found) {
   if (found.shape != v.shape)
-    fail(concat(path, ": ", v.name), concat("has shape ", toString(found.shape), ", the program needs ", toString(v.shape)),
+    fail(concat(path, ": ", v.name),
+         concat("has shape ", toString(found.shape), ", the program needs ", toString(v.shape)),
          "use a checkpoint of the same model");
 }
 
@@ -98,8 +100,12 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
            "use a checkpoint of the same model and optimizer, or --init to load parameters only");
   if (reader.metadata("variables") != tableHash(variables))
     fail(path, "was written by a program with other variables", "use a checkpoint of the same program");
-  Cursor cursor{number(reader, "step"), number(reader, "epoch"), number(reader, "batch"), number(reader, "samples"),
-                std::stoull(concat("0", reader.metadata("seed"))), reader.metadata("shuffle") != "0"};
+  Cursor cursor{number(reader, "step"),
+                number(reader, "epoch"),
+                number(reader, "batch"),
+                number(reader, "samples"),
+                std::stoull(concat("0", reader.metadata("seed"))),
+                reader.metadata("shuffle") != "0"};
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
@@ -144,7 +150,8 @@ void loadState(Session &session, const std::string &path) {
     loadParameters(session, path);
 }
 
-CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {
+CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep)
+    : folder_(std::move(folder)), keep_(keep) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (!std::filesystem::is_directory(folder_, error))

@@ -1,4 +1,5 @@
-// The state of a training on disk: every variable in logical order under its name, plus where the training stood.
+// The state of a training on disk: every variable in logical order under its name, plus where the training
+// stood.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -16,16 +17,17 @@ struct Cursor {
   bool shuffle = true;
 };
 
-/// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
-/// (written before each step). Durable when it returns; throws Error, leaving nothing behind.
+/// Writes all variables of the plan except copies (rounded from their masters when loaded) and
+/// hyperparameters (written before each step). Durable when it returns; throws Error, leaving nothing behind.
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path);
 
-/// Loads a whole training state. Nothing is changed unless everything fits: every variable there, same shape and
-/// type, none foreign, checksum right. Throws Error that names the tensor.
+/// Loads a whole training state. Nothing is changed unless everything fits: every variable there, same shape
+/// and type, none foreign, checksum right. Throws Error that names the tensor.
 Cursor loadCheckpoint(Session &session, const std::string &path);
 
-/// Loads parameters (and buffers, where the file has them) from a checkpoint or from plain safetensors; f16, bf16
-/// and f64 are converted. Other tensors are ignored. Throws Error for missing parameters and other shapes.
+/// Loads parameters (and buffers, where the file has them) from a checkpoint or from plain safetensors; f16,
+/// bf16 and f64 are converted. Other tensors are ignored. Throws Error for missing parameters and other
+/// shapes.
 void loadParameters(Session &session, const std::string &path);
 
 /// loadCheckpoint for a checkpoint of training, loadParameters for other safetensors.
@@ -34,11 +36,12 @@ void loadState(Session &session, const std::string &path);
 /// The checkpoints of one training: step-00000123.safetensors, named by iteration.
 class CheckpointFolder {
 public:
-  /// Creates the folder and removes what killed processes left half-written. `keep`: how many to keep, 0 = all.
+  /// Creates the folder and removes what killed processes left half-written. `keep`: how many to keep, 0 =
+  /// all.
   CheckpointFolder(std::string folder, int64_t keep);
   void save(const Session &session, const Cursor &cursor);
-  /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Empty when there is none. Throws
-  /// Error when the newest sound one belongs to another model.
+  /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Empty when there is none.
+  /// Throws Error when the newest sound one belongs to another model.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
   std::string pathOf(int64_t iteration) const;
 

@@ -25,9 +25,10 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
     fail(path, bytes.empty() ? "the file is empty" : "is no safetensors file", kAgain);
   std::memcpy(&headerBytes, bytes.data(), 8);
   if (headerBytes > bytes.size() - 8 || headerBytes < 2 || bytes[8] != '{')
-    fail(path, headerBytes < (uint64_t(1) << 30) && bytes.size() > 8 && bytes[8] == '{'
-                   ? "the safetensors header is truncated"
-                   : "is no safetensors file",
+    fail(path,
+         headerBytes < (uint64_t(1) << 30) && bytes.size() > 8 && bytes[8] == '{'
+             ? "the safetensors header is truncated"
+             : "is no safetensors file",
          kAgain);
   data_ = bytes.substr(8 + headerBytes);
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
@@ -51,9 +52,11 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
         if (extent < 0 || __builtin_mul_overflow(size, extent, &size))
           fail(concat(path, ": ", name), concat("impossible shape ", toString(array.shape)), kAgain);
       if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] - offsets[0] != uint64_t(size))
-        fail(concat(path, ": ", name), concat("its data does not fit the shape ", toString(array.shape)), kAgain);
+        fail(concat(path, ": ", name), concat("its data does not fit the shape ", toString(array.shape)),
+             kAgain);
       if (offsets[1] > data_.size())
-        fail(concat(path, ": ", name), "its data lies behind the end of the file; the file is truncated", kAgain);
+        fail(concat(path, ": ", name), "its data lies behind the end of the file; the file is truncated",
+             kAgain);
       array.data = reinterpret_cast<const std::byte *>(data_.data() + offsets[0]);
       array.owner = file;
       tensors_[name] = array;

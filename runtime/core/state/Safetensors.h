@@ -10,8 +10,8 @@ namespace mpc::rt {
 
 class SafetensorsReader {
 public:
-  /// Reads and checks the header: known types, offsets that tile the data, sizes that agree with the shapes, a file
-  /// that is neither longer nor shorter. Throws Error located at `path`.
+  /// Reads and checks the header: known types, offsets that tile the data, sizes that agree with the shapes,
+  /// a file that is neither longer nor shorter. Throws Error located at `path`.
   explicit SafetensorsReader(const std::string &path);
 
   const std::string &path() const { return path_; }
@@ -36,7 +36,8 @@ struct TensorToWrite {
   std::function<Tensor()> read;
 };
 
-/// Writes a file through AtomicFile. The crc32 of the data goes into the metadata as "data_crc32", 8 hex digits.
+/// Writes a file through AtomicFile. The crc32 of the data goes into the metadata as "data_crc32", 8 hex
+/// digits.
 void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
                       std::map<std::string, std::string> metadata);
 
