@@ -1,0 +1,143 @@
+//===- FormDispatches.cpp - groups ops into kernel.dispatches ------------------===//
+//
+// See Passes.td; Grouping.h decides, this file rewrites.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Fusion/Grouping.h"
+#include "passes/Fusion/Passes.h"
+#include "dialects/Support/Diagnostics.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace mpc::fusion {
+#define GEN_PASS_DEF_FORMDISPATCHESPASS
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc::fusion
+using namespace mpc::fusion;
+
+/// What is free to repeat is repeated: users that need it in memory get a copy of their own, so that it can be inlined into the others.
+static void splitFreeOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (kindOf(&op) != OpKind::Free)
+      continue;
+    auto wantsMemory = [](OpOperand &use) {
+      OpKind kind = kindOf(use.getOwner());
+      return kind != OpKind::Pointwise && kind != OpKind::Free && kind != OpKind::Reduction;
+    };
+    bool some = llvm::any_of(op.getUses(), wantsMemory), all = llvm::all_of(op.getUses(), wantsMemory);
+    if (!some || all)
+      continue;
+    OpBuilder builder(&op);
+    Operation *copy = builder.clone(op);
+    op.getResult(0).replaceUsesWithIf(copy->getResult(0), wantsMemory);
+  }
+}
+
+/// "conv1:conv+relu": where it comes from and what it does.
+static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
+  std::string name = locationName(group.roots.back()->getLoc());
+  if (name == "unknown")
+    name.clear();
+  else
+    name += ':';
+  llvm::SmallSetVector<StringRef, 8> mnemonics;
+  for (Operation *op : ops)
+    if (!isa<ConstantOp>(op))
+      mnemonics.insert(op->getName().stripDialect());
+  size_t shown = 0;
+  for (StringRef mnemonic : mnemonics) {
+    if (shown == 4) {
+      name += "+...";
+      break;
+    }
+    name += (shown++ ? "+" : "") + mnemonic.str();
+  }
+  return name;
+}
+
+namespace {
+struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
+  void runOnOperation() override {
+    for (auto entry : getOperation().getOps<FunctionOpInterface>())
+      if (!entry.isExternal())
+        formDispatches(entry.getFunctionBody().front());
+  }
+
+  void formDispatches(Block &block) {
+    splitFreeOps(block);
+    Grouping grouping(block);
+    SmallVector<Operation *> replaced;
+    for (Operation &op : block)
+      if (kindOf(&op) != OpKind::Outside)
+        replaced.push_back(&op);
+    OpBuilder builder = OpBuilder::atBlockTerminator(&block);
+    for (const std::unique_ptr<Group> &group : grouping.groups())
+      emit(builder, *group, grouping);
+    for (Operation *op : llvm::reverse(replaced)) {
+      op->dropAllUses();
+      op->erase();
+    }
+    sortTopologically(&block);
+  }
+
+  /// The ops of a group, clones of inlined ones included, in program order.
+  static SmallVector<Operation *> bodyOf(const Group &group, const Grouping &grouping) {
+    llvm::SetVector<Operation *> ops;
+    SmallVector<Operation *> work(group.roots.begin(), group.roots.end());
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val();
+      if (!ops.insert(op))
+        continue;
+      for (Value v : op->getOperands())
+        if (Operation *producer = v.getDefiningOp(); producer && grouping.isInlined(producer))
+          work.push_back(producer);
+    }
+    SmallVector<Operation *> sorted = ops.takeVector();
+    llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    return sorted;
+  }
+
+  void emit(OpBuilder &builder, const Group &group, const Grouping &grouping) {
+    SmallVector<Operation *> ops = bodyOf(group, grouping);
+    llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
+    llvm::SetVector<Value> inputs;
+    SmallVector<Location> locations;
+    for (Operation *op : ops)
+      for (Value v : op->getOperands())
+        if (!v.getDefiningOp() || !inside.contains(v.getDefiningOp()))
+          inputs.insert(v);
+    SmallVector<Value> outputs;
+    for (Operation *root : group.roots) {
+      locations.push_back(root->getLoc());
+      for (Value v : root->getResults())
+        if (llvm::any_of(v.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+          outputs.push_back(v);
+    }
+    if (outputs.empty())
+      return;
+    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)),
+                                               builder.getStringAttr(dispatchName(group, ops)), inputs.getArrayRef(),
+                                               group.kind == GroupKind::Library ? builder.getUnitAttr() : UnitAttr());
+    Block &body = dispatch.getBody().emplaceBlock();
+    IRMapping mapping;
+    for (Value v : inputs)
+      mapping.map(v, body.addArgument(v.getType(), v.getLoc()));
+    OpBuilder inner = OpBuilder::atBlockBegin(&body);
+    for (Operation *op : ops)
+      inner.clone(*op, mapping);
+    SmallVector<Value> yielded;
+    for (Value v : outputs)
+      yielded.push_back(mapping.lookup(v));
+    kernel::YieldOp::create(inner, dispatch.getLoc(), yielded);
+    for (auto [old, result] : llvm::zip(outputs, dispatch.getResults()))
+      old.replaceUsesWithIf(result, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
+    ++numDispatches;
+    numOps += ops.size();
+  }
+};
+} // namespace

@@ -1,0 +1,355 @@
+#include "passes/Fusion/Grouping.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::fusion;
+
+/// Reading the operand again costs no more than reading the result would.
+static bool isWideningCast(CastOp op) {
+  return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
+}
+
+OpKind fusion::kindOf(Operation *op) {
+  if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || isa<ReshapeOp>(op))
+    return OpKind::Outside;
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    return dense && dense.isSplat() ? OpKind::Free : OpKind::Outside;
+  }
+  if (isa<IotaOp, BroadcastOp>(op))
+    return OpKind::Free;
+  if (auto cast = dyn_cast<CastOp>(op))
+    return isWideningCast(cast) ? OpKind::Free : OpKind::Pointwise;
+  if (isa<MatMulOp, ConvOp, ConvInputGradOp, ConvWeightGradOp>(op))
+    return OpKind::Library;
+  if (isa<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceAnyOp>(op))
+    return OpKind::Reduction;
+  if (op->hasTrait<Elementwise>())
+    return OpKind::Pointwise;
+  if (isa<SliceOp, PadOp, ConcatOp, GatherOp>(op))
+    return OpKind::Movement;
+  return OpKind::Single;
+}
+
+Operation *fusion::storedBy(Value v) {
+  Operation *op = v.getDefiningOp();
+  while (auto view = dyn_cast_or_null<ReshapeOp>(op))
+    op = view.getX().getDefiningOp();
+  return op;
+}
+
+static Shape axesOf(Operation *reduction) {
+  return Shape(cast<DenseI64ArrayAttr>(reduction->getAttr("axes")).asArrayRef());
+}
+static bool keepsDims(Operation *reduction) { return cast<BoolAttr>(reduction->getAttr("keepdims")).getValue(); }
+static ArrayRef<int64_t> resultShape(Operation *op) { return shapeOf(op->getResult(0)); }
+
+Grouping::Grouping(Block &block) : block(block) {
+  for (auto [i, op] : llvm::enumerate(block))
+    positions[&op] = i;
+  chooseRoots();
+  formGroups();
+  order();
+}
+
+/// Whether computing `producer` inside the loops of `user` repeats no work: the user reads each element once.
+bool Grouping::canInline(Operation *producer, Operation *user) const {
+  OpKind kind = kindOf(user);
+  if (kind == OpKind::Reduction)
+    return true;
+  if (kind == OpKind::Pointwise || isa<CastOp>(user))
+    return resultShape(producer) == resultShape(user) || kindOf(producer) == OpKind::Free;
+  return isa<BroadcastOp>(user) && kindOf(producer) == OpKind::Free;
+}
+
+void Grouping::chooseRoots() {
+  // How many stored full-size tensors and ops stand behind an inlined op: what repeating it would cost.
+  struct Cost {
+    llvm::SmallSetVector<Value, 4> loads;
+    int64_t ops = 0;
+  };
+  DenseMap<Operation *, Cost> costs;
+  for (Operation &op : block) {
+    OpKind kind = kindOf(&op);
+    if (kind != OpKind::Pointwise && kind != OpKind::Free && kind != OpKind::Movement)
+      continue;
+    Cost cost;
+    cost.ops = 1;
+    for (Value v : op.getOperands()) {
+      Operation *producer = v.getDefiningOp();
+      if (producer && inlined.contains(producer)) {
+        cost.loads.insert_range(costs[producer].loads);
+        cost.ops += costs[producer].ops;
+      } else if (shapeOf(v) == resultShape(&op)) {
+        cost.loads.insert(v);
+      }
+    }
+    bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); });
+    llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
+    bool cheapToRepeat = kind == OpKind::Free || (kind == OpKind::Pointwise && cost.loads.size() <= 2 && cost.ops <= 6);
+    // A dropout mask costs ten rounds of multiplications; do it once.
+    cheapToRepeat &= !isa<DropoutOp>(op);
+    if (usersInline && (users.size() == 1 || cheapToRepeat))
+      inlined.insert(&op);
+    else if (kind == OpKind::Free && llvm::any_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); }))
+      ; // stored for those that need it in memory; see FormDispatches for the others
+    costs[&op] = std::move(cost);
+  }
+  for (Operation &op : block)
+    if (kindOf(&op) == OpKind::Library)
+      fuseEpilogue(&op);
+}
+
+/// Whether v is one number per column of `like`: all dimensions 1 but the last.
+static bool isPerColumn(Value v, Value like) {
+  ArrayRef<int64_t> shape = shapeOf(v);
+  return !shape.empty() && shape.back() == shapeOf(like).back() && typeOf(v).getNumElements() == shape.back();
+}
+
+/// matmul or conv + bias + relu becomes one library call when nobody else wants what is between.
+void Grouping::fuseEpilogue(Operation *hero) {
+  Operation *last = hero;
+  auto absorb = [&](Operation *next) {
+    inlined.insert(last);
+    inlined.erase(next);
+    last = next;
+  };
+  if (!isa<MatMulOp, ConvOp>(hero) || elementOf(hero->getResult(0)).isF64())
+    return;
+  if (auto conv = dyn_cast<ConvOp>(hero); conv && conv.getLayout() != Layout::ChannelsLast)
+    return;
+  auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
+  Operation *user = onlyUser(last);
+  if (auto add = dyn_cast_or_null<AddOp>(user)) {
+    Value bias = add.getLhs() == hero->getResult(0) ? add.getRhs() : add.getLhs();
+    Operation *producer = bias.getDefiningOp();
+    if (add.getType() == hero->getResult(0).getType() && isPerColumn(bias, add) && !(producer && inlined.contains(producer))) {
+      absorb(add);
+      user = onlyUser(last);
+    }
+  }
+  if (auto relu = dyn_cast_or_null<ReluOp>(user))
+    absorb(relu);
+}
+
+const llvm::SetVector<Value> &Grouping::inputsOf(Operation *root) {
+  auto [it, isNew] = inputs.try_emplace(root);
+  if (isNew) {
+    llvm::SetVector<Value> found;
+    SmallVector<Operation *> work{root};
+    llvm::SmallPtrSet<Operation *, 8> seen{root};
+    while (!work.empty())
+      for (Value v : work.pop_back_val()->getOperands()) {
+        Operation *producer = v.getDefiningOp();
+        if (!producer || !inlined.contains(producer))
+          found.insert(v);
+        else if (seen.insert(producer).second)
+          work.push_back(producer);
+      }
+    inputs[root] = std::move(found);
+  }
+  return inputs[root];
+}
+
+llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
+  llvm::SetVector<Group *> result;
+  for (Operation *root : group->roots)
+    for (Value v : inputsOf(root))
+      if (Operation *producer = storedBy(v))
+        if (Group *other = groupOf.lookup(producer); other && other != group)
+          result.insert(other);
+  return result;
+}
+
+/// Whether a library op is in the cone of an inlined chain that ends in `root`.
+static bool endsLibraryChain(Operation *root, const llvm::DenseSet<Operation *> &inlined) {
+  if (kindOf(root) == OpKind::Library)
+    return true;
+  for (Value v : root->getOperands())
+    if (Operation *producer = v.getDefiningOp(); producer && inlined.contains(producer))
+      if (endsLibraryChain(producer, inlined))
+        return true;
+  return false;
+}
+
+void Grouping::formGroups() {
+  for (Operation &op : block) {
+    OpKind kind = kindOf(&op);
+    if (kind == OpKind::Outside || inlined.contains(&op))
+      continue;
+    if (op.use_empty())
+      continue;
+    auto group = std::make_unique<Group>();
+    group->roots.insert(&op);
+    group->position = positions[&op];
+    group->shape = Shape(resultShape(&op));
+    if (endsLibraryChain(&op, inlined)) {
+      group->kind = GroupKind::Library;
+    } else if (kind == OpKind::Reduction) {
+      group->kind = GroupKind::Reduction;
+      group->shape = Shape(shapeOf(op.getOperand(0)));
+      group->axes = axesOf(&op);
+    } else {
+      group->kind = kind == OpKind::Single ? GroupKind::Single : GroupKind::Pointwise;
+    }
+    groupOf[&op] = group.get();
+    owned.push_back(std::move(group));
+    mergeProducers(&op);
+  }
+  mergeSiblings();
+}
+
+/// Whether axes are the last ones of a shape, with enough rows before them to share among threads.
+static bool isRowwise(const Group &group) {
+  if (group.axes.empty() || group.axes.back() != int64_t(group.shape.size()) - 1)
+    return false;
+  for (auto [i, axis] : llvm::enumerate(group.axes))
+    if (axis != group.axes.front() + int64_t(i))
+      return false;
+  int64_t rows = 1;
+  for (int64_t extent : ArrayRef<int64_t>(group.shape).take_front(group.axes.front()))
+    rows *= extent;
+  return rows >= 8;
+}
+
+/// Whether `root`, alone in its group, can be computed in the launch of the group `producer`, whose values it reads.
+bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) const {
+  if (producer.kind == GroupKind::Library || producer.kind == GroupKind::Single || group.kind == GroupKind::Library ||
+      group.kind == GroupKind::Single)
+    return false;
+  bool rowwise = producer.kind == GroupKind::Row ||
+                 (producer.kind == GroupKind::Reduction && isRowwise(producer) && llvm::all_of(producer.roots, [](Operation *op) {
+                    return kindOf(op) != OpKind::Reduction || keepsDims(op);
+                  }));
+  if (group.kind == GroupKind::Pointwise) {
+    if (producer.kind == GroupKind::Pointwise)
+      return producer.shape == group.shape;
+    // Arithmetic on what the reduction gave, at one element of it.
+    for (Operation *other : producer.roots)
+      if (kindOf(other) == OpKind::Reduction && resultShape(other) == ArrayRef<int64_t>(group.shape) &&
+          (producer.kind == GroupKind::Reduction || rowwise))
+        return true;
+    return rowwise && producer.shape == group.shape;
+  }
+  // A further reduction of the same rows (the sum of exponentials after the maximum).
+  return group.kind == GroupKind::Reduction && rowwise && producer.shape == group.shape && producer.axes == group.axes &&
+         keepsDims(root);
+}
+
+void Grouping::mergeProducers(Operation *root) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    Group *group = groupOf[root];
+    for (Group *producer : producersOf(group)) {
+      if (!shouldJoin(*producer, *group, root) || !canMerge(producer, group))
+        continue;
+      bool becomesRow = producer->kind != GroupKind::Pointwise &&
+                        !(group->kind == GroupKind::Pointwise && producer->kind == GroupKind::Reduction &&
+                          producer->shape != group->shape);
+      Shape shape = producer->kind == GroupKind::Pointwise ? group->shape : producer->shape;
+      Shape axes = producer->kind == GroupKind::Pointwise ? group->axes : producer->axes;
+      GroupKind kind = producer->kind == GroupKind::Row || (becomesRow && producer->kind == GroupKind::Reduction) ? GroupKind::Row
+                                                                                                                  : producer->kind;
+      merge(producer, group);
+      producer->kind = kind;
+      producer->shape = shape;
+      producer->axes = axes;
+      changed = true;
+      break;
+    }
+  }
+}
+
+/// Roots of one shape that read the same tensors share the loads (the moments of Adam; the two sums of a batch norm's gradient).
+void Grouping::mergeSiblings() {
+  DenseMap<Value, SmallVector<Group *>> readers;
+  for (auto &group : owned)
+    for (Operation *root : group->roots)
+      for (Value v : inputsOf(root))
+        if (shapeOf(v) == ArrayRef<int64_t>(group->shape) && !group->shape.empty())
+          readers[v].push_back(group.get());
+  // In program order, for determinism.
+  auto visit = [&](Value v) {
+    auto it = readers.find(v);
+    if (it == readers.end())
+      return;
+    SmallVector<Group *> &sharing = it->second;
+    for (size_t i = 0; i < sharing.size(); ++i)
+      for (size_t j = i + 1; j < sharing.size(); ++j) {
+        Group *a = sharing[i], *b = sharing[j];
+        if (a == b || a->roots.empty() || b->roots.empty() || a->kind != b->kind || a->shape != b->shape || a->axes != b->axes)
+          continue;
+        if ((a->kind != GroupKind::Pointwise && a->kind != GroupKind::Reduction) || a->roots.size() + b->roots.size() > 8 ||
+            !canMerge(a, b))
+          continue;
+        merge(a, b);
+        std::replace(sharing.begin(), sharing.end(), b, a);
+      }
+  };
+  for (Value arg : block.getArguments())
+    visit(arg);
+  for (Operation &op : block)
+    for (Value v : op.getResults())
+      visit(v);
+}
+
+/// Merging must not make a cycle: no path between the two through a third group.
+bool Grouping::canMerge(Group *a, Group *b) {
+  int64_t oldest = std::min(a->position, b->position);
+  for (auto [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    // Walk up from `from`; reaching `to` other than directly is a path through others.
+    SmallVector<Group *> work;
+    llvm::SmallPtrSet<Group *, 16> seen;
+    for (Group *producer : producersOf(from))
+      if (producer != to && seen.insert(producer).second)
+        work.push_back(producer);
+    while (!work.empty()) {
+      Group *group = work.pop_back_val();
+      if (group == to)
+        return false;
+      // What stands wholly before both cannot lead to either.
+      if (group->position < oldest && group != to)
+        continue;
+      for (Group *producer : producersOf(group)) {
+        if (producer == to)
+          return false;
+        if (seen.insert(producer).second)
+          work.push_back(producer);
+      }
+    }
+  }
+  return true;
+}
+
+void Grouping::merge(Group *into, Group *from) {
+  for (Operation *root : from->roots) {
+    into->roots.insert(root);
+    groupOf[root] = into;
+  }
+  into->position = std::max(into->position, from->position);
+  from->roots.clear();
+}
+
+void Grouping::order() {
+  DenseMap<Group *, int> state; // 1: on the stack, 2: done
+  DenseMap<Group *, std::unique_ptr<Group> *> holders;
+  for (auto &group : owned)
+    holders[group.get()] = &group;
+  std::vector<Group *> byPosition;
+  for (auto &group : owned)
+    if (!group->roots.empty())
+      byPosition.push_back(group.get());
+  llvm::stable_sort(byPosition, [](Group *a, Group *b) { return a->position < b->position; });
+  std::function<void(Group *)> visit = [&](Group *group) {
+    if (state[group])
+      return;
+    state[group] = 1;
+    for (Group *producer : producersOf(group))
+      visit(producer);
+    state[group] = 2;
+    ordered.push_back(std::move(*holders[group]));
+  };
+  for (Group *group : byPosition)
+    visit(group);
+}

@@ -1,0 +1,75 @@
+//===- Grouping.h - which ops share a launch ----------------------------------===//
+//
+// The decisions of the fusion pass, apart from the rewriting: which values are roots (stored) and which roots share a group.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_FUSION_GROUPING_H
+#define MPC_PASSES_FUSION_GROUPING_H
+#include "dialects/Graph/IR/Shapes.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mpc::fusion {
+
+/// What an op is to fusion.
+enum class OpKind {
+  Outside,   // not computed by a dispatch: reads, assigns, constants with data, views
+  Free,      // costs nothing to repeat: splat constants, iota, widening casts, broadcasts
+  Pointwise, // elementwise arithmetic
+  Movement,  // one load per element, from elsewhere: may be inlined into a single user
+  Reduction,
+  Single, // a loop nest of its own
+  Library // matmul and convolutions
+};
+OpKind kindOf(mlir::Operation *op);
+
+enum class GroupKind { Pointwise, Reduction, Row, Single, Library };
+
+/// One launch: the ops whose results it stores.
+struct Group {
+  GroupKind kind;
+  llvm::SetVector<mlir::Operation *> roots;
+  /// The iteration shape, and for reductions and rows the axes.
+  graph::Shape shape, axes;
+  /// Program order of the last root: where the launch stands.
+  int64_t position = 0;
+};
+
+/// Groups the ops of a block.
+class Grouping {
+public:
+  explicit Grouping(mlir::Block &block);
+
+  /// Groups in an order in which each reads only earlier ones.
+  llvm::ArrayRef<std::unique_ptr<Group>> groups() const { return ordered; }
+  /// Whether the op is computed inside the dispatches that use it (and cloned into each).
+  bool isInlined(mlir::Operation *op) const { return inlined.contains(op); }
+
+private:
+  bool canInline(mlir::Operation *producer, mlir::Operation *user) const;
+  void chooseRoots();
+  void fuseEpilogue(mlir::Operation *hero);
+  void formGroups();
+  bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root) const;
+  void mergeProducers(mlir::Operation *root);
+  void mergeSiblings();
+  bool canMerge(Group *a, Group *b);
+  void merge(Group *into, Group *from);
+  void order();
+  /// The stored values that computing `op` reads, through inlined ops and views.
+  const llvm::SetVector<mlir::Value> &inputsOf(mlir::Operation *root);
+  llvm::SetVector<Group *> producersOf(Group *group);
+
+  mlir::Block &block;
+  llvm::DenseMap<mlir::Operation *, int64_t> positions;
+  llvm::DenseSet<mlir::Operation *> inlined;
+  llvm::DenseMap<mlir::Operation *, llvm::SetVector<mlir::Value>> inputs;
+  llvm::DenseMap<mlir::Operation *, Group *> groupOf;
+  std::vector<std::unique_ptr<Group>> owned, ordered;
+};
+
+/// The op that computes a value, through reshapes; null for arguments.
+mlir::Operation *storedBy(mlir::Value v);
+
+} // namespace mpc::fusion
+#endif

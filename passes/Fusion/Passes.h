@@ -1,0 +1,13 @@
+//===- Passes.h - fusion passes -------------------------------------------===//
+#ifndef MPC_PASSES_FUSION_PASSES_H
+#define MPC_PASSES_FUSION_PASSES_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc::fusion {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc::fusion
+#endif

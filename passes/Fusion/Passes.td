@@ -1,0 +1,24 @@
+//===- Passes.td - fusion passes ----------------------------------*- tablegen -*-===//
+#ifndef MPC_FUSION_PASSES
+#define MPC_FUSION_PASSES
+include "mlir/Pass/PassBase.td"
+
+def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
+  let summary = "Groups the ops of every entry into dispatches, one per launch";
+  let description = [{
+    A dispatch computes its *roots*, the values that have to exist in memory; everything cheap between them is computed in registers, again
+    for each dispatch that wants it where that saves a pass over memory (a widening cast is never stored).
+
+      library    a matmul or convolution, with bias and relu behind it;
+      pointwise  roots of one iteration shape, each element from elements of the inputs;
+      reduction  roots that reduce the same axes of one iteration shape, and arithmetic on what they give;
+      row        reductions over trailing axes and full-shape results that use them (softmax): a row at a time;
+      single     what has a loop nest of its own (pooling, transposes, scatter).
+
+    Reshapes stay between dispatches: they are views and cost nothing.
+  }];
+  let dependentDialects = ["::mpc::kernel::KernelDialect"];
+  let statistics = [Statistic<"numDispatches", "dispatches", "Dispatches formed">,
+                    Statistic<"numOps", "ops", "Ops in them, clones included">];
+}
+#endif

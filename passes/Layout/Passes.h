@@ -1,0 +1,16 @@
+//===- Passes.h - layout passes -------------------------------------------===//
+#ifndef MPC_PASSES_LAYOUT_PASSES_H
+#define MPC_PASSES_LAYOUT_PASSES_H
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc::layout {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Layout/Passes.h.inc"
+
+/// Attribute on an entry's argument: stored dimension i is logical dimension permutation[i].
+inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";
+} // namespace mpc::layout
+#endif

@@ -1,0 +1,29 @@
+//===- Passes.td - layout passes ----------------------------------*- tablegen -*-===//
+#ifndef MPC_LAYOUT_PASSES
+#define MPC_LAYOUT_PASSES
+include "mlir/Pass/PassBase.td"
+
+def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
+  let summary = "Activations become [N, spatial..., C], and the transposes go away";
+  let description = [{
+    Ops that know a layout (convolutions, pooling) are rewritten to `channels_last` between two transposes; then every transpose back to
+    channels-first sinks through elementwise ops, batch norms, reductions, concatenations, slices and pads until it meets its opposite.
+    What is left stands where a network really changes its view (a Flatten). An entry's argument that is only read transposed is
+    stored transposed: the argument's type changes and `train.permutation` records how.
+
+    ```mlir
+    %y = graph.conv %x, %w {layout = channels_first, ...} : (tensor<8x3x32x32xf32>, ...) -> tensor<8x16x32x32xf32>
+    %z = graph.relu %y : tensor<8x16x32x32xf32>
+    // becomes
+    %0 = graph.transpose %x {permutation = [0, 2, 3, 1]}
+    %1 = graph.conv %0, %w {layout = channels_last, ...} : (tensor<8x32x32x3xf32>, ...) -> tensor<8x32x32x16xf32>
+    %2 = graph.relu %1 : tensor<8x32x32x16xf32>
+    %z = graph.transpose %2 {permutation = [0, 3, 1, 2]}
+    ```
+    Weights keep the ONNX order: library calls and MMA emitters pack them.
+  }];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+  let statistics = [Statistic<"numConverted", "ops-converted", "Ops rewritten to channels_last">,
+                    Statistic<"numTransposes", "transposes-left", "Transposes that remain">];
+}
+#endif
