@@ -41,10 +41,7 @@ static void splitFreeOps(Block &block) {
 /// "conv1:conv+relu": where it comes from and what it does.
 static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
   std::string name = locationName(group.roots.back()->getLoc());
-  if (name == "unknown")
-    name.clear();
-  else
-    name += ':';
+  name = name == "unknown" ? std::string() : name.append(1, ':');
   llvm::SmallSetVector<StringRef, 8> mnemonics;
   for (Operation *op : ops)
     if (!isa<ConstantOp>(op))
@@ -55,7 +52,9 @@ static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
       name += "+...";
       break;
     }
-    name += (shown++ ? "+" : "") + mnemonic.str();
+    if (shown++)
+      name.append(1, '+');
+    name.append(mnemonic.data(), mnemonic.size());
   }
   return name;
 }
@@ -75,9 +74,25 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     for (Operation &op : block)
       if (kindOf(&op) != OpKind::Outside)
         replaced.push_back(&op);
+    // Which stored values other launches read: everything that an op outside its own dispatch takes.
+    DenseMap<const Group *, SmallVector<Operation *>> bodies;
+    llvm::DenseSet<Value> read;
+    for (const std::unique_ptr<Group> &group : grouping.groups()) {
+      SmallVector<Operation *> &ops = bodies[group.get()] = bodyOf(*group, grouping);
+      llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
+      for (Operation *op : ops)
+        for (Value v : op->getOperands())
+          if (!inside.contains(v.getDefiningOp()))
+            read.insert(v);
+    }
+    for (Operation &op : block)
+      if (kindOf(&op) == OpKind::Outside)
+        read.insert_range(op.getOperands());
+
     OpBuilder builder = OpBuilder::atBlockTerminator(&block);
+    DenseMap<Value, Value> stored;
     for (const std::unique_ptr<Group> &group : grouping.groups())
-      emit(builder, *group, grouping);
+      emit(builder, *group, bodies[group.get()], read, stored);
     for (Operation *op : llvm::reverse(replaced)) {
       op->dropAllUses();
       op->erase();
@@ -102,26 +117,28 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     return sorted;
   }
 
-  void emit(OpBuilder &builder, const Group &group, const Grouping &grouping) {
-    SmallVector<Operation *> ops = bodyOf(group, grouping);
+  /// Builds the dispatch of a group. `stored` maps the results of roots to those of their dispatches.
+  void emit(OpBuilder &builder, const Group &group, ArrayRef<Operation *> ops, const llvm::DenseSet<Value> &read,
+            DenseMap<Value, Value> &stored) {
     llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
     llvm::SetVector<Value> inputs;
     SmallVector<Location> locations;
     for (Operation *op : ops)
       for (Value v : op->getOperands())
-        if (!v.getDefiningOp() || !inside.contains(v.getDefiningOp()))
+        if (!inside.contains(v.getDefiningOp()))
           inputs.insert(v);
     SmallVector<Value> outputs;
     for (Operation *root : group.roots) {
       locations.push_back(root->getLoc());
-      for (Value v : root->getResults())
-        if (llvm::any_of(v.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
-          outputs.push_back(v);
+      llvm::copy_if(root->getResults(), std::back_inserter(outputs), [&](Value v) { return read.contains(v); });
     }
     if (outputs.empty())
       return;
+    SmallVector<Value> operands;
+    for (Value v : inputs)
+      operands.push_back(stored.lookup_or(v, v));
     auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)),
-                                               builder.getStringAttr(dispatchName(group, ops)), inputs.getArrayRef(),
+                                               builder.getStringAttr(dispatchName(group, ops)), operands,
                                                group.kind == GroupKind::Library ? builder.getUnitAttr() : UnitAttr());
     Block &body = dispatch.getBody().emplaceBlock();
     IRMapping mapping;
@@ -134,8 +151,11 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     for (Value v : outputs)
       yielded.push_back(mapping.lookup(v));
     kernel::YieldOp::create(inner, dispatch.getLoc(), yielded);
-    for (auto [old, result] : llvm::zip(outputs, dispatch.getResults()))
-      old.replaceUsesWithIf(result, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
+    for (auto [old, result] : llvm::zip(outputs, dispatch.getResults())) {
+      stored[old] = result;
+      // Views, assignments and the terminator stay; other ops are about to go.
+      old.replaceUsesWithIf(result, [](OpOperand &use) { return kindOf(use.getOwner()) == OpKind::Outside && !isa<kernel::DispatchOp>(use.getOwner()); });
+    }
     ++numDispatches;
     numOps += ops.size();
   }

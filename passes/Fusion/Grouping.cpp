@@ -92,8 +92,6 @@ void Grouping::chooseRoots() {
     cheapToRepeat &= !isa<DropoutOp>(op);
     if (usersInline && (users.size() == 1 || cheapToRepeat))
       inlined.insert(&op);
-    else if (kind == OpKind::Free && llvm::any_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); }))
-      ; // stored for those that need it in memory; see FormDispatches for the others
     costs[&op] = std::move(cost);
   }
   for (Operation &op : block)

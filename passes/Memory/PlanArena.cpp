@@ -1,0 +1,317 @@
+//===- PlanArena.cpp - gives every tensor a fixed offset in one arena ------------===//
+//
+// See Passes.td. It runs on entries that consist of dispatches, views (graph.reshape), train.reads and train.assigns.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Train/IR/Train.h"
+#include "passes/Memory/Offsets.h"
+#include "passes/Memory/Passes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::memory;
+
+namespace mpc::memory {
+#define GEN_PASS_DEF_PLANARENAPASS
+#include "passes/Memory/Passes.h.inc"
+} // namespace mpc::memory
+
+int64_t memory::bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}
+
+/// The value whose buffer v lies in: views share the buffer of what they view.
+static Value storageOf(Value v) {
+  while (auto view = v.getDefiningOp<ReshapeOp>())
+    v = view.getX();
+  return v;
+}
+
+namespace {
+
+/// Plans one entry. Positions number its dispatches in program order; the terminator comes after all.
+class EntryPlanner {
+public:
+  EntryPlanner(FunctionOpInterface entry, const MayShareFn &mayShare) : entry(entry), mayShare(mayShare) {}
+
+  /// Makes assignments and results explicit launches where they cannot be in place. Returns the copies made.
+  int64_t insertCopies();
+  /// Decides buffers and lifetimes. Returns the results that took over a buffer.
+  int64_t assignBuffers();
+  /// Places the temporaries from `base` on; returns their end.
+  int64_t place(int64_t base) { return packIntervals(intervals, base, kAlignment); }
+  void annotate();
+  /// Bytes of temporaries that live across the launch that computes the first result.
+  int64_t savedBytes();
+
+private:
+  kernel::DispatchOp copy(OpBuilder &builder, Value v, StringRef name);
+  void number();
+  int64_t lastUse(Value storage);
+  bool canAssignInPlace(train::AssignOp assign);
+  int64_t offsetOf(Value v);
+
+  FunctionOpInterface entry;
+  const MayShareFn &mayShare;
+  DenseMap<Operation *, int64_t> positions;
+  int64_t numLaunches = 0;
+  SmallVector<Interval> intervals;
+  /// Storage value → its interval; values in variables' homes map to the variable instead.
+  llvm::MapVector<Value, unsigned> buffers;
+  DenseMap<Value, train::VariableOp> homes;
+  DenseMap<Operation *, unsigned> scratches;
+  DenseMap<Value, int64_t> sharedInputs;
+};
+
+} // namespace
+
+static train::VariableOp variableOf(train::ReadOp read) { return train::lookupVariable(read, read.getVariableAttr()); }
+
+kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
+  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), builder.getStringAttr(name), ValueRange(v), UnitAttr());
+  Block &body = dispatch.getBody().emplaceBlock();
+  OpBuilder inner = OpBuilder::atBlockBegin(&body);
+  kernel::YieldOp::create(inner, v.getLoc(), ValueRange(body.addArgument(v.getType(), v.getLoc())));
+  return dispatch;
+}
+
+void EntryPlanner::number() {
+  numLaunches = 0;
+  positions.clear();
+  for (Operation &op : entry.getFunctionBody().front())
+    if (isa<kernel::DispatchOp>(op))
+      positions[&op] = numLaunches++;
+}
+
+/// The last launch that reads a storage, through views; the number of launches if the entry returns it.
+int64_t EntryPlanner::lastUse(Value storage) {
+  int64_t last = -1;
+  for (Operation *user : storage.getUsers()) {
+    if (auto view = dyn_cast<ReshapeOp>(user))
+      last = std::max(last, lastUse(view));
+    else if (user->hasTrait<OpTrait::IsTerminator>())
+      last = numLaunches;
+    else if (isa<kernel::DispatchOp>(user))
+      last = std::max(last, positions.lookup(user));
+  }
+  return last;
+}
+
+/// Whether the assigned value can be computed into the variable's own buffer: every reader of the old value runs before, or is the same kernel and
+/// reads each element before it writes it.
+bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
+  Value v = storageOf(assign.getValue());
+  auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
+  if (!dispatch || homes.contains(v))
+    return false;
+  int64_t position = positions[dispatch];
+  for (auto read : entry.getFunctionBody().getOps<train::ReadOp>()) {
+    if (read.getVariableAttr() != assign.getVariableAttr())
+      continue;
+    if (lastUse(read) > position)
+      return false;
+    if (lastUse(read) < position)
+      continue;
+    for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
+      if (storageOf(input) == read.getValue() && !(mayShare && mayShare(dispatch, cast<OpResult>(v).getResultNumber(), i)))
+        return false;
+  }
+  return true;
+}
+
+int64_t EntryPlanner::insertCopies() {
+  number();
+  Block &block = entry.getFunctionBody().front();
+  int64_t copies = 0;
+  OpBuilder front = OpBuilder::atBlockBegin(&block), back = OpBuilder::atBlockTerminator(&block);
+  llvm::SmallDenseSet<Attribute> assigned;
+  for (auto assign : block.getOps<train::AssignOp>())
+    assigned.insert(assign.getVariableAttr());
+
+  // Results are temporaries of the entry, never a variable's or an argument's own buffer.
+  for (OpOperand &operand : block.getTerminator()->getOpOperands())
+    if (!storageOf(operand.get()).getDefiningOp<kernel::DispatchOp>()) {
+      if (Operation *op = operand.get().getDefiningOp(); op && !isa<ConstantOp>(op))
+        front.setInsertionPointAfter(op);
+      operand.set(copy(back, operand.get(), "result").getResult(0));
+      ++copies;
+    }
+  number();
+  for (auto assign : llvm::make_early_inc_range(block.getOps<train::AssignOp>())) {
+    auto variable = train::lookupVariable(assign, assign.getVariableAttr());
+    if (canAssignInPlace(assign)) {
+      homes[storageOf(assign.getValue())] = variable;
+      continue;
+    }
+    Value v = assign.getValue();
+    // What another assignment is about to overwrite is saved first.
+    if (auto read = storageOf(v).getDefiningOp<train::ReadOp>(); read && assigned.contains(read.getVariableAttr())) {
+      OpBuilder early(&block, std::next(Block::iterator(v.getDefiningOp())));
+      v = copy(early, v, "save").getResult(0);
+      ++copies;
+    }
+    auto last = copy(back, v, "assign");
+    assign.getValueMutable().assign(last.getResult(0));
+    homes[last.getResult(0)] = variable;
+    ++copies;
+  }
+  number();
+  return copies;
+}
+
+int64_t EntryPlanner::assignBuffers() {
+  Block &block = entry.getFunctionBody().front();
+  int64_t shared = 0;
+  for (auto read : block.getOps<train::ReadOp>())
+    homes[read.getValue()] = variableOf(read);
+  auto newInterval = [&](int64_t bytes, int64_t first, int64_t last) {
+    intervals.push_back({std::max<int64_t>(bytes, 1), first, std::max(first, last)});
+    return unsigned(intervals.size() - 1);
+  };
+  for (BlockArgument arg : block.getArguments())
+    buffers[arg] = newInterval(bytesOf(arg.getType()), -1, lastUse(arg));
+
+  for (auto dispatch : block.getOps<kernel::DispatchOp>()) {
+    int64_t position = positions[dispatch];
+    llvm::SmallDenseSet<unsigned> taken;
+    SmallVector<int64_t> inPlace;
+    for (OpResult result : dispatch->getResults()) {
+      int64_t sharedInput = -1;
+      auto home = homes.find(result);
+      for (auto [i, input] : llvm::enumerate(dispatch.getInputs())) {
+        Value storage = storageOf(input);
+        if (home != homes.end()) {
+          // Assigned in place: say so if the kernel also reads the old value.
+          if (auto read = storage.getDefiningOp<train::ReadOp>(); read && variableOf(read) == home->second)
+            sharedInput = i;
+          continue;
+        }
+        auto buffer = buffers.find(storage);
+        if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) ||
+            bytesOf(result.getType()) != intervals[buffer->second].bytes || intervals[buffer->second].last != position)
+          continue;
+        // Other inputs may be views of the same storage; all of them must allow it.
+        bool allowed = mayShare && llvm::all_of(llvm::enumerate(dispatch.getInputs()), [&](auto other) {
+          return storageOf(other.value()) != storage || mayShare(dispatch, result.getResultNumber(), other.index());
+        });
+        if (allowed) {
+          sharedInput = i;
+          taken.insert(buffer->second);
+          intervals[buffer->second].last = std::max(position, lastUse(result));
+          buffers[result] = buffer->second;
+          break;
+        }
+      }
+      if (home == homes.end() && sharedInput < 0)
+        buffers[result] = newInterval(bytesOf(result.getType()), position, lastUse(result));
+      shared += sharedInput >= 0 || home != homes.end();
+      inPlace.push_back(sharedInput);
+    }
+    if (llvm::any_of(inPlace, [](int64_t i) { return i >= 0; }))
+      dispatch->setAttr("in_place", DenseI64ArrayAttr::get(entry->getContext(), inPlace));
+    if (auto bytes = dispatch->getAttrOfType<IntegerAttr>("scratch_bytes"); bytes && bytes.getInt() > 0)
+      scratches[dispatch] = newInterval(bytes.getInt(), position, position);
+  }
+  return shared;
+}
+
+int64_t EntryPlanner::offsetOf(Value v) {
+  Value storage = storageOf(v);
+  if (train::VariableOp variable = homes.lookup(storage))
+    return variable->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+  if (auto constant = storage.getDefiningOp<ConstantOp>())
+    return constant->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+  auto it = buffers.find(storage);
+  assert(it != buffers.end() && "every stored value has a buffer");
+  return intervals[it->second].offset;
+}
+
+void EntryPlanner::annotate() {
+  Block &block = entry.getFunctionBody().front();
+  Builder builder(entry->getContext());
+  auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  for (BlockArgument arg : block.getArguments())
+    entry.setArgAttr(arg.getArgNumber(), kOffsetAttr, i64(offsetOf(arg)));
+  for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
+    entry.setResultAttr(i, kOffsetAttr, i64(offsetOf(v)));
+  for (auto dispatch : block.getOps<kernel::DispatchOp>()) {
+    SmallVector<int64_t> args;
+    for (Value v : dispatch.getInputs())
+      args.push_back(offsetOf(v));
+    for (Value v : dispatch.getResults())
+      args.push_back(offsetOf(v));
+    dispatch->setAttr("args", builder.getDenseI64ArrayAttr(args));
+    if (auto scratch = scratches.find(dispatch); scratch != scratches.end())
+      dispatch->setAttr("scratch_offset", i64(intervals[scratch->second].offset));
+  }
+}
+
+int64_t EntryPlanner::savedBytes() {
+  Operation *terminator = entry.getFunctionBody().front().getTerminator();
+  if (terminator->getNumOperands() == 0)
+    return 0;
+  int64_t boundary = positions.lookup(storageOf(terminator->getOperand(0)).getDefiningOp());
+  int64_t bytes = 0;
+  for (Interval &interval : intervals)
+    if (interval.first <= boundary && interval.last > boundary && interval.last < numLaunches)
+      bytes += interval.bytes;
+  return bytes;
+}
+
+namespace {
+struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
+  PlanArena() = default;
+  explicit PlanArena(MayShareFn mayShare) : mayShare(std::move(mayShare)) {}
+  PlanArena(const PlanArena &other) : PlanArenaPassBase(other), mayShare(other.mayShare) {}
+
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    int64_t offset = 0;
+    auto reserve = [&](Operation *op, int64_t bytes) {
+      op->setAttr(kOffsetAttr, builder.getI64IntegerAttr(offset));
+      offset = llvm::alignTo(offset + bytes, kAlignment);
+    };
+    for (auto variable : getOperation().getOps<train::VariableOp>())
+      reserve(variable, bytesOf(variable.getType()));
+    int64_t stateBytes = offset;
+    DenseMap<Attribute, Attribute> constants;
+    getOperation().walk([&](ConstantOp constant) {
+      if (constant->getParentOfType<kernel::DispatchOp>())
+        return;
+      auto [it, isNew] = constants.try_emplace(constant.getValue());
+      if (isNew) {
+        reserve(constant, bytesOf(constant.getType()));
+        it->second = constant->getAttr(kOffsetAttr);
+      }
+      constant->setAttr(kOffsetAttr, it->second);
+    });
+
+    int64_t base = offset, end = base, saved = 0;
+    for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
+      if (entry.isExternal())
+        continue;
+      EntryPlanner planner(entry, mayShare);
+      numCopies += planner.insertCopies();
+      numInPlace += planner.assignBuffers();
+      end = std::max(end, planner.place(base));
+      planner.annotate();
+      if (isa<train::StepOp>(entry) && !entry->hasAttr("trace"))
+        saved = std::max(saved, planner.savedBytes());
+    }
+    auto i64 = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
+    getOperation()->setAttr(kPlanAttr, builder.getDictionaryAttr({i64("arena_bytes", end), i64("state_bytes", stateBytes),
+                                                                  i64("constant_bytes", base - stateBytes), i64("saved_bytes", saved),
+                                                                  i64("temporary_bytes", end - base)}));
+  }
+
+  MayShareFn mayShare;
+};
+} // namespace
+
+std::unique_ptr<Pass> memory::createPlanArenaPass(MayShareFn mayShare) { return std::make_unique<PlanArena>(std::move(mayShare)); }
