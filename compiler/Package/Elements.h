@@ -1,0 +1,18 @@
+//===- Elements.h - bytes of constants and types ----------------------------------===//
+#ifndef MPC_PACKAGE_ELEMENTS_H
+#define MPC_PACKAGE_ELEMENTS_H
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mpc/kernel.h"
+#include <string>
+
+namespace mpc {
+
+/// Row-major little-endian bytes of a constant; an i1 takes a byte (0 or 1).
+std::string bytesOfElements(mlir::ElementsAttr elements);
+/// The ABI's code and name ("f16", "bool") of an element type.
+mpc_dtype dtypeOf(mlir::Type element);
+llvm::StringRef dtypeName(mlir::Type element);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,101 @@
+#include "compiler/Package/LibraryCalls.h"
+#include "compiler/Package/Elements.h"
+#include "dialects/Graph/IR/Shapes.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+static int64_t product(ArrayRef<int64_t> shape) {
+  int64_t n = 1;
+  for (int64_t extent : shape)
+    n *= extent;
+  return n;
+}
+
+static LogicalResult describeMatmul(MatMulOp op, mpc_library_desc &desc) {
+  ArrayRef<int64_t> a = shapeOf(op.getA()), b = shapeOf(op.getB()), out = shapeOf(op.getResult());
+  desc.op = MPC_MATMUL;
+  desc.transpose_a = op.getTransposeA();
+  desc.transpose_b = op.getTransposeB();
+  desc.m = out[out.size() - 2];
+  desc.n = out.back();
+  desc.k = desc.transpose_a ? a[a.size() - 2] : a.back();
+  int64_t batchA = product(a.drop_back(2)), batchB = product(b.drop_back(2));
+  desc.batch = product(out.drop_back(2));
+  if ((batchA != desc.batch && batchA != 1) || (batchB != desc.batch && batchB != 1))
+    return op.emitOpError("batch dimensions broadcast in part");
+  if (batchB == 1 && !desc.transpose_a && batchA == desc.batch) {
+    // One matrix for all batches: their rows are one matrix.
+    desc.m *= desc.batch;
+    desc.batch = 1;
+  }
+  desc.broadcast_a = desc.batch > 1 && batchA == 1;
+  desc.broadcast_b = desc.batch > 1 && batchB == 1;
+  return success();
+}
+
+template <typename OpT>
+static LogicalResult describeConv(OpT op, mpc_library_op kind, Value x, Value w, Value y, mpc_library_desc &desc) {
+  if (op.getLayout() != Layout::ChannelsLast)
+    return op.emitOpError("library calls take channels_last activations");
+  ArrayRef<int64_t> xs = shapeOf(x), ws = shapeOf(w), ys = shapeOf(y);
+  desc.op = kind;
+  desc.spatial = xs.size() - 2;
+  desc.N = xs.front();
+  desc.C = xs.back();
+  desc.O = ws.front();
+  desc.groups = op.getGroups();
+  for (int i = 0; i < desc.spatial; ++i) {
+    desc.in[i] = xs[1 + i];
+    desc.out[i] = ys[1 + i];
+    desc.kernel[i] = ws[2 + i];
+    desc.stride[i] = op.getStrides()[i];
+    desc.dilation[i] = op.getDilations()[i];
+    desc.pad_low[i] = op.getPadLow()[i];
+    desc.pad_high[i] = op.getPadHigh()[i];
+  }
+  return success();
+}
+
+FailureOr<LibraryCall> mpc::describeLibraryCall(kernel::DispatchOp dispatch) {
+  LibraryCall call;
+  mpc_library_desc &desc = call.desc;
+  Block &body = dispatch.getBody().front();
+  Operation *hero = &body.front();
+  auto argument = [&](Value v) { call.args.push_back(cast<BlockArgument>(v).getArgNumber()); };
+
+  LogicalResult described = success();
+  if (auto op = dyn_cast<MatMulOp>(hero))
+    described = describeMatmul(op, desc);
+  else if (auto op = dyn_cast<ConvOp>(hero))
+    described = describeConv(op, MPC_CONV_FORWARD, op.getX(), op.getW(), op.getY(), desc);
+  else if (auto op = dyn_cast<ConvInputGradOp>(hero))
+    described = describeConv(op, MPC_CONV_INPUT_GRAD, op.getDx(), op.getW(), op.getDy(), desc);
+  else if (auto op = dyn_cast<ConvWeightGradOp>(hero))
+    described = describeConv(op, MPC_CONV_WEIGHT_GRAD, op.getX(), op.getDw(), op.getDy(), desc);
+  else
+    return dispatch.emitOpError("is not a library call: it starts with ") << hero->getName();
+  if (failed(described))
+    return failure();
+  argument(hero->getOperand(0));
+  argument(hero->getOperand(1));
+  desc.type_a = dtypeOf(elementOf(hero->getOperand(0)));
+  desc.type_b = dtypeOf(elementOf(hero->getOperand(1)));
+  desc.type_out = dtypeOf(elementOf(hero->getResult(0)));
+
+  for (Operation &op : llvm::drop_begin(body)) {
+    if (auto add = dyn_cast<AddOp>(op)) {
+      Value bias = isa<BlockArgument>(add.getLhs()) ? add.getLhs() : add.getRhs();
+      desc.has_bias = 1;
+      desc.type_bias = dtypeOf(elementOf(bias));
+      argument(bias);
+    } else if (isa<ReluOp>(op)) {
+      desc.activation = MPC_ACT_RELU;
+    } else if (!isa<kernel::YieldOp>(op)) {
+      return op.emitOpError("is not part of a library call");
+    }
+  }
+  call.args.push_back(dispatch.getInputs().size());
+  return call;
+}

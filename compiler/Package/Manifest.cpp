@@ -1,0 +1,249 @@
+//===- Manifest.cpp - writes the manifest described in runtime/abi/README.md ------------===//
+#include "compiler/Package/Manifest.h"
+#include "compiler/Package/Elements.h"
+#include "compiler/Package/LibraryCalls.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Train.h"
+#include "passes/Layout/Passes.h"
+#include "passes/Memory/Passes.h"
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+using namespace mpc;
+using nlohmann::json;
+
+namespace {
+class ManifestBuilder {
+public:
+  ManifestBuilder(ModuleOp module, const llvm::DenseMap<Operation *, KernelLaunch> &kernels) : module(module), kernels(kernels) {}
+  FailureOr<json> plan();
+  json variables();
+  json steps();
+  std::string data;
+
+private:
+  json initOf(train::VariableOp variable);
+  FailureOr<json> entry(FunctionOpInterface op);
+  FailureOr<json> launch(kernel::DispatchOp dispatch);
+  /// Appends to the data section, aligned; returns the offset.
+  int64_t append(const std::string &bytes);
+
+  ModuleOp module;
+  const llvm::DenseMap<Operation *, KernelLaunch> &kernels;
+};
+} // namespace
+
+static int64_t offsetAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(); }
+static json tensorJson(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return {{"dtype", dtypeName(tensor.getElementType()).str()}, {"shape", tensor.getShape().vec()}, {"bytes", memory::bytesOf(type)}};
+}
+
+int64_t ManifestBuilder::append(const std::string &bytes) {
+  data.resize((data.size() + 63) / 64 * 64);
+  int64_t offset = data.size();
+  data += bytes;
+  return offset;
+}
+
+json ManifestBuilder::initOf(train::VariableOp variable) {
+  Attribute init = variable.getInit();
+  if (auto fill = dyn_cast<train::FillAttr>(init)) {
+    if (variable.getRole() == train::Role::rng)
+      return {{"kind", "seed"}};
+    return {{"kind", "fill"}, {"value", fill.getValue().getValueAsDouble()}};
+  }
+  if (auto normal = dyn_cast<train::NormalAttr>(init))
+    return {{"kind", "normal"}, {"mean", normal.getMean().getValueAsDouble()}, {"stddev", normal.getStddev().getValueAsDouble()}};
+  if (auto uniform = dyn_cast<train::UniformAttr>(init))
+    return {{"kind", "uniform"}, {"low", uniform.getLow().getValueAsDouble()}, {"high", uniform.getHigh().getValueAsDouble()}};
+  if (isa<train::CopyOfAttr>(init))
+    return {{"kind", "copy"}};
+  auto elements = cast<ElementsAttr>(init);
+  if (variable.getRole() == train::Role::rng)
+    return {{"kind", "seed"}};
+  std::string bytes = bytesOfElements(elements);
+  int64_t size = bytes.size();
+  return {{"kind", "data"}, {"offset", append(bytes)}, {"bytes", size}};
+}
+
+json ManifestBuilder::variables() {
+  json result = json::array();
+  for (auto variable : module.getOps<train::VariableOp>()) {
+    json v = tensorJson(variable.getType());
+    v.erase("bytes");
+    v["name"] = variable.getSymName().str();
+    v["role"] = train::stringifyRole(variable.getRole()).str();
+    v["init"] = initOf(variable);
+    if (auto of = variable.getOf())
+      v["of"] = of->str();
+    else if (auto copy = dyn_cast<train::CopyOfAttr>(variable.getInit()))
+      v["of"] = copy.getSource().getValue().str();
+    if (auto step = variable.getStep())
+      v["step"] = step->str();
+    result.push_back(std::move(v));
+  }
+  return result;
+}
+
+json ManifestBuilder::steps() {
+  json result = json::array();
+  auto has = [&](const std::string &name) { return bool(module.lookupSymbol<train::VariableOp>(name)); };
+  for (auto step : module.getOps<train::StepOp>()) {
+    if (step->hasAttr("trace"))
+      continue;
+    std::string name = step.getSymName().str();
+    json s = {{"name", name}, {"entry", name}, {"accumulate", int64_t(step.getAccumulate())}};
+    s["optimizer"] = step.getOptimizer().getAs<StringAttr>("name").str();
+    if (has(name + "/lr")) {
+      auto rate = step.getOptimizer().getAs<FloatAttr>("lr");
+      s["hyper"]["lr"] = {{"variable", name + "/lr"}, {"default", rate ? rate.getValueAsDouble() : 0.01}};
+    } else {
+      s["hyper"] = json::object();
+    }
+    if (has(name + "/scale"))
+      for (auto [key, variable] : {std::pair("scale", "/scale"), std::pair("tracker", "/growth_tracker"), std::pair("skipped", "/skipped")})
+        if (has(name + variable))
+          s["scaler"][key] = name + variable;
+    result.push_back(std::move(s));
+  }
+  return result;
+}
+
+/// The fields of a description that its op uses.
+static json libraryJson(const mpc_library_desc &d) {
+  json j = {{"op", d.op}, {"type_a", d.type_a}, {"type_b", d.type_b}, {"type_out", d.type_out}, {"type_bias", d.type_bias},
+            {"has_bias", d.has_bias}, {"has_addend", d.has_addend}, {"activation", d.activation}};
+  if (d.op == MPC_MATMUL) {
+    j.update({{"batch", d.batch}, {"m", d.m}, {"n", d.n}, {"k", d.k}, {"transpose_a", d.transpose_a}, {"transpose_b", d.transpose_b},
+              {"broadcast_a", d.broadcast_a}, {"broadcast_b", d.broadcast_b}});
+    return j;
+  }
+  auto spatial = [&](const int64_t *values) { return std::vector<int64_t>(values, values + d.spatial); };
+  j.update({{"spatial", d.spatial}, {"N", d.N}, {"C", d.C}, {"O", d.O}, {"groups", d.groups}, {"in", spatial(d.in)}, {"out", spatial(d.out)},
+            {"kernel", spatial(d.kernel)}, {"stride", spatial(d.stride)}, {"dilation", spatial(d.dilation)}, {"pad_low", spatial(d.pad_low)},
+            {"pad_high", spatial(d.pad_high)}});
+  return j;
+}
+
+FailureOr<json> ManifestBuilder::launch(kernel::DispatchOp dispatch) {
+  json j = {{"name", dispatch.getName().str()}, {"loc", locationName(dispatch.getLoc())}};
+  ArrayRef<int64_t> offsets = dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
+  if (!dispatch.getLibrary()) {
+    auto kernel = kernels.find(dispatch);
+    assert(kernel != kernels.end() && "every loop dispatch has a kernel");
+    j.update({{"kernel", kernel->second.symbol}, {"grid", kernel->second.grid}, {"grain", kernel->second.grain}, {"args", offsets.vec()}});
+    return j;
+  }
+  FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
+  if (failed(call))
+    return failure();
+  json args = json::array();
+  for (unsigned i : call->args)
+    args.push_back(offsets[i]);
+  j["args"] = std::move(args);
+  j["library"] = libraryJson(call->desc);
+  if (auto scratch = dispatch->getAttrOfType<IntegerAttr>("scratch_offset"))
+    j.update({{"scratch", scratch.getInt()}, {"scratch_bytes", dispatch->getAttrOfType<IntegerAttr>("scratch_bytes").getInt()}});
+  else
+    j.update({{"scratch", 0}, {"scratch_bytes", 0}});
+  return j;
+}
+
+FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op) {
+  json j = {{"name", op.getName().str()}, {"inputs", json::array()}, {"outputs", json::array()}, {"launches", json::array()}};
+  auto kind = op->getAttrOfType<StringAttr>("train.kind");
+  j["kind"] = op->hasAttr("trace") ? "trace" : isa<train::StepOp>(op) ? "train" : kind ? kind.str() : op.getName().str();
+  for (unsigned i = 0, e = op.getNumArguments(); i < e; ++i) {
+    Type type = op.getArgumentTypes()[i];
+    json input = tensorJson(type);
+    auto name = op.getArgAttrOfType<StringAttr>(i, train::kNameAttr);
+    input["name"] = name ? name.str() : "input" + std::to_string(i);
+    input["offset"] = op.getArgAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
+    input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr));
+    if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsBelowAttr))
+      input["labels_below"] = below.getInt();
+    if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, layout::kPermutationAttr)) {
+      // The argument's type is the stored one; the manifest speaks of the logical shape.
+      std::vector<int64_t> logical(permutation.size());
+      for (auto [stored, dim] : llvm::enumerate(permutation.asArrayRef()))
+        logical[dim] = cast<RankedTensorType>(type).getDimSize(stored);
+      input["shape"] = logical;
+      input["permutation"] = permutation.asArrayRef().vec();
+    }
+    j["inputs"].push_back(std::move(input));
+  }
+  for (unsigned i = 0, e = op.getNumResults(); i < e; ++i) {
+    json output = tensorJson(op.getResultTypes()[i]);
+    auto name = op.getResultAttrOfType<StringAttr>(i, train::kNameAttr);
+    auto role = op.getResultAttrOfType<StringAttr>(i, train::kRoleAttr);
+    output["name"] = name ? name.str() : "output" + std::to_string(i);
+    output["role"] = role ? role.str() : "output";
+    if (auto of = op.getResultAttrOfType<StringAttr>(i, "train.of"))
+      output["of"] = of.str();
+    output["offset"] = op.getResultAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
+    j["outputs"].push_back(std::move(output));
+  }
+  for (auto dispatch : op.getFunctionBody().getOps<kernel::DispatchOp>()) {
+    FailureOr<json> l = launch(dispatch);
+    if (failed(l))
+      return failure();
+    j["launches"].push_back(std::move(*l));
+  }
+  return j;
+}
+
+FailureOr<json> ManifestBuilder::plan() {
+  auto attr = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
+  auto number = [&](StringRef name) { return attr.getAs<IntegerAttr>(name).getInt(); };
+  json j = {{"target", "host"}, {"arena_bytes", number("arena_bytes")}, {"state_bytes", number("state_bytes")},
+            {"saved_bytes", number("saved_bytes")}, {"peak_bytes", number("arena_bytes")}, {"storage", json::array()},
+            {"constants", json::array()}, {"entries", json::array()}};
+  for (auto variable : module.getOps<train::VariableOp>())
+    j["storage"].push_back({{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)},
+                            {"bytes", memory::bytesOf(variable.getType())}});
+  llvm::DenseSet<int64_t> written;
+  module.walk([&](graph::ConstantOp constant) {
+    if (!constant->hasAttr(memory::kOffsetAttr) || !written.insert(offsetAttr(constant)).second)
+      return;
+    std::string bytes = bytesOfElements(constant.getValue());
+    int64_t size = bytes.size();
+    j["constants"].push_back({{"offset", offsetAttr(constant)}, {"bytes", size}, {"data_offset", append(bytes)}});
+  });
+  for (auto op : module.getOps<FunctionOpInterface>()) {
+    FailureOr<json> e = entry(op);
+    if (failed(e))
+      return failure();
+    j["entries"].push_back(std::move(*e));
+  }
+  return j;
+}
+
+FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
+                                       const llvm::DenseMap<Operation *, KernelLaunch> &kernels) {
+  ManifestBuilder builder(module, kernels);
+  json j = {{"format", 1}, {"producer", "mpc 0.1.0"}, {"model", info.model}, {"precision", {{"type", info.precision}, {"opt_level", info.optLevel}}},
+            {"batch", info.batch}};
+  j["variables"] = builder.variables();
+  j["steps"] = builder.steps();
+  j["metrics"] = json::array();
+  if (auto metrics = module->getAttrOfType<ArrayAttr>("train.metrics"))
+    for (auto metric : metrics.getAsRange<DictionaryAttr>()) {
+      json m;
+      for (NamedAttribute field : metric)
+        if (auto text = dyn_cast<StringAttr>(field.getValue()))
+          m[field.getName().str()] = text.str();
+      j["metrics"].push_back(std::move(m));
+    }
+  FailureOr<json> plan = builder.plan();
+  if (failed(plan))
+    return failure();
+  j["plans"] = json::array({std::move(*plan)});
+  try {
+    return Manifest{j.dump(), std::move(builder.data)};
+  } catch (const json::exception &error) {
+    // Names that are not UTF-8 are the only thing that cannot be written.
+    return emitError(module.getLoc()) << "cannot write the manifest: " << error.what();
+  }
+}

@@ -1,0 +1,56 @@
+#include "compiler/Package/ProgramFile.h"
+#include "dialects/Support/Diagnostics.h"
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+using namespace mlir;
+
+LogicalResult mpc::writeFileAtomically(Location loc, StringRef path, StringRef bytes, unsigned mode) {
+  std::string temporary = path.str() + ".tmp" + std::to_string(getpid());
+  auto fail = [&](StringRef what) {
+    int code = errno;
+    unlink(temporary.c_str());
+    return emitErrorWithHint(loc, Twine("cannot ") + what + " '" + path + "': " + strerror(code),
+                             "choose another place with -o; nothing was written");
+  };
+  int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (fd < 0)
+    return fail("create");
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0) {
+      close(fd);
+      return fail("write");
+    }
+    done += n;
+  }
+  if (fchmod(fd, mode) != 0 || close(fd) != 0)
+    return fail("finish");
+  if (rename(temporary.c_str(), path.str().c_str()) != 0)
+    return fail("replace");
+  return success();
+}
+
+LogicalResult mpc::writeProgram(Location loc, StringRef path, StringRef runner, const std::map<std::string, std::string> &sections) {
+  std::string file = runner.str();
+  auto checksum = [](StringRef bytes) { return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size())); };
+  nlohmann::json toc = {{"sections", nlohmann::json::array()}};
+  for (const auto &[name, bytes] : sections) {
+    file.resize((file.size() + 63) / 64 * 64);
+    toc["sections"].push_back({{"name", name}, {"offset", file.size()}, {"bytes", bytes.size()}, {"crc32", checksum(bytes)}});
+    file += bytes;
+  }
+  std::string text = toc.dump();
+  uint64_t trailer[3] = {file.size(), text.size(), checksum(text)};
+  file += text;
+  file += "MPCPROG1";
+  file.append(reinterpret_cast<const char *>(trailer), sizeof trailer);
+  return writeFileAtomically(loc, path, file, 0755);
+}
