@@ -1,0 +1,99 @@
+//===- HostPipeline.cpp - from target-free entries to a host program --------------------===//
+#include "compiler/Package/LibraryCalls.h"
+#include "compiler/Package/Manifest.h"
+#include "compiler/Pipeline/Pipeline.h"
+#include "dialects/Train/IR/Train.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Layout/Passes.h"
+#include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Lowering/KernelToHost/KernelToHost.h"
+#include "passes/Memory/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Records on every library dispatch how much scratch its primitive needs: the memory plan has to know.
+static LogicalResult annotateScratch(ModuleOp module, const HostOptions &options) {
+  WalkResult result = module.walk([&](kernel::DispatchOp dispatch) {
+    if (!dispatch.getLibrary())
+      return WalkResult::advance();
+    FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
+    if (failed(call))
+      return WalkResult::interrupt();
+    int64_t bytes = 0;
+    std::string error;
+    if (options.libraryScratch && !options.libraryScratch(call->desc, bytes, error)) {
+      dispatch.emitError("no library provider computes this: ") << error;
+      return WalkResult::interrupt();
+    }
+    if (bytes)
+      dispatch->setAttr("scratch_bytes", Builder(module.getContext()).getI64IntegerAttr(bytes));
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOptions &options, StringRef modelName,
+                                               const TrainingOptions *training, const StageObserver &observe) {
+  auto run = [&](StringRef stage, auto &&...passes) {
+    PassManager manager(module.getContext());
+    (manager.addPass(std::move(passes)), ...);
+    LogicalResult result = manager.run(module);
+    if (succeeded(result) && observe)
+      observe(stage, module);
+    return result;
+  };
+  // Layout first: it speaks of whole ops (convolutions, batch norms), which decomposition takes apart.
+  if (failed(run("layout", layout::createChannelsLastPass(), createCanonicalizerPass(), createCSEPass())) ||
+      failed(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) ||
+      failed(run("fusion", fusion::createFormDispatchesPass())) || failed(annotateScratch(module, options)) ||
+      failed(run("memory", memory::createPlanArenaPass(mayShareBuffer))))
+    return failure();
+
+  CompiledProgram program;
+  HostCodegen codegen(module.getContext());
+  llvm::DenseMap<Operation *, KernelLaunch> kernels;
+  WalkResult added = module.walk([&](kernel::DispatchOp dispatch) {
+    ++program.launches;
+    if (dispatch.getLibrary())
+      return WalkResult::advance();
+    FailureOr<HostKernel> kernel = codegen.add(dispatch);
+    if (failed(kernel))
+      return WalkResult::interrupt();
+    kernels[dispatch] = {kernel->symbol, kernel->grid, kernel->grain};
+    return WalkResult::advance();
+  });
+  if (added.wasInterrupted())
+    return failure();
+  program.kernels = codegen.size();
+
+  ProgramInfo info;
+  info.model = modelName.str();
+  if (training) {
+    info.precision = training->precision;
+    info.optLevel = training->precision == "fp32" ? "O0" : training->optLevel;
+  }
+  for (auto entry : module.getOps<FunctionOpInterface>())
+    for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+      if (entry.getArgAttr(i, train::kBatchedAttr) && info.batch == 0)
+        info.batch = cast<RankedTensorType>(entry.getArgumentTypes()[i]).getDimSize(0);
+  FailureOr<Manifest> manifest = buildManifest(module, info, kernels);
+  if (failed(manifest))
+    return failure();
+  FailureOr<std::vector<HostObject>> objects = codegen.emit(options.cpus, options.threads);
+  if (failed(objects))
+    return failure();
+  for (HostObject &object : *objects)
+    program.sections["host." + object.cpu.name + ".so"] = std::move(object.sharedObject);
+  program.sections["manifest.json"] = std::move(manifest->json);
+  program.sections["data"] = std::move(manifest->data);
+
+  auto plan = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
+  for (auto [name, field] : {std::pair("arena_bytes", &program.arenaBytes), std::pair("state_bytes", &program.stateBytes),
+                             std::pair("saved_bytes", &program.savedBytes), std::pair("temporary_bytes", &program.temporaryBytes),
+                             std::pair("constant_bytes", &program.constantBytes)})
+    *field = plan.getAs<IntegerAttr>(name).getInt();
+  return program;
+}

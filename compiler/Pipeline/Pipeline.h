@@ -1,0 +1,69 @@
+//===- Pipeline.h - the order of the passes -------------------------------------------===//
+//
+// The only place that orders passes. Above the line of docs/architecture.md the module knows no target.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PIPELINE_PIPELINE_H
+#define MPC_PIPELINE_PIPELINE_H
+#include "compiler/Codegen/HostCodegen.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mpc/library.h"
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// What training is: the strings are the options of the passes that take them (passes/Training, passes/Precision).
+struct TrainingOptions {
+  std::string loss, parameters = ".*", optimizer = "sgd,lr=0.01";
+  std::vector<std::string> steps, groups, outputs, metrics;
+  double clipNorm = 0, clipValue = 0;
+  int64_t accumulate = 1;
+
+  std::string precision = "fp32"; ///< fp32, fp16, bf16
+  std::string optLevel = "O1";    ///< O0 to O3; fp32 is O0
+  std::optional<bool> keepBatchnormFp32, masterWeights;
+  bool castCache = true;
+  std::vector<std::string> allow, deny, infer;
+  /// none, static,init_scale=..., dynamic,...; empty: what precision and opt level say.
+  std::string scaler;
+  /// Adds the trace form of each step, which returns its gradients.
+  bool keepGradients = true;
+};
+
+/// Scratch bytes that the providers need for a library call, or failure with a sentence.
+using LibraryScratchFn = std::function<bool(const mpc_library_desc &, int64_t &bytes, std::string &error)>;
+/// Sees the module after a stage.
+using StageObserver = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;
+
+struct HostOptions {
+  std::vector<HostCpu> cpus = {HostCpu::v3(), HostCpu::v4()};
+  unsigned threads = 2;
+  LibraryScratchFn libraryScratch;
+};
+
+/// A program without its runner: the sections of runtime/abi/README.md, manifest included.
+struct CompiledProgram {
+  std::map<std::string, std::string> sections;
+  int64_t arenaBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
+  int64_t launches = 0, kernels = 0;
+};
+
+/// Dialects, interfaces and external models of everything below.
+void registerAllDialects(mlir::DialectRegistry &registry);
+
+/// @forward of the importer becomes train.steps, @eval and @predict: loss, casts, backward pass, scaler, optimizer, copies.
+mlir::LogicalResult buildTraining(mlir::ModuleOp module, const TrainingOptions &options, const StageObserver &observe = {});
+
+/// @forward becomes the only entry, of kind predict.
+mlir::LogicalResult buildInference(mlir::ModuleOp module, const StageObserver &observe = {});
+
+/// Lowers the entries of a target-free module to the host and packages them. The module is left planned.
+mlir::FailureOr<CompiledProgram> compileForHost(mlir::ModuleOp module, const HostOptions &options, llvm::StringRef modelName,
+                                                const TrainingOptions *training, const StageObserver &observe = {});
+
+} // namespace mpc
+#endif
