@@ -10,21 +10,25 @@ LogicalResult mpc::emitErrorWithHint(Location loc, const Twine &message, const T
   return diagnostic;
 }
 
-std::string mpc::locationName(Location loc) {
+std::string mpc::nodeName(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc))
     return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    for (Location inner : fused.getLocations())
-      if (std::string name = locationName(inner); name != "unknown")
-        return name;
-    return "unknown";
-  }
   if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return locationName(call.getCallee());
-  if (auto file = dyn_cast<FileLineColLoc>(loc)) {
-    std::string text;
-    llvm::raw_string_ostream(text) << file.getFilename().strref() << ':' << file.getLine() << ':' << file.getColumn();
-    return text;
-  }
-  return "unknown";
+    return nodeName(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location inner : fused.getLocations())
+      if (std::string name = nodeName(inner); !name.empty())
+        return name;
+  return {};
+}
+
+std::string mpc::locationName(Location loc) {
+  if (std::string name = nodeName(loc); !name.empty())
+    return name;
+  auto file = dyn_cast<FileLineColLoc>(loc);
+  if (!file)
+    return "unknown";
+  std::string text;
+  llvm::raw_string_ostream(text) << file.getFilename().strref() << ':' << file.getLine() << ':' << file.getColumn();
+  return text;
 }

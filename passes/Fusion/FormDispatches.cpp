@@ -40,8 +40,9 @@ static void splitFreeOps(Block &block) {
 
 /// "conv1:conv+relu": where it comes from and what it does.
 static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
-  std::string name = locationName(group.roots.back()->getLoc());
-  name = name == "unknown" ? std::string() : name.append(1, ':');
+  std::string name = nodeName(group.roots.back()->getLoc());
+  if (!name.empty())
+    name.append(1, ':');
   llvm::SmallSetVector<StringRef, 8> mnemonics;
   for (Operation *op : ops)
     if (!isa<ConstantOp>(op))

@@ -281,6 +281,9 @@ void Grouping::mergeSiblings() {
         if ((a->kind != GroupKind::Pointwise && a->kind != GroupKind::Reduction) || a->roots.size() + b->roots.size() > 8 ||
             !canMerge(a, b))
           continue;
+        // A reduction that needs the other's result has to wait for it.
+        if (a->kind == GroupKind::Reduction && (producersOf(a).contains(b) || producersOf(b).contains(a)))
+          continue;
         merge(a, b);
         std::replace(sharing.begin(), sharing.end(), b, a);
       }

@@ -143,7 +143,8 @@ int64_t EntryPlanner::insertCopies() {
       ++copies;
     }
   number();
-  for (auto assign : llvm::make_early_inc_range(block.getOps<train::AssignOp>())) {
+  SmallVector<train::AssignOp> assigns(block.getOps<train::AssignOp>());
+  for (train::AssignOp assign : assigns) {
     auto variable = train::lookupVariable(assign, assign.getVariableAttr());
     if (canAssignInPlace(assign)) {
       homes[storageOf(assign.getValue())] = variable;
@@ -157,6 +158,7 @@ int64_t EntryPlanner::insertCopies() {
       ++copies;
     }
     auto last = copy(back, v, "assign");
+    assign->moveAfter(last);
     assign.getValueMutable().assign(last.getResult(0));
     homes[last.getResult(0)] = variable;
     ++copies;

@@ -2,6 +2,9 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Layout/Passes.h"
+#include "passes/Memory/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -11,5 +14,8 @@ int main(int argc, char **argv) {
   registry.insert<mlir::func::FuncDialect, mpc::graph::GraphDialect, mpc::train::TrainDialect, mpc::kernel::KernelDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mpc::layout::registerMpcLayoutPasses();
+  mpc::fusion::registerMpcFusionPasses();
+  mpc::memory::registerMpcMemoryPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer driver\n", registry));
 }

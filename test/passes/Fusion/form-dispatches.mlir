@@ -1,0 +1,122 @@
+// RUN: mpc-opt %s --mpc-form-dispatches --split-input-file | FileCheck %s
+
+// Bias and relu go into the library call.
+// CHECK-LABEL: @epilogue
+// CHECK: kernel.dispatch "matmul+add+relu"(%{{.*}}, %{{.*}}, %{{.*}}) {library}
+// CHECK: graph.matmul
+// CHECK: graph.add
+// CHECK: graph.relu
+// CHECK: kernel.yield
+// CHECK-NOT: kernel.dispatch
+func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>) -> tensor<8x3xf32> {
+  %0 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
+  %1 = graph.add %0, %b : (tensor<8x3xf32>, tensor<3xf32>) -> tensor<8x3xf32>
+  %2 = graph.relu %1 : tensor<8x3xf32>
+  return %2 : tensor<8x3xf32>
+}
+
+// -----
+// A product that somebody else reads is stored before its bias.
+// CHECK-LABEL: @shared_product
+// CHECK: kernel.dispatch "matmul"
+// CHECK: kernel.dispatch "add+relu"
+func.func @shared_product(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>) -> (tensor<8x3xf32>, tensor<8x3xf32>) {
+  %0 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
+  %1 = graph.add %0, %b : (tensor<8x3xf32>, tensor<3xf32>) -> tensor<8x3xf32>
+  %2 = graph.relu %1 : tensor<8x3xf32>
+  return %0, %2 : tensor<8x3xf32>, tensor<8x3xf32>
+}
+
+// -----
+// Elementwise chains are one launch, with all the results that others read.
+// CHECK-LABEL: @pointwise
+// CHECK: %[[D:.*]]:2 = kernel.dispatch
+// CHECK-NOT: kernel.dispatch
+// CHECK: return %[[D]]#0, %[[D]]#1
+func.func @pointwise(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %0 = graph.add %x, %y : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = graph.exp %0 : tensor<8x4xf32>
+  %2 = graph.mul %1, %y : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1, %2 : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+// A widening cast is repeated where it is used, never stored.
+// CHECK-LABEL: @casts
+// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf16>) -> tensor<4xf32>
+// CHECK: graph.cast
+// CHECK: graph.reduce_sum
+// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf16>, tensor<4xf32>) -> tensor<8x4xf32>
+// CHECK: graph.cast
+// CHECK: graph.sub
+func.func @casts(%x: tensor<8x4xf16>) -> tensor<8x4xf32> {
+  %0 = graph.cast %x : tensor<8x4xf16> to tensor<8x4xf32>
+  %1 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
+  %2 = graph.sub %0, %1 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+// -----
+// Softmax over rows is one launch; softmax over few columns of one row is not.
+// CHECK-LABEL: @softmax
+// CHECK: kernel.dispatch {{.*}} : (tensor<16x10xf32>) -> tensor<16x10xf32>
+// CHECK-NOT: kernel.dispatch
+func.func @softmax(%x: tensor<16x10xf32>) -> tensor<16x10xf32> {
+  %0 = graph.reduce_max %x {axes = array<i64: 1>, keepdims = true} : (tensor<16x10xf32>) -> tensor<16x1xf32>
+  %1 = graph.sub %x, %0 : (tensor<16x10xf32>, tensor<16x1xf32>) -> tensor<16x10xf32>
+  %2 = graph.exp %1 : tensor<16x10xf32>
+  %3 = graph.reduce_sum %2 {axes = array<i64: 1>, keepdims = true} : (tensor<16x10xf32>) -> tensor<16x1xf32>
+  %4 = graph.div %2, %3 : (tensor<16x10xf32>, tensor<16x1xf32>) -> tensor<16x10xf32>
+  return %4 : tensor<16x10xf32>
+}
+
+// -----
+// Two sums over the same tensors share their loads; the second one must not wait for the first.
+// CHECK-LABEL: @siblings
+// CHECK: kernel.dispatch {{.*}} -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK-NOT: kernel.dispatch
+func.func @siblings(%x: tensor<8x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = graph.reduce_sum %dy {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
+  %1 = graph.mul %dy, %x : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
+  return %0, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+// The variance needs the mean first: two launches.
+// CHECK-LABEL: @dependent_reductions
+// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf32>) -> tensor<4xf32>
+// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+func.func @dependent_reductions(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %0 = graph.reduce_sum %x {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
+  %1 = graph.sub %x, %0 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+  %2 = graph.mul %1, %1 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = graph.reduce_sum %2 {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+// A group must not read its own result through another launch: x -> a -> matmul -> b, with a and b of one shape.
+// CHECK-LABEL: @no_cycles
+// CHECK: kernel.dispatch "exp"
+// CHECK: kernel.dispatch "matmul"{{.*}}library
+// CHECK: kernel.dispatch "mul"
+func.func @no_cycles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = graph.exp %x : tensor<4x4xf32>
+  %1 = graph.matmul %0, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = graph.mul %1, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// -----
+// Reshapes stay between launches.
+// CHECK-LABEL: @views
+// CHECK: %[[A:.*]] = kernel.dispatch "exp"
+// CHECK: %[[V:.*]] = graph.reshape %[[A]]
+// CHECK: kernel.dispatch "log"(%[[V]])
+func.func @views(%x: tensor<4x4xf32>) -> tensor<16xf32> {
+  %0 = graph.exp %x : tensor<4x4xf32>
+  %1 = graph.reshape %0 : tensor<4x4xf32> to tensor<16xf32>
+  %2 = graph.log %1 : tensor<16xf32>
+  return %2 : tensor<16xf32>
+}

@@ -1,0 +1,64 @@
+// RUN: mpc-opt %s --mpc-form-dispatches --mpc-plan-arena --split-input-file | FileCheck %s
+
+// The variable first, then room for x (live until the matmul), its product and the result.
+// CHECK: module attributes {kernel.plan = {arena_bytes = {{[0-9]+}} : i64, constant_bytes = 0 : i64, saved_bytes = 0 : i64, state_bytes = 64 : i64
+// CHECK: train.variable @w {{.*}}kernel.offset = 0 : i64
+// CHECK: func.func @predict(%{{.*}}: tensor<8x4xf32> {kernel.offset = [[X:[0-9]+]] : i64}) -> (tensor<8x3xf32> {kernel.offset = [[Y:[0-9]+]] : i64})
+// CHECK: kernel.dispatch "matmul"{{.*}}args = array<i64: [[X]], 0, [[P:[0-9]+]]>
+// CHECK: kernel.dispatch "exp"{{.*}}args = array<i64: [[P]], [[Y]]>
+module {
+  train.variable @w parameter : tensor<4x3xf32> = #train.fill<0.5 : f64>
+  func.func @predict(%x: tensor<8x4xf32>) -> tensor<8x3xf32> {
+    %w = train.read @w : tensor<4x3xf32>
+    %0 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
+    %1 = graph.exp %0 : tensor<8x3xf32>
+    return %1 : tensor<8x3xf32>
+  }
+}
+
+// -----
+// The new value is computed where the old one lay only if no later launch reads the old one. (mpc-opt knows no
+// kernels, so nothing that reads a buffer may share it: the update goes through a copy.)
+// CHECK: train.variable @w {{.*}}kernel.offset = 0 : i64
+// CHECK: kernel.dispatch "add"{{.*}}args = array<i64: 0, [[D:[0-9]+]], [[T:[0-9]+]]>
+// CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: [[T]], 0>
+module {
+  train.variable @w parameter : tensor<4xf32> = #train.fill<0.5 : f64>
+  func.func @update(%d: tensor<4xf32>) {
+    %w = train.read @w : tensor<4xf32>
+    %0 = graph.add %w, %d : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    train.assign @w, %0 : tensor<4xf32>
+    return
+  }
+}
+
+// -----
+// A variable that is not read is written in place.
+// CHECK: kernel.dispatch "exp"{{.*}}args = array<i64: {{[0-9]+}}, 0>
+// CHECK-NOT: "assign"
+module {
+  train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64>
+  func.func @update(%d: tensor<4xf32>) {
+    %0 = graph.exp %d : tensor<4xf32>
+    train.assign @w, %0 : tensor<4xf32>
+    return
+  }
+}
+
+// -----
+// Two variables that change places: the one that is overwritten first is saved.
+// CHECK: kernel.dispatch "save"
+// CHECK: kernel.dispatch "save"
+// CHECK: kernel.dispatch "assign"
+// CHECK: kernel.dispatch "assign"
+module {
+  train.variable @a buffer : tensor<4xf32> = #train.fill<0.5 : f64>
+  train.variable @b buffer : tensor<4xf32> = #train.fill<1.5 : f64>
+  func.func @swap() {
+    %a = train.read @a : tensor<4xf32>
+    %b = train.read @b : tensor<4xf32>
+    train.assign @a, %b : tensor<4xf32>
+    train.assign @b, %a : tensor<4xf32>
+    return
+  }
+}
