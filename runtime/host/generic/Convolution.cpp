@@ -114,7 +114,7 @@ private:
     bool direct;
     Slab slab;
     Blocking blocks;
-    std::vector<int64_t> rowOffset; // forward: panel row of weight element (channel, tap), in elements
+    std::vector<int64_t> rowOffset; // panel row of weight (channel, tap), or of tap alone; negative: none
     std::vector<Run> runs; // direct: one per kernel row when its taps are neighbours, else one per tap
     size_t panelsAt;       // in elements of T
   };
@@ -171,10 +171,19 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
   const int64_t panel = kernels<T>().panelColumns, tile = kernels<T>().tileRows;
   phase.blocks =
       chooseBlocking<T>(w.groups, w.rows(), std::min(w.resultPerGroup(), superColumns), w.depth(), threads);
+  const int64_t channels = w.sourcePerGroup();
   if (desc.op == MPC_CONV_FORWARD) {
-    const int64_t taps = w.taps(), channels = w.sourcePerGroup();
-    for (int64_t q = 0; q < channels * taps; ++q)
-      phase.rowOffset.push_back((q % taps * channels + q / taps) * panel);
+    for (int64_t q = 0; q < w.depth(); ++q)
+      phase.rowOffset.push_back((q % w.taps() * channels + q / w.taps()) * panel);
+  } else { // only the taps of the phase
+    const int64_t extent1 = desc.spatial >= 2 ? desc.kernel[desc.spatial - 2] : 1;
+    const int64_t extent2 = desc.kernel[desc.spatial - 1], extent0 = desc.spatial == 3 ? desc.kernel[0] : 1;
+    phase.rowOffset.assign(size_t(extent0 * extent1 * extent2), -1);
+    int64_t row = 0;
+    for (int64_t t0 : w.dim[0].tap)
+      for (int64_t t1 : w.dim[1].tap)
+        for (int64_t t2 : w.dim[2].tap)
+          phase.rowOffset[size_t((t0 * extent1 + t1) * extent2 + t2)] = row++ * channels * panel;
   }
 
   const WindowDim &columns = w.dim[2], &rows = w.dim[1];
@@ -200,7 +209,7 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
   const int64_t slabBytes = slab.inPlace ? 0 : roundUp(slab.height * rowBytes, 64);
   const bool merged = w.contiguousLine();
   const int64_t height = slab.inPlace ? rows.sourceExtent : slab.height;
-  const int64_t width = slab.inPlace ? columns.sourceExtent : slab.width, channels = w.sourcePerGroup();
+  const int64_t width = slab.inPlace ? columns.sourceExtent : slab.width;
   int64_t b = 0;
   for (size_t t0 = 0; t0 < w.dim[0].tap.size(); ++t0)
     for (int64_t offset1 : rows.offset)
@@ -222,26 +231,20 @@ void Convolution<T>::packPanel(const Phase &phase, const char *weights, T *to, i
   int64_t kernelTaps = 1;
   for (int i = 0; i < desc.spatial; ++i)
     kernelTaps *= desc.kernel[i];
+  const int64_t total = desc.O * (desc.C / desc.groups) * kernelTaps;
   if (desc.op == MPC_CONV_FORWARD) { // w[o][c, tap] -> [tap, c][o]
-    const int64_t length = w.depth();
-    const char *from = weights + (group * w.resultPerGroup() + first) * length * size;
-    isa.packTransposed(to, phase.rowOffset.data(), 0, from, desc.type_b, length, width, panel, length);
+    const int64_t length = w.depth(), at = (group * w.resultPerGroup() + first) * length;
+    isa.packTransposed({to, phase.rowOffset.data(), 0, weights + at * size, desc.type_b, length, width, panel,
+                        length, total - at});
     return;
   }
   // w[o][c, tap] -> [tap of the phase, o][c]
   const int64_t outputs = w.sourcePerGroup(), inputs = w.resultPerGroup();
-  const int64_t extent1 = desc.spatial >= 2 ? desc.kernel[desc.spatial - 2] : 1,
-                extent2 = desc.kernel[desc.spatial - 1];
-  for (int64_t t0 : w.dim[0].tap)
-    for (int64_t t1 : w.dim[1].tap)
-      for (int64_t t2 : w.dim[2].tap) {
-        const int64_t tap = (t0 * extent1 + t1) * extent2 + t2;
-        for (int64_t o = 0; o < outputs; ++o, to += panel) {
-          const char *from = weights + (((group * outputs + o) * inputs + first) * kernelTaps + tap) * size;
-          isa.widenStrided(to, from, desc.type_b, kernelTaps, width);
-          std::fill(to + width, to + panel, T(0));
-        }
-      }
+  for (int64_t o = 0; o < outputs; ++o) {
+    const int64_t at = ((group * outputs + o) * inputs + first) * kernelTaps;
+    isa.packTransposed({to + o * panel, phase.rowOffset.data(), 0, weights + at * size, desc.type_b,
+                        kernelTaps, width, panel, kernelTaps, total - at});
+  }
 }
 
 template <class T>

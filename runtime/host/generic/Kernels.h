@@ -56,6 +56,18 @@ template <class T> struct Store {
   bool relu;
 };
 
+/// dst[rowOffset[q] + column] = src[column * stride + q] for q < length and column < padded, a multiple of
+/// the vector length; columns from `columns` on become zero, and rows with a negative offset are left out.
+template <class T> struct Transposition {
+  T *dst;
+  const int64_t *rowOffset; // null: q * rowStride
+  int64_t rowStride;
+  const void *src;
+  int32_t type;
+  int64_t stride, columns, padded, length;
+  int64_t readable; // elements from src on that may be read
+};
+
 template <class T> struct Kernels {
   const char *name;
   int panelColumns; // columns of a packed panel: two vectors
@@ -64,10 +76,7 @@ template <class T> struct Kernels {
   void (*multiply)(const Product<T> &);
   /// Writes the segments one after the other to dst.
   void (*gather)(T *dst, int32_t type, const Segment *segments, int64_t count);
-  /// dst[rowOffset[q] + column] = src[column * stride + q]; columns in [columns, padded) become zero.
-  /// A null rowOffset stands for q * rowStride.
-  void (*packTransposed)(T *dst, const int64_t *rowOffset, int64_t rowStride, const void *src, int32_t type,
-                         int64_t stride, int64_t columns, int64_t padded, int64_t length);
+  void (*packTransposed)(const Transposition<T> &);
   /// dst[i] = src[i * stride].
   void (*widenStrided)(T *dst, const void *src, int32_t type, int64_t stride, int64_t count);
   /// dst[i * stride] = round(src[i]).

@@ -45,8 +45,9 @@ public:
       const int64_t width = std::min(panel, n.size - column);
       T *to = buffer + column * k.size;
       if (d.transpose_b) {
-        isa.packTransposed(to, nullptr, panel, base + ((n.begin + column) * d.k + k.begin) * size, d.type_b,
-                           d.k, width, panel, k.size);
+        const int64_t at = (n.begin + column) * d.k + k.begin;
+        isa.packTransposed(
+            {to, nullptr, panel, base + at * size, d.type_b, d.k, width, panel, k.size, d.n * d.k - at});
         continue;
       }
       const char *from = base + (k.begin * d.n + n.begin + column) * size;
