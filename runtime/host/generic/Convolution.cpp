@@ -283,10 +283,11 @@ void Convolution<T>::fillSlab(const Phase &phase, const Call &call, int64_t grou
           static_cast<const char *>(call.source) + pixel * pixelBytes + group * channels * size;
       std::fill(to, to + low * channels, T(0));
       if (w.groups == 1)
-        isa.widenStrided(to + low * channels, from, call.typeSource, 1, (high - low) * channels);
+        isa.packRows({to + low * channels, 0, from, call.typeSource, 0, 1, (high - low) * channels,
+                      (high - low) * channels});
       else
-        for (int64_t i = low; i < high; ++i)
-          isa.widenStrided(to + i * channels, from + (i - low) * pixelBytes, call.typeSource, 1, channels);
+        isa.packRows({to + low * channels, channels, from, call.typeSource, w.sourceChannels, high - low,
+                      channels, channels});
       std::fill(to + high * channels, to + phase.slab.width * channels, T(0));
     }
 }

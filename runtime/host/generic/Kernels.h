@@ -56,6 +56,15 @@ template <class T> struct Store {
   bool relu;
 };
 
+/// dst[row * ld + column] = src[row * stride + column] for column < columns, zero from there to `padded`.
+template <class T> struct Rows {
+  T *dst;
+  int64_t ld;
+  const void *src;
+  int32_t type;
+  int64_t stride, rows, columns, padded;
+};
+
 /// dst[rowOffset[q] + column] = src[column * stride + q] for q < length and column < padded, a multiple of
 /// the vector length; columns from `columns` on become zero, and rows with a negative offset are left out.
 template <class T> struct Transposition {
@@ -77,8 +86,7 @@ template <class T> struct Kernels {
   /// Writes the segments one after the other to dst.
   void (*gather)(T *dst, int32_t type, const Segment *segments, int64_t count);
   void (*packTransposed)(const Transposition<T> &);
-  /// dst[i] = src[i * stride].
-  void (*widenStrided)(T *dst, const void *src, int32_t type, int64_t stride, int64_t count);
+  void (*packRows)(const Rows<T> &);
   /// dst[i * stride] = round(src[i]).
   void (*narrowStrided)(void *dst, int32_t type, int64_t stride, const T *src, int64_t count);
   void (*store)(const Store<T> &);

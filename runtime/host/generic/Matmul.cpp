@@ -29,8 +29,7 @@ public:
     if (size == int64_t(sizeof(T)) && ld * size <= 4096 && ld * size % 2048 != 0)
       return {reinterpret_cast<const T *>(first), ld, d.transpose_a != 0};
     const int64_t ldb = d.transpose_a ? columns : columns + 16;
-    for (int64_t row = 0; row < rows; ++row)
-      kernels<T>().widenStrided(buffer + row * ldb, first + row * ld * size, d.type_a, 1, columns);
+    kernels<T>().packRows({buffer, ldb, first, d.type_a, ld, rows, columns, columns});
     return {buffer, ldb, d.transpose_a != 0};
   }
 
@@ -51,10 +50,7 @@ public:
         continue;
       }
       const char *from = base + (k.begin * d.n + n.begin + column) * size;
-      for (int64_t row = 0; row < k.size; ++row, to += panel) {
-        isa.widenStrided(to, from + row * d.n * size, d.type_b, 1, width);
-        std::fill(to + width, to + panel, T(0));
-      }
+      isa.packRows({to, panel, from, d.type_b, d.n, k.size, width, panel});
     }
     return {buffer, panel, k.size * panel};
   }

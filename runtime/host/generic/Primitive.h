@@ -50,7 +50,7 @@ template <class T> void widenBias(T *dst, const void *bias, int32_t type, int64_
     for (int64_t i = 0; i < count; ++i)
       dst[i] = static_cast<const float *>(bias)[i];
   else
-    kernels<T>().widenStrided(dst, bias, type, 1, count);
+    kernels<T>().packRows({dst, 0, bias, type, 0, 1, count, count});
 }
 
 /// Factories. The description has been validated. T: float, double. threads: slots to plan scratch for.

@@ -1,122 +1,231 @@
 //===- WeightGrad.cpp - Weight gradients of convolutions ------------------===//
 //
-// dw[o, (c, tap)] = sum over result positions p of dy[p, o] * x window[p, (tap, c)], per group: a product
-// whose reduction runs over all positions of all images. x windows are copied out block by block; dy is read
-// as it lies. When the gradient is small, the positions are cut into pieces that are summed apart and then
-// added in a fixed order, so that the result does not depend on the number of threads.
+// dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] * dy[p, o], per
+// group.
+//
+// For one line of the kernel (fixed outer taps) the rows (innermost tap, c) of the gradient are consecutive
+// elements of an x row, so the product needs no window copied out: A is the x row itself, read column-major
+// with the step of one position, and a run of the reduction is one row of positions. A task owns some lines,
+// channels and outputs of the gradient and a piece of the rows; per step it widens about 256 positions of x
+// (padding the row's ends) and of dy. Rows that the padding swallows are skipped.
+//
+// The pieces of the reduction are fixed by the shape and added in order, so that the result does not depend
+// on the number of threads. When the innermost taps are dilated, each of them is a line of its own.
 //
 //===----------------------------------------------------------------------===//
-#include "BlockedProduct.h"
+#include "Parallel.h"
 #include "Window.h"
+
+#include <algorithm>
 
 namespace mpc::generic {
 namespace {
 
-/// One gradient row, acc[first .. first + count) in the order [tap][c], rounded to dw[c][tap].
-template <class T>
-void storeGradient(const Window &w, int32_t type, char *dw, int64_t row, int64_t first, int64_t count,
-                   const T *acc) {
-  const int64_t channels = w.sourcePerGroup(), taps = w.taps(), size = elementBytes(type);
-  while (count > 0) {
-    const int64_t tap = first / channels, channel = first % channels,
-                  length = std::min(count, channels - channel);
-    kernels<T>().narrowStrided(dw + ((row * channels + channel) * taps + tap) * size, type, taps, acc,
-                               length);
-    acc += length;
-    first += length;
-    count -= length;
-  }
-}
-
-template <class T> class Source final : public BlockSource<T> {
-public:
-  Source(const mpc_library_desc &desc, const Window &window, int64_t splits, void *const *buffers, T *partial)
-      : d(desc), w(window), splits(splits), x(buffers[0]), dy(static_cast<const char *>(buffers[1])),
-        dw(static_cast<char *>(buffers[2])), partial(partial) {}
-
-  BlockA<T> a(int64_t g, Range m, Range k, T *buffer) const override {
-    const int64_t size = elementBytes(d.type_b);
-    const char *first = dy + (k.begin * d.O + g * w.resultPerGroup() + m.begin) * size;
-    if (size == int64_t(sizeof(T)) && d.O * size <= 1024)
-      return {reinterpret_cast<const T *>(first), d.O, true};
-    for (int64_t row = 0; row < k.size; ++row)
-      kernels<T>().widenStrided(buffer + row * m.size, first + row * d.O * size, d.type_b, 1, m.size);
-    return {buffer, m.size, true};
-  }
-
-  BlockB<T> b(int64_t g, Range k, Range n, T *buffer) const override {
-    const int64_t ld = roundUp(n.size, kernels<T>().panelColumns);
-    gatherRows<T>(w, x, d.type_a, g, k.begin, k.size, n.begin, n.size, buffer, ld);
-    for (int64_t row = 0; row < k.size; ++row)
-      std::fill(buffer + row * ld + n.size, buffer + (row + 1) * ld, T(0));
-    return {buffer, ld, kernels<T>().panelColumns};
-  }
-
-  void store(int64_t g, int64_t split, Range m, Range n, const T *acc, int64_t ldacc) const override {
-    const int64_t rows = w.resultPerGroup(), columns = w.depth();
-    for (int64_t i = 0; i < m.size; ++i, acc += ldacc) {
-      const int64_t row = g * rows + m.begin + i;
-      if (splits == 1)
-        storeGradient(w, d.type_out, dw, row, n.begin, n.size, acc);
-      else
-        std::copy(acc, acc + n.size, partial + (split * d.O + row) * columns + n.begin);
-    }
-  }
-
-private:
-  const mpc_library_desc &d;
-  const Window &w;
-  int64_t splits;
-  const void *x;
-  const char *dy;
-  char *dw;
-  T *partial;
-};
-
 template <class T> class WeightGrad final : public Primitive {
 public:
-  WeightGrad(const mpc_library_desc &desc, int threads)
-      : desc(desc), window(forwardWindow(desc)), threads(threads) {
-    const int64_t rows = window.resultPerGroup(), columns = window.depth();
-    blocks = chooseBlocking<T>(desc.groups, rows, columns, window.rows(), 1);
-    blocks.kb = std::min<int64_t>(blocks.kb, std::max<int64_t>(1, window.rows()));
-    // Fixed by the shape alone: about 16 tasks, pieces of at least 4 blocks, at most 2 MB of partial sums.
-    const int64_t wanted = std::min(ceilDiv(16, blocks.tasks()), window.rows() / (4 * blocks.kb));
-    const int64_t fitting = (2 << 20) / std::max<int64_t>(1, desc.O * columns * int64_t(sizeof(T)));
-    blocks.splits = std::max<int64_t>(1, std::min(wanted, fitting));
-    while (blocks.splits == 1 && blocks.tasks() < 16 && blocks.nb > kernels<T>().panelColumns)
-      blocks.nb = roundUp(blocks.nb / 2, kernels<T>().panelColumns);
-    partialAt =
-        this->scratch.add(blocks.splits == 1 ? 0 : size_t(blocks.splits * desc.O * columns) * sizeof(T));
-    slotsAt = this->scratch.add(size_t(threads * blockedScratchElements<T>(blocks)) * sizeof(T));
-  }
-
-  void execute(void *const *buffers, void *scratch) override {
-    char *base = static_cast<char *>(scratch);
-    T *partial = reinterpret_cast<T *>(base + partialAt);
-    runBlocked<T>(blocks, Source<T>(desc, window, blocks.splits, buffers, partial), threads,
-                  reinterpret_cast<T *>(base + slotsAt));
-    if (blocks.splits == 1)
-      return;
-    const int64_t columns = window.depth();
-    forEachTask(threads, desc.O, [&](int, int64_t row) {
-      T *sum = partial + row * columns; // the first piece becomes the sum
-      for (int64_t split = 1; split < blocks.splits; ++split) {
-        const T *piece = partial + (split * desc.O + row) * columns;
-        for (int64_t i = 0; i < columns; ++i)
-          sum[i] += piece[i];
-      }
-      storeGradient(window, desc.type_out, static_cast<char *>(buffers[2]), row, 0, columns, sum);
-    });
-  }
+  WeightGrad(const mpc_library_desc &desc, int threads);
+  void execute(void *const *buffers, void *scratch) override;
 
 private:
+  /// Kernel taps whose gradient rows are neighbours in an x row.
+  struct Line {
+    int64_t offset0, offset1, offset2; // of its first tap
+    int64_t firstTap;
+  };
+
+  void chooseBlocks();
+  void accumulate(int64_t task, const char *x, const char *dy, T *sums, char *slot) const;
+  int64_t fillRows(const Line &line, const char *x, int64_t group, int64_t channel, int64_t channels,
+                   int64_t row, int64_t rows, T *slab, Run *runs) const;
+  void finish(const T *sums, char *dw, int64_t task, T *buffer) const;
+
+  int64_t gradRows() const { return int64_t(lines.size()) * tapsPerLine * window.sourcePerGroup(); }
+  int64_t channelBlocks() const { return ceilDiv(window.sourcePerGroup(), channelBlock); }
+  int64_t outputBlocks() const { return ceilDiv(window.resultPerGroup(), outputBlock); }
+  int64_t lineBlocks() const { return ceilDiv(int64_t(lines.size()), lineBlock); }
+  int64_t tasks() const { return window.groups * lineBlocks() * channelBlocks() * outputBlocks() * pieces; }
+  /// Elements of one piece's sums: [group][line, tap, c][outputs, rounded up to vectors].
+  int64_t sumsPerPiece() const { return window.groups * gradRows() * ldSums; }
+
   mpc_library_desc desc;
   Window window;
   int threads;
-  Blocking blocks;
-  size_t partialAt, slotsAt;
+  std::vector<Line> lines;
+  int64_t tapsPerLine, rowWidth; // of a widened x row, in positions of x
+  int64_t lineBlock, channelBlock, outputBlock, ldSums;
+  int64_t rowsTotal, rowsPerStep, rowsPerPiece, pieces;
+  size_t sumsAt, slotsAt, slotBytes;
+  size_t runsInSlot, slabInSlot, panelsInSlot;
 };
+
+constexpr int64_t outputsPerFinish = 16; // outputs that one task of the last pass transposes at a time
+
+template <class T>
+WeightGrad<T>::WeightGrad(const mpc_library_desc &desc, int threads)
+    : desc(desc), window(forwardWindow(desc)), threads(threads) {
+  const WindowDim *d = window.dim;
+  const bool neighbours = d[2].tap.size() == 1 || d[2].offset[1] == d[2].offset[0] + 1;
+  const int64_t perLine = neighbours ? int64_t(d[2].tap.size()) : 1;
+  tapsPerLine = perLine;
+  int64_t tap = 0;
+  for (int64_t offset0 : d[0].offset)
+    for (int64_t offset1 : d[1].offset)
+      for (size_t t2 = 0; t2 < d[2].tap.size(); t2 += size_t(perLine), tap += perLine)
+        lines.push_back({offset0, offset1, d[2].offset[t2], tap});
+  rowWidth = (d[2].count - 1) * d[2].step + perLine;
+  rowsTotal = window.images * d[0].count * d[1].count;
+  chooseBlocks();
+
+  const int64_t panel = kernels<T>().panelColumns, size = int64_t(sizeof(T));
+  ScratchLayout slot;
+  runsInSlot = slot.add(size_t(rowsPerStep) * sizeof(Run));
+  slabInSlot = slot.add(size_t(
+      std::max(rowsPerStep * rowWidth * channelBlock, outputsPerFinish * roundUp(gradRows(), 16)) * size));
+  panelsInSlot = slot.add(size_t(rowsPerStep * d[2].count * roundUp(outputBlock, panel) * size));
+  slotBytes = slot.bytes();
+  sumsAt = this->scratch.add(size_t(pieces * sumsPerPiece() * size));
+  slotsAt = this->scratch.add(slotBytes * size_t(threads));
+}
+
+/// A task's sums (up to 320 KB) stay in L2 beside one step of x and dy.
+template <class T> void WeightGrad<T>::chooseBlocks() {
+  const int64_t size = int64_t(sizeof(T)), half = kernels<T>().panelColumns / 2;
+  const int64_t channels = window.sourcePerGroup(), outputs = window.resultPerGroup();
+  channelBlock = std::min<int64_t>(channels, 128);
+  outputBlock = std::min<int64_t>(outputs, 128);
+  ldSums = roundUp(outputs, half);
+  const int64_t sums = int64_t(lines.size()) * tapsPerLine * channelBlock * roundUp(outputBlock, half) * size;
+  lineBlock = sums <= (320 << 10) ? int64_t(lines.size()) : 1;
+  rowsPerStep = std::clamp<int64_t>(ceilDiv(256, window.dim[2].count), 1, rowsTotal);
+  while (rowsPerStep > 1 && rowsPerStep * rowWidth * channelBlock * size > (512 << 10)) // wide strides
+    rowsPerStep = ceilDiv(rowsPerStep, 2);
+
+  // About 16 tasks, pieces of at least 2 steps, 2 MB of sums. Fixed by the shape alone.
+  pieces = 1;
+  const int64_t wanted = std::min(ceilDiv(16, tasks()), rowsTotal / (2 * rowsPerStep));
+  pieces = std::max<int64_t>(1, std::min(wanted, (2 << 20) / (sumsPerPiece() * size)));
+  rowsPerPiece = roundUp(ceilDiv(rowsTotal, pieces), rowsPerStep);
+  pieces = ceilDiv(rowsTotal, rowsPerPiece);
+}
+
+/// Widens x's channels [channel, channel + channels) under the result rows [row, row + rows) for one line
+/// into the slab. Returns the number of runs: rows that lie inside x.
+template <class T>
+int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, int64_t channel,
+                                int64_t channels, int64_t row, int64_t rows, T *slab, Run *runs) const {
+  const WindowDim *d = window.dim;
+  const int64_t size = elementBytes(desc.type_a), first = line.offset2;
+  const int64_t low = std::clamp<int64_t>(-first, 0, rowWidth);
+  const int64_t high = std::clamp<int64_t>(d[2].sourceExtent - first, low, rowWidth);
+  const bool whole = channels == window.sourceChannels;
+  int64_t count = 0;
+  T *to = slab;
+  for (int64_t r = row; r < row + rows; ++r) {
+    const int64_t j1 = r % d[1].count, j0 = r / d[1].count % d[0].count,
+                  image = r / (d[1].count * d[0].count);
+    const int64_t i0 = j0 * d[0].step + line.offset0, i1 = j1 * d[1].step + line.offset1;
+    if (i0 < 0 || i0 >= d[0].sourceExtent || i1 < 0 || i1 >= d[1].sourceExtent)
+      continue;
+    const int64_t pixel =
+        ((image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
+    const char *from = x + (pixel * window.sourceChannels + group * window.sourcePerGroup() + channel) * size;
+    const int64_t inside = high - low;
+    std::fill(to, to + low * channels, T(0));
+    T *body = to + low * channels;
+    if (whole)
+      kernels<T>().packRows({body, 0, from, desc.type_a, 0, 1, inside * channels, inside * channels});
+    else
+      kernels<T>().packRows(
+          {body, channels, from, desc.type_a, window.sourceChannels, inside, channels, channels});
+    std::fill(to + high * channels, to + rowWidth * channels, T(0));
+    runs[count++] = {to - slab, (r - row) * d[2].count * kernels<T>().panelColumns};
+    to += rowWidth * channels;
+  }
+  return count;
+}
+
+template <class T>
+void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *sums, char *slot) const {
+  const Kernels<T> &isa = kernels<T>();
+  const int64_t panel = isa.panelColumns, size = elementBytes(desc.type_b), positions = window.dim[2].count;
+  auto take = [&task](int64_t extent) {
+    const int64_t index = task % extent;
+    task /= extent;
+    return index;
+  };
+  const int64_t output = take(outputBlocks()) * outputBlock, channel = take(channelBlocks()) * channelBlock;
+  const int64_t line = take(lineBlocks()) * lineBlock, group = take(window.groups), piece = task;
+  const int64_t outputs = std::min(outputBlock, window.resultPerGroup() - output);
+  const int64_t channels = std::min(channelBlock, window.sourcePerGroup() - channel);
+  Run *runs = reinterpret_cast<Run *>(slot + runsInSlot);
+  T *slab = reinterpret_cast<T *>(slot + slabInSlot), *panels = reinterpret_cast<T *>(slot + panelsInSlot);
+  sums += piece * sumsPerPiece() + group * gradRows() * ldSums + output;
+
+  const int64_t begin = piece * rowsPerPiece, end = std::min(rowsTotal, begin + rowsPerPiece);
+  for (int64_t row = begin; row < end; row += rowsPerStep) {
+    const int64_t rows = std::min(rowsPerStep, end - row);
+    for (int64_t column = 0; column < outputs; column += panel) {
+      const char *from =
+          dy + (row * positions * desc.O + group * window.resultPerGroup() + output + column) * size;
+      isa.packRows({panels + column * rows * positions, panel, from, desc.type_b, desc.O, rows * positions,
+                    std::min(panel, outputs - column), panel});
+    }
+    for (int64_t l = line; l < std::min(line + lineBlock, int64_t(lines.size())); ++l) {
+      const int64_t runCount = fillRows(lines[size_t(l)], x, group, channel, channels, row, rows, slab, runs);
+      // Blocks of channels leave gaps between the taps of a line; each tap is then a product of its own.
+      const int64_t parts = channels == window.sourcePerGroup() ? 1 : tapsPerLine;
+      for (int64_t part = 0; part < parts; ++part) {
+        T *c = sums + ((l * tapsPerLine + part) * window.sourcePerGroup() + channel) * ldSums;
+        isa.multiply({tapsPerLine / parts * channels, outputs, slab + part * channels,
+                      window.dim[2].step * channels, true, panels, panel, rows * positions * panel, runs,
+                      runCount, positions, c, ldSums, row != begin});
+      }
+    }
+  }
+}
+
+/// Adds the pieces of some outputs of a group and stores them as dw[o][c][tap]. buffer: [outputs][line, tap,
+/// c].
+template <class T> void WeightGrad<T>::finish(const T *sums, char *dw, int64_t task, T *buffer) const {
+  const Kernels<T> &isa = kernels<T>();
+  const int64_t blocks = ceilDiv(window.resultPerGroup(), outputsPerFinish), group = task / blocks;
+  const int64_t first = task % blocks * outputsPerFinish;
+  const int64_t count = std::min(outputsPerFinish, window.resultPerGroup() - first);
+  const int64_t channels = window.sourcePerGroup(), taps = window.taps(), ld = roundUp(gradRows(), 16);
+  const T *from = sums + group * gradRows() * ldSums + first;
+  isa.packTransposed({buffer, nullptr, ld, from, sizeof(T) == 8 ? MPC_F64 : MPC_F32, ldSums, gradRows(), ld,
+                      count, gradRows() * ldSums - first});
+  const int64_t size = elementBytes(desc.type_out);
+  for (int64_t o = 0; o < count; ++o)
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t at = (group * window.resultPerGroup() + first + o) * channels * taps + tap;
+      isa.narrowStrided(dw + at * size, desc.type_out, taps, buffer + o * ld + tap * channels, channels);
+    }
+}
+
+template <class T> void WeightGrad<T>::execute(void *const *buffers, void *scratch) {
+  char *base = static_cast<char *>(scratch), *slots = base + slotsAt;
+  T *sums = reinterpret_cast<T *>(base + sumsAt);
+  forEachTask(threads, tasks(), [&](int slot, int64_t task) {
+    accumulate(task, static_cast<const char *>(buffers[0]), static_cast<const char *>(buffers[1]), sums,
+               slots + size_t(slot) * slotBytes);
+  });
+  if (pieces > 1) {
+    constexpr int64_t chunk = 4096;
+    const int64_t total = sumsPerPiece();
+    forEachTask(threads, ceilDiv(total, chunk), [&](int, int64_t task) {
+      const int64_t begin = task * chunk, end = std::min(total, begin + chunk);
+      for (int64_t piece = 1; piece < pieces; ++piece)
+        for (int64_t i = begin; i < end; ++i)
+          sums[i] += sums[piece * total + i];
+    });
+  }
+  const int64_t blocks = window.groups * ceilDiv(window.resultPerGroup(), outputsPerFinish);
+  forEachTask(threads, blocks, [&](int slot, int64_t task) {
+    finish(sums, static_cast<char *>(buffers[2]), task,
+           reinterpret_cast<T *>(slots + size_t(slot) * slotBytes + slabInSlot));
+  });
+}
 
 } // namespace
 
