@@ -24,6 +24,8 @@ template <class T> std::unique_ptr<Primitive> make(const mpc_library_desc &desc,
     return makeMatmul<T>(desc, threads);
   case MPC_CONV_FORWARD:
   case MPC_CONV_INPUT_GRAD:
+    if (std::unique_ptr<Primitive> planar = makePlanarConvolution<T>(desc, threads))
+      return planar;
     return makeConvolution<T>(desc, threads);
   default:
     return makeWeightGrad<T>(desc, threads);

@@ -90,6 +90,9 @@ template <class T> struct Kernels {
   /// dst[i * stride] = round(src[i]).
   void (*narrowStrided)(void *dst, int32_t type, int64_t stride, const T *src, int64_t count);
   void (*store)(const Store<T> &);
+  /// The same with acc transposed: acc[column * ldacc + row]; rows up to the next multiple of the vector
+  /// length are read.
+  void (*storeTransposed)(const Store<T> &);
 };
 
 /// The best table that this processor can run. T: float, double.

@@ -57,6 +57,8 @@ template <class T> void widenBias(T *dst, const void *bias, int32_t type, int64_
 template <class T> std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc &, int threads);
 /// Forward and input gradient.
 template <class T> std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &, int threads);
+/// The same for few result channels; null where it does not apply or pay.
+template <class T> std::unique_ptr<Primitive> makePlanarConvolution(const mpc_library_desc &, int threads);
 template <class T> std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
 
 /// Any of them, for plugins that link this library. Throws std::bad_alloc.
