@@ -44,6 +44,8 @@ private:
   int64_t outputBlocks() const { return ceilDiv(window.resultPerGroup(), outputBlock); }
   int64_t lineBlocks() const { return ceilDiv(int64_t(lines.size()), lineBlock); }
   int64_t tasks() const { return window.groups * lineBlocks() * channelBlocks() * outputBlocks() * pieces; }
+  /// Elements between rows of a panel of dy.
+  int64_t ldPanel() const { return packed ? desc.O : kernels<T>().panelColumns; }
   /// Elements of one piece's sums: [group][line, tap, c][outputs, rounded up to vectors].
   int64_t sumsPerPiece() const { return window.groups * gradRows() * ldSums; }
 
@@ -54,6 +56,7 @@ private:
   int64_t tapsPerLine, rowWidth; // of a widened x row, in positions of x
   int64_t lineBlock, channelBlock, outputBlock, ldSums;
   int64_t rowsTotal, rowsPerStep, rowsPerPiece, pieces;
+  bool packed; // dy is one panel as it lies: no groups and few outputs
   size_t sumsAt, slotsAt, slotBytes;
   size_t runsInSlot, slabInSlot, panelsInSlot;
 };
@@ -74,14 +77,15 @@ WeightGrad<T>::WeightGrad(const mpc_library_desc &desc, int threads)
         lines.push_back({offset0, offset1, d[2].offset[t2], tap});
   rowWidth = (d[2].count - 1) * d[2].step + perLine;
   rowsTotal = window.images * d[0].count * d[1].count;
+  const int64_t panel = kernels<T>().panelColumns, size = int64_t(sizeof(T));
+  packed = window.groups == 1 && desc.O <= panel;
   chooseBlocks();
 
-  const int64_t panel = kernels<T>().panelColumns, size = int64_t(sizeof(T));
   ScratchLayout slot;
   runsInSlot = slot.add(size_t(rowsPerStep) * sizeof(Run));
   slabInSlot = slot.add(size_t(
       std::max(rowsPerStep * rowWidth * channelBlock, outputsPerFinish * roundUp(gradRows(), 16)) * size));
-  panelsInSlot = slot.add(size_t(rowsPerStep * d[2].count * roundUp(outputBlock, panel) * size));
+  panelsInSlot = slot.add(size_t((rowsPerStep * d[2].count + 1) * roundUp(outputBlock, panel) * size));
   slotBytes = slot.bytes();
   sumsAt = this->scratch.add(size_t(pieces * sumsPerPiece() * size));
   slotsAt = this->scratch.add(slotBytes * size_t(threads));
@@ -138,7 +142,7 @@ int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, 
       kernels<T>().packRows(
           {body, channels, from, desc.type_a, window.sourceChannels, inside, channels, channels});
     std::fill(to + high * channels, to + rowWidth * channels, T(0));
-    runs[count++] = {to - slab, (r - row) * d[2].count * kernels<T>().panelColumns};
+    runs[count++] = {to - slab, (r - row) * d[2].count * ldPanel()};
     to += rowWidth * channels;
   }
   return count;
@@ -164,7 +168,10 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
   const int64_t begin = piece * rowsPerPiece, end = std::min(rowsTotal, begin + rowsPerPiece);
   for (int64_t row = begin; row < end; row += rowsPerStep) {
     const int64_t rows = std::min(rowsPerStep, end - row);
-    for (int64_t column = 0; column < outputs; column += panel) {
+    if (packed) // rows of dy are rows of B: what lies beyond them lands in columns that nobody reads
+      isa.packRows({panels, 0, dy + row * positions * desc.O * size, desc.type_b, 0, 1,
+                    rows * positions * desc.O, rows * positions * desc.O});
+    for (int64_t column = 0; column < outputs && !packed; column += panel) {
       const char *from =
           dy + (row * positions * desc.O + group * window.resultPerGroup() + output + column) * size;
       isa.packRows({panels + column * rows * positions, panel, from, desc.type_b, desc.O, rows * positions,
@@ -177,7 +184,7 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
       for (int64_t part = 0; part < parts; ++part) {
         T *c = sums + ((l * tapsPerLine + part) * window.sourcePerGroup() + channel) * ldSums;
         isa.multiply({tapsPerLine / parts * channels, outputs, slab + part * channels,
-                      window.dim[2].step * channels, true, panels, panel, rows * positions * panel, runs,
+                      window.dim[2].step * channels, true, panels, ldPanel(), rows * positions * panel, runs,
                       runCount, positions, c, ldSums, row != begin});
       }
     }
