@@ -28,6 +28,8 @@ template <class T> std::unique_ptr<Primitive> make(const mpc_library_desc &desc,
       return planar;
     return makeConvolution<T>(desc, threads);
   default:
+    if (std::unique_ptr<Primitive> small = makeSmallWeightGrad<T>(desc, threads))
+      return small;
     return makeWeightGrad<T>(desc, threads);
   }
 }

@@ -65,6 +65,14 @@ template <class T> struct Rows {
   int64_t stride, rows, columns, padded;
 };
 
+/// dst[(row * positions + p) * ld + i] = src[row * rowWidth + p * step + i] for i < 8.
+template <class T> struct Windows {
+  T *dst;
+  int64_t ld;
+  const T *src;
+  int64_t rowWidth, rows, positions, step;
+};
+
 /// dst[rowOffset[q] + column] = src[column * stride + q] for q < length and column < padded, a multiple of
 /// the vector length; columns from `columns` on become zero, and rows with a negative offset are left out.
 template <class T> struct Transposition {
@@ -87,6 +95,7 @@ template <class T> struct Kernels {
   void (*gather)(T *dst, int32_t type, const Segment *segments, int64_t count);
   void (*packTransposed)(const Transposition<T> &);
   void (*packRows)(const Rows<T> &);
+  void (*packWindows)(const Windows<T> &);
   /// dst[i * stride] = round(src[i]).
   void (*narrowStrided)(void *dst, int32_t type, int64_t stride, const T *src, int64_t count);
   void (*store)(const Store<T> &);

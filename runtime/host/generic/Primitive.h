@@ -61,6 +61,9 @@ template <class T> std::unique_ptr<Primitive> makeConvolution(const mpc_library_
 template <class T> std::unique_ptr<Primitive> makePlanarConvolution(const mpc_library_desc &, int threads);
 template <class T> std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
 
+/// The same for one input channel per group; null where it does not apply.
+template <class T> std::unique_ptr<Primitive> makeSmallWeightGrad(const mpc_library_desc &, int threads);
+
 /// Any of them, for plugins that link this library. Throws std::bad_alloc.
 std::unique_ptr<Primitive> makePrimitive(const mpc_library_desc &, int threads);
 
