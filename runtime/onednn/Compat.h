@@ -24,6 +24,10 @@ inline bool present(const dnnl::memory::desc &desc) { return desc != dnnl::memor
 
 #if DNNL_VERSION_MAJOR >= 3
 
+inline dnnl::memory::desc anyFormat(const dnnl::memory::desc &d) {
+  return {d.get_dims(), d.get_data_type(), dnnl::memory::format_tag::any};
+}
+
 inline void setScratchpad(Attributes &attributes) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 }
@@ -67,6 +71,10 @@ convWeightGrad(const dnnl::engine &engine, const ConvDescs &d, const Attributes 
 inline void appendRelu(dnnl::post_ops &ops) { ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f); }
 
 #else
+
+inline dnnl::memory::desc anyFormat(const dnnl::memory::desc &d) {
+  return {d.dims(), d.data_type(), dnnl::memory::format_tag::any};
+}
 
 inline void setScratchpad(Attributes &attributes) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

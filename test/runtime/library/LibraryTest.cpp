@@ -41,6 +41,51 @@ TEST_P(LibraryTest, MatchesReferenceOnRandomShapes) {
   }
 }
 
+// Shapes that have code paths of their own, as networks have them but with small batches.
+TEST_P(LibraryTest, MatchesReferenceOnLayersOfNetworks) {
+  if (op == MPC_MATMUL)
+    GTEST_SKIP() << "convolutions only";
+  struct Layer {
+    const char *what;
+    int64_t N, C, in, O, kernel, stride, pad, groups;
+  };
+  const Layer layers[] = {{"LeNet's first: planes, whole windows", 3, 1, 28, 6, 5, 1, 2, 1},
+                          {"LeNet's second: planes in the input gradient", 2, 6, 14, 16, 5, 1, 0, 1},
+                          {"colour images", 1, 3, 32, 32, 3, 1, 1, 1},
+                          {"narrow map, many channels: blocked layouts", 2, 64, 4, 96, 3, 1, 1, 1},
+                          {"strided to a narrow map", 2, 64, 8, 80, 3, 2, 1, 1},
+                          {"downsampling 1x1", 2, 48, 8, 64, 1, 2, 0, 1},
+                          {"depthwise", 2, 24, 9, 24, 3, 1, 1, 24},
+                          {"several steps of positions in a piece", 5, 16, 32, 16, 3, 1, 1, 1}};
+  for (const Layer &l : layers) {
+    Desc desc = {};
+    desc.op = op;
+    desc.type_a = desc.type_b = desc.type_out = type;
+    desc.spatial = 2;
+    desc.N = l.N;
+    desc.C = l.C;
+    desc.O = l.O;
+    desc.groups = l.groups;
+    for (int i = 0; i < 2; ++i) {
+      desc.in[i] = l.in;
+      desc.kernel[i] = l.kernel;
+      desc.stride[i] = l.stride;
+      desc.dilation[i] = 1;
+      desc.pad_low[i] = desc.pad_high[i] = l.pad;
+      desc.out[i] = (l.in + 2 * l.pad - l.kernel) / l.stride + 1;
+    }
+    for (int epilogue = 0; epilogue < (op == MPC_CONV_WEIGHT_GRAD ? 1 : 2); ++epilogue) {
+      desc.has_bias = desc.activation = epilogue;
+      desc.type_bias = desc.type_out;
+      SCOPED_TRACE(std::string(l.what) + ": " + describe(desc));
+      Problem problem(library, desc, 1);
+      problem.run();
+      EXPECT_EQ(problem.check(), "");
+      EXPECT_EQ(problem.integrity(), "");
+    }
+  }
+}
+
 TEST_P(LibraryTest, RepeatsBitForBitWhateverTheScratchHolds) {
   for (uint64_t seed = 100; seed < 130; ++seed) {
     const Desc desc = randomDesc(op, type, seed);
