@@ -30,8 +30,22 @@ inline constexpr llvm::StringLiteral kBatchedAttr = "train.batched";
 inline constexpr llvm::StringLiteral kLabelsBelowAttr = "train.labels_below";
 inline constexpr llvm::StringLiteral kRoleAttr = "train.role";
 
+inline constexpr llvm::StringLiteral kOfAttr = "train.of";
+/// On the module: array of {name, kind, logits, labels}, what `eval` measures.
+inline constexpr llvm::StringLiteral kMetricsAttr = "train.metrics";
+/// The trace form of step `main` is `main.trace`.
+inline constexpr llvm::StringLiteral kTraceSuffix = ".trace";
+
 /// The variable a symbol names, or null.
 VariableOp lookupVariable(mlir::Operation *from, mlir::FlatSymbolRefAttr name);
+VariableOp lookupVariable(mlir::Operation *from, llvm::StringRef name);
+/// The variable of this name, made behind the module's last one if there is none. `of` and `step` may be null.
+VariableOp getOrCreateVariable(mlir::Operation *from, const llvm::Twine &name, Role role, mlir::RankedTensorType type,
+                               mlir::Attribute init, mlir::FlatSymbolRefAttr of = {}, mlir::FlatSymbolRefAttr step = {});
+mlir::Value readVariable(mlir::OpBuilder &b, mlir::Location loc, VariableOp variable);
+void assignVariable(mlir::OpBuilder &b, mlir::Location loc, VariableOp variable, mlir::Value value);
+/// The name that a step's state bears: its own, or for a trace form that of the step it traces.
+llvm::StringRef stateOwner(StepOp step);
 
 } // namespace mpc::train
 #endif

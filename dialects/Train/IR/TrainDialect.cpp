@@ -26,10 +26,6 @@ void TrainDialect::initialize() {
       >();
 }
 
-VariableOp mpc::train::lookupVariable(Operation *from, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<VariableOp>(from, name);
-}
-
 LogicalResult VariableOp::verify() {
   Attribute init = getInit();
   if (auto elements = dyn_cast<ElementsAttr>(init)) {
@@ -42,7 +38,7 @@ LogicalResult VariableOp::verify() {
   return success();
 }
 
-/// Checks that a symbol names a variable of this type (element type free for updates of masters).
+/// Checks that a symbol names a variable of this type.
 static LogicalResult verifyUse(Operation *op, SymbolTableCollection &tables, FlatSymbolRefAttr name, Type type) {
   auto variable = tables.lookupNearestSymbolFrom<VariableOp>(op, name);
   if (!variable)
@@ -61,7 +57,12 @@ LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyUse(*this, tables, getVariableAttr(), getValue().getType());
 }
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
-  return verifyUse(*this, tables, getParameterAttr(), getGradient().getType());
+  auto type = cast<RankedTensorType>(getGradient().getType());
+  auto variable = tables.lookupNearestSymbolFrom<VariableOp>(*this, getParameterAttr());
+  // An unscaled gradient is f32, whatever the parameter is stored in.
+  if (variable && type.getElementType().isF32())
+    type = type.clone(variable.getTensorType().getElementType());
+  return verifyUse(*this, tables, getParameterAttr(), type);
 }
 
 ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {

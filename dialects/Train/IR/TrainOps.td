@@ -53,12 +53,14 @@ def Train_StepOp : Train_Op<"step", [FunctionOpInterface, IsolatedFromAbove, Aut
     `optimizer` is {name = "sgd", ...hyperparameters}; `groups` an array of {match = "regex", lr = factor, weight_decay = value};
     `scaler` is {kind = "none" | "static" | "dynamic", init_scale, growth_factor, backoff_factor, growth_interval, min_scale, max_scale, hysteresis};
     `clip_norm` and `clip_value` act on unscaled gradients; `accumulate` sums that many scaled gradients per update.
+
+    `trace` marks @"<name>.trace": the same step as @<name> on the same state, which also returns the unscaled fp32 gradients (role "grad").
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs, TypedArrayAttrBase<FlatSymbolRefAttr, "parameters">:$parameters,
                        DictionaryAttr:$optimizer, DictionaryAttr:$scaler, OptionalAttr<ArrayAttr>:$groups,
                        OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
-                       DefaultValuedAttr<I64Attr, "1">:$accumulate);
+                       DefaultValuedAttr<I64Attr, "1">:$accumulate, UnitAttr:$trace);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -85,7 +87,7 @@ def Train_SeedOp : Train_Op<"seed", [Pure, ZeroGradientTrait]> {
 def Train_UpdateOp : Train_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "lets the step's optimizer update a parameter with its gradient";
   let description = [{
-    `gradient` has the parameter's type. With `skip` (a scalar) true, the parameter and its slots stay as they are.
+    `gradient` has the parameter's type, or is f32 (once unscaled). With `skip` (a scalar) true, the parameter and its slots stay as they are.
     Expanded by the optimizer passes.
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, Graph_Float:$gradient, Optional<Graph_Bool>:$skip);

@@ -1,0 +1,13 @@
+#include "dialects/Support/Pattern.h"
+#include "dialects/Support/Diagnostics.h"
+
+using namespace mlir;
+
+FailureOr<llvm::Regex> mpc::compilePattern(Location loc, StringRef text) {
+  llvm::Regex regex(("^(" + text + ")$").str());
+  std::string why;
+  if (regex.isValid(why))
+    return regex;
+  return emitErrorWithHint(loc, "'" + text + "' is not a regular expression: " + why,
+                           "write a POSIX extended regular expression that matches whole names, as in 'conv1\\..*'");
+}

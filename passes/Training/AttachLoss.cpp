@@ -1,0 +1,267 @@
+//===- AttachLoss.cpp - @forward to train.steps, @eval and @predict ---------------===//
+//
+// Every entry is a copy of @forward that keeps what it needs; see Passes.td for the IR before and after.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/Pattern.h"
+#include "passes/Training/EvalForm.h"
+#include "passes/Training/LossForms.h"
+#include "passes/Training/Passes.h"
+#include "passes/Training/SampleLoss.h"
+#include "passes/Training/Specs.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_ATTACHLOSSPASS
+#include "passes/Training/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::training;
+
+namespace {
+
+class AttachLossPass : public impl::AttachLossPassBase<AttachLossPass> {
+public:
+  using Base::Base;
+
+  void runOnOperation() override {
+    forward = getOperation().lookupSymbol<func::FuncOp>("forward");
+    if (!forward)
+      return; // already attached, or nothing to train
+    if (failed(attach()))
+      return signalPassFailure();
+    forward.erase();
+  }
+
+private:
+  LogicalResult attach() {
+    StepSpec defaults{"main", loss, parameters, optimizer, scaler};
+    SmallVector<StepSpec> specs;
+    llvm::StringSet<> names;
+    for (const std::string &text : steps) {
+      FailureOr<StepSpec> spec = parseStepSpec(forward.getLoc(), text, defaults);
+      if (failed(spec))
+        return failure();
+      if (!names.insert(spec->name).second)
+        return emitErrorWithHint(forward.getLoc(), "two steps are named '" + spec->name + "'", "give each step its own name");
+      specs.push_back(*spec);
+    }
+    if (specs.empty())
+      specs.push_back(defaults);
+    if (accumulate < 1)
+      return emitErrorWithHint(forward.getLoc(), "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches", "1 or more");
+
+    OpBuilder at(forward);
+    for (auto [i, spec] : llvm::enumerate(specs))
+      if (failed(buildStep(at, spec, i == 0, specs.size() > 1)))
+        return failure();
+    if (failed(buildEval(at, specs.front())) || failed(buildPredict(at, specs.front())))
+      return failure();
+    if (specs.size() > 1)
+      forward.walk([&](train::AssignOp assign) {
+        if (isBuffer(assign) && !claimed.contains(assign.getVariable()))
+          assign.emitWarning() << "no step's loss depends on the normalisation that updates @" << assign.getVariable()
+                               << ": it keeps its initial value";
+      });
+    return success();
+  }
+
+  static bool isBuffer(train::AssignOp assign) {
+    train::VariableOp variable = train::lookupVariable(assign, assign.getVariableAttr());
+    return variable && variable.getRole() == train::Role::buffer;
+  }
+
+  /// With several steps, each buffer is updated by the first step whose loss depends on the norm that feeds it.
+  void keepOwnBuffers(EntryBuilder &entry, Value loss) {
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    SetVector<Operation *> slice;
+    (void)getBackwardSlice(loss, &slice, options);
+    for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>())) {
+      // The entry is not in the module yet, so roles are looked up from @forward.
+      train::VariableOp variable = train::lookupVariable(forward, assign.getVariableAttr());
+      if (!variable || variable.getRole() != train::Role::buffer)
+        continue;
+      bool needed = llvm::any_of(normsBehind(assign.getValue()), [&](Operation *norm) { return slice.contains(norm); });
+      if (needed && claimed.insert(assign.getVariable()).second)
+        continue;
+      assign.erase();
+    }
+  }
+
+  FailureOr<ArrayAttr> trainedParameters(StringRef pattern) {
+    FailureOr<llvm::Regex> regex = compilePattern(forward.getLoc(), pattern);
+    if (failed(regex))
+      return failure();
+    SmallVector<Attribute> names;
+    for (train::VariableOp variable : getOperation().getOps<train::VariableOp>())
+      if (variable.getRole() == train::Role::parameter && regex->match(variable.getSymName()))
+        names.push_back(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+    if (names.empty())
+      return emitErrorWithHint(forward.getLoc(), "no parameter matches '" + pattern + "': there is nothing to train",
+                               "the pattern must match whole names; `mpc check` lists what is trained");
+    return ArrayAttr::get(&getContext(), names);
+  }
+
+  LogicalResult buildStep(OpBuilder &at, const StepSpec &spec, bool first, bool several) {
+    Location loc = forward.getLoc();
+    EntryBuilder entry(forward);
+    FailureOr<Value> lossValue = attachLoss(entry, spec.loss);
+    FailureOr<ArrayAttr> trained = trainedParameters(spec.parameters);
+    FailureOr<DictionaryAttr> optimizerAttr = parseDictionary(loc, "name", spec.optimizer);
+    FailureOr<DictionaryAttr> scalerAttr = parseDictionary(loc, "kind", spec.scaler);
+    if (failed(lossValue) || failed(trained) || failed(optimizerAttr) || failed(scalerAttr))
+      return failure();
+    boundLabels(entry, *lossValue);
+    if (several)
+      keepOwnBuffers(entry, *lossValue);
+    if (first)
+      advanceRng(entry);
+    else
+      for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>()))
+        if (train::lookupVariable(forward, assign.getVariableAttr()).getRole() != train::Role::buffer)
+          assign.erase();
+    entry.addResult(*lossValue, "loss", "loss");
+    train::StepOp step = entry.finishStep(at, spec.name, *trained, *optimizerAttr, *scalerAttr);
+
+    SmallVector<Attribute> groupAttrs;
+    for (const std::string &text : groups) {
+      FailureOr<DictionaryAttr> group = parseGroup(loc, text);
+      if (failed(group))
+        return failure();
+      groupAttrs.push_back(*group);
+    }
+    if (!groupAttrs.empty())
+      step.setGroupsAttr(at.getArrayAttr(groupAttrs));
+    if (clipNorm > 0)
+      step.setClipNormAttr(at.getF64FloatAttr(clipNorm));
+    if (clipValue > 0)
+      step.setClipValueAttr(at.getF64FloatAttr(clipValue));
+    step.setAccumulate(accumulate);
+    ++numSteps;
+    return success();
+  }
+
+  /// Dropout masks are drawn from @"rng.step": one more with every batch, skipped or not.
+  void advanceRng(EntryBuilder &entry) {
+    train::VariableOp counter = train::lookupVariable(forward, "rng.step");
+    if (!counter || llvm::any_of(entry.block().getOps<train::AssignOp>(),
+                                 [](train::AssignOp assign) { return assign.getVariable() == "rng.step"; }))
+      return;
+    OpBuilder &b = entry.builder;
+    Location loc = counter.getLoc();
+    Value one = graph::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(counter.getTensorType(), b.getIntegerAttr(counter.getTensorType().getElementType(), 1)));
+    train::assignVariable(b, loc, counter, graph::AddOp::create(b, loc, train::readVariable(b, loc, counter), one));
+  }
+
+  static void boundLabels(EntryBuilder &entry, Value lossValue) {
+    Classification classification = findClassification(lossValue);
+    if (classification.labels && !classification.ignoresOutside)
+      entry.boundLabels(classification.labels, classification.classes);
+  }
+
+  /// The name of a value among the network's outputs, or "logits".
+  static std::string nameOf(const EntryBuilder &entry, Value v) {
+    for (const auto &[name, value] : entry.outputs())
+      if (value == v)
+        return name;
+    return "logits";
+  }
+
+  LogicalResult buildEval(OpBuilder &at, const StepSpec &spec) {
+    EntryBuilder entry(forward);
+    FailureOr<Value> lossValue = attachLoss(entry, spec.loss);
+    if (failed(lossValue))
+      return failure();
+    EvalFormCounts counts = toEvalForm(entry);
+    numNorms += counts.norms;
+    numDropouts += counts.dropouts;
+    boundLabels(entry, *lossValue);
+    if (std::optional<SampleLoss> split = splitLoss(entry, *lossValue)) {
+      entry.addResult(split->losses, "sample_loss", "sample_loss");
+      entry.addResult(split->weights, "sample_weight", "sample_weight");
+    } else {
+      entry.addResult(*lossValue, "loss", "loss");
+    }
+    if (failed(addMetrics(entry, *lossValue)))
+      return failure();
+    entry.finishFunction(at, "eval");
+    return success();
+  }
+
+  LogicalResult addMetrics(EntryBuilder &entry, Value lossValue) {
+    Builder b(&getContext());
+    SmallVector<Attribute> all;
+    auto add = [&](StringRef kind, Value logits, StringRef logitsName, StringRef labelsName) {
+      if (!entry.hasResult(logitsName))
+        entry.addResult(logits, "output", logitsName);
+      all.push_back(b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr(kind)), b.getNamedAttr("kind", b.getStringAttr(kind)),
+                                         b.getNamedAttr("logits", b.getStringAttr(logitsName)),
+                                         b.getNamedAttr("labels", b.getStringAttr(labelsName))}));
+    };
+    Classification classification = findClassification(lossValue);
+    for (const std::string &text : metrics) {
+      SmallVector<StringRef> parts;
+      StringRef(text).split(parts, ':');
+      if (parts.size() != 3 || parts[0] != "accuracy")
+        return emitErrorWithHint(entry.loc, "'" + text + "' is not a metric", "write accuracy:LOGITS:LABELS");
+      Value logits = entry.output(parts[1]);
+      if (!logits && parts[1] == "logits")
+        logits = classification.logits;
+      Value labels = entry.argument(parts[2]);
+      if (!logits || !labels)
+        return emitErrorWithHint(entry.loc, "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
+                                 "name an output of the network and an input with its labels");
+      entry.keepArgument(labels);
+      add(parts[0], logits, parts[1], parts[2]);
+    }
+    if (metrics.empty() && classification.logits && entry.batchSize() == rows(classification.logits)) {
+      StringRef labels = entry.argumentName(stripViews(classification.labels));
+      if (!labels.empty())
+        add("accuracy", classification.logits, nameOf(entry, classification.logits), labels);
+    }
+    if (!all.empty())
+      getOperation()->setAttr(train::kMetricsAttr, b.getArrayAttr(all));
+    return success();
+  }
+
+  static int64_t rows(Value logits) { return cast<RankedTensorType>(logits.getType()).getDimSize(0); }
+
+  LogicalResult buildPredict(OpBuilder &at, const StepSpec &spec) {
+    EntryBuilder entry(forward);
+    toEvalForm(entry);
+    std::string lossName = lossOutput(entry, spec.loss);
+    SmallVector<std::pair<std::string, Value>> returned;
+    for (const auto &[name, value] : entry.outputs())
+      if (name != lossName)
+        returned.emplace_back(name, value);
+    if (!lossName.empty())
+      if (Value logits = findClassification(entry.output(lossName)).logits;
+          logits && llvm::none_of(returned, [&](const auto &output) { return output.second == logits; }))
+        returned.emplace_back("logits", logits);
+    if (!outputs.empty()) {
+      for (const std::string &name : outputs)
+        if (llvm::none_of(returned, [&](const auto &output) { return output.first == name; }))
+          return emitErrorWithHint(entry.loc, "predict has no output '" + name + "'",
+                                   "it can return " + llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", "));
+      llvm::erase_if(returned, [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
+    }
+    if (returned.empty())
+      return success(); // nothing but a loss that has no logits: there is nothing to predict
+    for (const auto &[name, value] : returned)
+      entry.addResult(value, "output", name);
+    entry.finishFunction(at, "predict");
+    return success();
+  }
+
+  func::FuncOp forward;
+  llvm::StringSet<> claimed;
+};
+
+} // namespace

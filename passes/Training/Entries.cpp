@@ -1,0 +1,162 @@
+#include "passes/Training/Entries.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::training;
+
+Value training::stripViews(Value x) {
+  while (Operation *op = x.getDefiningOp()) {
+    if (!isa<graph::ReshapeOp, graph::CastOp>(op))
+      break;
+    x = op->getOperand(0);
+  }
+  return x;
+}
+
+EntryBuilder::EntryBuilder(func::FuncOp forward) : loc(forward.getLoc()), builder(forward.getContext()) {
+  IRMapping mapping;
+  forward.getBody().cloneInto(&region, mapping);
+  Operation *terminator = region.front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    auto name = forward.getResultAttrOfType<StringAttr>(i, train::kNameAttr);
+    networkOutputs.emplace_back(name ? name.str() : "output" + std::to_string(i), value);
+  }
+  terminator->erase();
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i) {
+    NamedAttrList attributes(forward.getArgAttrDict(i));
+    if (!attributes.get(train::kNameAttr))
+      attributes.set(train::kNameAttr, builder.getStringAttr("input" + Twine(i)));
+    argumentAttributes.push_back(std::move(attributes));
+  }
+  builder.setInsertionPointToEnd(&region.front());
+}
+
+Value EntryBuilder::output(StringRef name) const {
+  for (const auto &[outputName, value] : networkOutputs)
+    if (outputName == name)
+      return value;
+  return {};
+}
+
+Value EntryBuilder::argument(StringRef name) {
+  for (BlockArgument argument : block().getArguments())
+    if (argumentName(argument) == name)
+      return argument;
+  return {};
+}
+
+void EntryBuilder::replace(Value from, Value to) {
+  from.replaceAllUsesWith(to);
+  for (auto &[name, value] : networkOutputs)
+    if (value == from)
+      value = to;
+}
+
+StringRef EntryBuilder::argumentName(Value v) const {
+  auto argument = dyn_cast<BlockArgument>(v);
+  if (!argument)
+    return "";
+  return cast<StringAttr>(argumentAttributes[argument.getArgNumber()].get(train::kNameAttr)).getValue();
+}
+
+Value EntryBuilder::addArgument(StringRef name, RankedTensorType type, bool batched) {
+  StringAttr nameAttr = builder.getStringAttr(name);
+  NamedAttrList attributes;
+  attributes.set(train::kNameAttr, nameAttr);
+  if (batched)
+    attributes.set(train::kBatchedAttr, builder.getUnitAttr());
+  argumentAttributes.push_back(std::move(attributes));
+  return block().addArgument(type, NameLoc::get(nameAttr));
+}
+
+void EntryBuilder::boundLabels(Value labels, int64_t classes) {
+  auto argument = dyn_cast<BlockArgument>(stripViews(labels));
+  if (!argument || !isa<IntegerType>(graph::elementOf(argument)))
+    return;
+  NamedAttrList &attributes = argumentAttributes[argument.getArgNumber()];
+  if (!attributes.get(train::kLabelsBelowAttr))
+    attributes.set(train::kLabelsBelowAttr, builder.getI64IntegerAttr(classes));
+}
+
+std::optional<int64_t> EntryBuilder::batchSize() const {
+  for (BlockArgument argument : region.getArguments())
+    if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) && graph::typeOf(argument).getRank() > 0)
+      return graph::shapeOf(argument)[0];
+  return std::nullopt;
+}
+
+void EntryBuilder::addResult(Value v, StringRef role, StringRef name) {
+  NamedAttrList attributes;
+  attributes.set(train::kRoleAttr, builder.getStringAttr(role));
+  if (!name.empty())
+    attributes.set(train::kNameAttr, builder.getStringAttr(name));
+  if (graph::typeOf(v).getRank() > 0 && batchSize() == graph::shapeOf(v)[0])
+    attributes.set(train::kBatchedAttr, builder.getUnitAttr());
+  results.push_back({v, attributes.getDictionary(builder.getContext())});
+}
+
+bool EntryBuilder::hasResult(StringRef name) const {
+  return llvm::any_of(results, [&](const EntryResult &result) {
+    auto attr = result.attributes.getAs<StringAttr>(train::kNameAttr);
+    return attr && attr.getValue() == name;
+  });
+}
+
+void EntryBuilder::prune() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  for (unsigned i = block().getNumArguments(); i-- > 0;)
+    if (block().getArgument(i).use_empty() && !llvm::is_contained(kept, block().getArgument(i))) {
+      block().eraseArgument(i);
+      argumentAttributes.erase(argumentAttributes.begin() + i);
+    }
+}
+
+FunctionType EntryBuilder::functionType() {
+  SmallVector<Type> types;
+  for (const EntryResult &result : results)
+    types.push_back(result.value.getType());
+  return builder.getFunctionType(block().getArgumentTypes(), types);
+}
+
+/// The attribute dictionaries as the function interface wants them.
+static ArrayAttr dictionaries(MLIRContext *context, ArrayRef<NamedAttrList> lists) {
+  SmallVector<Attribute> all;
+  for (const NamedAttrList &list : lists)
+    all.push_back(list.getDictionary(context));
+  return ArrayAttr::get(context, all);
+}
+static ArrayAttr dictionaries(MLIRContext *context, ArrayRef<EntryResult> results) {
+  SmallVector<Attribute> all;
+  for (const EntryResult &result : results)
+    all.push_back(result.attributes);
+  return ArrayAttr::get(context, all);
+}
+static SmallVector<Value> values(ArrayRef<EntryResult> results) {
+  return llvm::map_to_vector(results, [](const EntryResult &result) { return result.value; });
+}
+
+func::FuncOp EntryBuilder::finishFunction(OpBuilder &at, StringRef name) {
+  func::ReturnOp::create(builder, loc, values(results));
+  prune();
+  auto function = func::FuncOp::create(at, loc, name, functionType());
+  function.setArgAttrsAttr(dictionaries(at.getContext(), argumentAttributes));
+  function.setResAttrsAttr(dictionaries(at.getContext(), results));
+  function.getBody().takeBody(region);
+  return function;
+}
+
+train::StepOp EntryBuilder::finishStep(OpBuilder &at, StringRef name, ArrayAttr parameters, DictionaryAttr optimizer,
+                                       DictionaryAttr scaler) {
+  train::YieldOp::create(builder, loc, values(results));
+  prune();
+  auto step = train::StepOp::create(at, loc, name, functionType(), dictionaries(at.getContext(), argumentAttributes),
+                                    dictionaries(at.getContext(), results), parameters, optimizer, scaler,
+                                    /*groups=*/ArrayAttr(), /*clip_norm=*/FloatAttr(), /*clip_value=*/FloatAttr());
+  step.getBody().takeBody(region);
+  return step;
+}

@@ -1,0 +1,69 @@
+//===- Entries.h - building one entry from @forward ----------------------------===//
+#ifndef MPC_PASSES_TRAINING_ENTRIES_H
+#define MPC_PASSES_TRAINING_ENTRIES_H
+#include "dialects/Train/IR/Train.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace mpc::training {
+
+/// A value with the attributes that it will carry as an entry's result.
+struct EntryResult {
+  mlir::Value value;
+  mlir::DictionaryAttr attributes;
+};
+
+/// A copy of @forward's body that becomes an entry. The copy has no terminator until it is finished; `builder` stands at its end.
+class EntryBuilder {
+public:
+  explicit EntryBuilder(mlir::func::FuncOp forward);
+
+  mlir::Block &block() { return region.front(); }
+  /// The network's outputs: their names and values.
+  llvm::ArrayRef<std::pair<std::string, mlir::Value>> outputs() const { return networkOutputs; }
+  /// The network's output of this name, or null.
+  mlir::Value output(llvm::StringRef name) const;
+  /// The data input of this name, or null.
+  mlir::Value argument(llvm::StringRef name);
+  /// Replaces a value everywhere, the network's outputs included.
+  void replace(mlir::Value from, mlir::Value to);
+  /// Adds a data input.
+  mlir::Value addArgument(llvm::StringRef name, mlir::RankedTensorType type, bool batched);
+  /// Keeps a data input although no op uses it.
+  void keepArgument(mlir::Value argument) { kept.push_back(argument); }
+  /// The name of an argument; "" for other values.
+  llvm::StringRef argumentName(mlir::Value v) const;
+  /// Declares that the values of the data input that `labels` is a view of must be less than `classes`.
+  void boundLabels(mlir::Value labels, int64_t classes);
+  /// The leading dimension of the batched inputs; nothing when no input is batched.
+  std::optional<int64_t> batchSize() const;
+
+  /// Appends a result. `name` may be empty.
+  void addResult(mlir::Value v, llvm::StringRef role, llvm::StringRef name = "");
+  bool hasResult(llvm::StringRef name) const;
+
+  /// Drops dead ops and unused inputs, adds the terminator and moves everything into a func.func at `at`.
+  mlir::func::FuncOp finishFunction(mlir::OpBuilder &at, llvm::StringRef name);
+  /// The same into a train.step; the caller fills in what it trains.
+  train::StepOp finishStep(mlir::OpBuilder &at, llvm::StringRef name, mlir::ArrayAttr parameters,
+                           mlir::DictionaryAttr optimizer, mlir::DictionaryAttr scaler);
+
+  const mlir::Location loc;
+  mlir::OpBuilder builder;
+
+private:
+  void prune();
+  mlir::FunctionType functionType();
+
+  mlir::Region region;
+  llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
+  llvm::SmallVector<std::pair<std::string, mlir::Value>> networkOutputs;
+  llvm::SmallVector<EntryResult> results;
+  llvm::SmallVector<mlir::Value> kept;
+};
+
+/// x behind reshapes and casts.
+mlir::Value stripViews(mlir::Value x);
+
+} // namespace mpc::training
+#endif

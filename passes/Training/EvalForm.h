@@ -1,0 +1,21 @@
+//===- EvalForm.h - training form to evaluation form ----------------------------===//
+#ifndef MPC_PASSES_TRAINING_EVALFORM_H
+#define MPC_PASSES_TRAINING_EVALFORM_H
+#include "dialects/Graph/IR/Graph.h"
+#include "passes/Training/Entries.h"
+
+namespace mpc::training {
+
+struct EvalFormCounts {
+  unsigned norms = 0, dropouts = 0;
+};
+
+/// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics, dropouts
+/// become the identity, nothing is assigned.
+EvalFormCounts toEvalForm(EntryBuilder &entry);
+
+/// The batch normalisations whose statistics an assigned value is made of.
+llvm::SmallVector<graph::BatchNormOp> normsBehind(mlir::Value assigned);
+
+} // namespace mpc::training
+#endif

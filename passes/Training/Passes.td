@@ -1,0 +1,55 @@
+//===- Passes.td - from a network to training entries ------------*- tablegen -*-===//
+#ifndef MPC_PASSES_TRAINING
+#define MPC_PASSES_TRAINING
+include "mlir/Pass/PassBase.td"
+
+def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
+  let summary = "turns @forward into train.steps, @eval and @predict";
+  let description = [{
+    Attaches a loss to the imported network and splits it into its entries; `@forward` is gone afterwards.
+
+    ```mlir
+    func.func @forward(%x: tensor<8x4xf32> {train.name = "x", train.batched}) -> (tensor<8x3xf32> {train.name = "logits"})
+    ```
+    becomes with `loss=softmax_cross_entropy:logits:labels`
+    ```mlir
+    train.step @main(%x, %labels: tensor<8xi64> {train.name = "labels", train.batched, train.labels_below = 3})
+        -> (tensor<f32> {train.role = "loss"})                    // forward in training form, loss in fp32
+    func.func @eval(%x, %labels) -> (tensor<8xf32> {train.role = "sample_loss"}, tensor<8xf32> {train.role = "sample_weight"},
+                                     tensor<8x3xf32> {train.role = "output", train.name = "logits"})
+    func.func @predict(%x) -> (tensor<8x3xf32> {train.role = "output", train.name = "logits"})
+    module attributes {train.metrics = [{kind = "accuracy", labels = "labels", logits = "logits", name = "accuracy"} ] }
+    ```
+    Evaluation form: `batch_norm` reads its running statistics, `dropout` is gone, nothing is assigned. The mean loss over a data set is
+    the sum of sample losses divided by the sum of sample weights, exactly as for one large batch; a loss that does not split by samples is
+    returned as one scalar of role "loss".
+
+    Losses: `softmax_cross_entropy:LOGITS:LABELS`, `nll:LOG_PROBABILITIES:LABELS` (integer labels),
+    `mse:PREDICTION:TARGET`, `l1:...`, `smooth_l1:...`, `bce_with_logits:...` (means over all elements), `output:NAME` (a scalar output of the
+    network). LABELS and TARGET name a data input; a new one is added when there is none of that name. Without a loss the first
+    scalar float output is it.
+
+    Does not: differentiate, choose precisions, build optimizers (the step only carries their description).
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", "", "the loss; see above">,
+    ListOption<"steps", "step", "std::string",
+               "one train.step each: NAME:loss=...:params=REGEX:optimizer=...; what is not given is taken from the other options">,
+    Option<"parameters", "params", "std::string", "\".*\"", "regular expression: the parameters that the step trains">,
+    Option<"optimizer", "optimizer", "std::string", "\"sgd,lr=0.01\"", "NAME,hyperparameter=value,...">,
+    Option<"scaler", "scaler", "std::string", "\"none\"", "loss scaling: none | static,init_scale=1024 | dynamic,...">,
+    ListOption<"groups", "param-group", "std::string", "REGEX:lr=FACTOR,weight_decay=VALUE; the first that matches a parameter counts">,
+    Option<"clipNorm", "clip-norm", "double", "0.0", "clip the global norm of the gradients to this; 0: no">,
+    Option<"clipValue", "clip-value", "double", "0.0", "clip every gradient element to +-this; 0: no">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches per update">,
+    ListOption<"outputs", "outputs", "std::string", "names of the outputs that predict returns; default all but the loss">,
+    ListOption<"metrics", "metric", "std::string", "KIND:LOGITS:LABELS, KIND = accuracy; default inferred from the loss">,
+  ];
+  let statistics = [
+    Statistic<"numSteps", "steps", "train.steps made">,
+    Statistic<"numNorms", "batch-norms", "batch normalisations that evaluate on running statistics">,
+    Statistic<"numDropouts", "dropouts", "dropouts removed from evaluation">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
+}
+#endif

@@ -1,0 +1,25 @@
+//===- SampleLoss.h - a mean loss as a sum over samples --------------------------===//
+#ifndef MPC_PASSES_TRAINING_SAMPLELOSS_H
+#define MPC_PASSES_TRAINING_SAMPLELOSS_H
+#include "passes/Training/Entries.h"
+
+namespace mpc::training {
+
+/// Scores [N, C, d...] and labels [N, d...] of a classification loss; null when it is none.
+struct Classification {
+  mlir::Value logits, labels;
+  int64_t classes = 0;
+  /// Whether some label may lie outside [0, classes) because it is ignored.
+  bool ignoresOutside = false;
+};
+Classification findClassification(mlir::Value loss);
+
+/// Two [N] f32 tensors with loss = sum(losses)/sum(weights), where sample i alone decides element i.
+struct SampleLoss {
+  mlir::Value losses, weights;
+};
+/// Splits a loss that is a mean or a sum over samples; nothing when it is not recognised as one. Built at the entry's end.
+std::optional<SampleLoss> splitLoss(EntryBuilder &entry, mlir::Value loss);
+
+} // namespace mpc::training
+#endif
