@@ -25,7 +25,7 @@ using namespace mpc::training;
 
 namespace {
 
-class AttachLossPass : public impl::AttachLossPassBase<AttachLossPass> {
+class AttachLossPass : public mpc::impl::AttachLossPassBase<AttachLossPass> {
 public:
   using Base::Base;
 

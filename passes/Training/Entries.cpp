@@ -81,7 +81,7 @@ void EntryBuilder::boundLabels(Value labels, int64_t classes) {
     attributes.set(train::kLabelsBelowAttr, builder.getI64IntegerAttr(classes));
 }
 
-std::optional<int64_t> EntryBuilder::batchSize() const {
+std::optional<int64_t> EntryBuilder::batchSize() {
   for (BlockArgument argument : region.getArguments())
     if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) && graph::typeOf(argument).getRank() > 0)
       return graph::shapeOf(argument)[0];

@@ -36,7 +36,7 @@ public:
   /// Declares that the values of the data input that `labels` is a view of must be less than `classes`.
   void boundLabels(mlir::Value labels, int64_t classes);
   /// The leading dimension of the batched inputs; nothing when no input is batched.
-  std::optional<int64_t> batchSize() const;
+  std::optional<int64_t> batchSize();
 
   /// Appends a result. `name` may be empty.
   void addResult(mlir::Value v, llvm::StringRef role, llvm::StringRef name = "");

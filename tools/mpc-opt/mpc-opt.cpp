@@ -2,9 +2,14 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"
+#include "passes/Autodiff/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Optimizers/Passes.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Simplify/Passes.h"
+#include "passes/Training/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -17,5 +22,10 @@ int main(int argc, char **argv) {
   mpc::layout::registerMpcLayoutPasses();
   mpc::fusion::registerMpcFusionPasses();
   mpc::memory::registerMpcMemoryPasses();
+  mpc::registerTrainingPasses();
+  mpc::registerAutodiffPasses();
+  mpc::registerPrecisionPasses();
+  mpc::registerOptimizersPasses();
+  mpc::registerSimplifyPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer driver\n", registry));
 }

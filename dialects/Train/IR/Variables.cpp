@@ -27,6 +27,21 @@ VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, R
   return VariableOp::create(b, loc, text, role, type, init, of, step);
 }
 
+VariableOp mpc::train::getOrCreateState(StepOp step, VariableOp parameter, StringRef suffix, Role role,
+                                        RankedTensorType type, Attribute init) {
+  auto owner = FlatSymbolRefAttr::get(step.getContext(), stateOwner(step));
+  std::string name = (parameter.getSymName() + "/" + suffix).str();
+  if (VariableOp existing = lookupVariable(step, name); existing && existing.getStepAttr() != owner)
+    name = (parameter.getSymName() + "/" + owner.getValue() + "/" + suffix).str();
+  return getOrCreateVariable(step, name, role, type, init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()), owner);
+}
+
+VariableOp mpc::train::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element, double init) {
+  StringRef owner = stateOwner(step);
+  return getOrCreateVariable(step, owner + "/" + suffix, role, RankedTensorType::get({}, element),
+                             FillAttr::get(step.getContext(), init), {}, FlatSymbolRefAttr::get(step.getContext(), owner));
+}
+
 Value mpc::train::readVariable(OpBuilder &b, Location loc, VariableOp variable) {
   return ReadOp::create(b, loc, variable.getTensorType(), FlatSymbolRefAttr::get(variable.getSymNameAttr()));
 }

@@ -1,0 +1,14 @@
+//===- Passes.h - reverse-mode differentiation ---===//
+#ifndef MPC_PASSES_AUTODIFF_PASSES_H
+#define MPC_PASSES_AUTODIFF_PASSES_H
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Train/IR/Train.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Autodiff/Passes.h.inc"
+} // namespace mpc
+#endif

@@ -1,0 +1,240 @@
+//===- LossScaling.cpp - what stands between the backward pass and the updates ------===//
+//
+// Seed, unscale, overflow check, clipping and accumulation; the scaler's own state is in ScalerState.cpp. Order matters
+// and is the compiler's business: check the scaled gradients of all parameters, unscale, clip, update under the flag. See
+// Passes.td for the IR before and after.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/ScalerState.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_LOSSSCALINGPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::precision;
+
+namespace {
+
+/// A parameter's gradient on its way to the update, fp32.
+struct Gradient {
+  train::UpdateOp update;
+  train::VariableOp parameter;
+  Value value;
+};
+
+class StepScaler {
+public:
+  StepScaler(train::StepOp step, const ScalerOptions &options)
+      : step(step), options(options), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
+
+  void run(train::SeedOp seed);
+
+  unsigned numChecked = 0, numGuarded = 0;
+
+private:
+  Value allAxes(Value x, bool any);
+  Value anyOf(ArrayRef<Value> flags);
+  Value anyNonFinite();
+  void accumulate();
+  void returnGradients(Value scale);
+  void unscaleAndClip(Value scale);
+  void guardBuffers();
+  bool accumulates() { return step.getAccumulate() > 1; }
+
+  train::StepOp step;
+  const ScalerOptions &options;
+  OpBuilder b;
+  Location loc;
+  SmallVector<Gradient> gradients;
+  Value due;       // tensor<i1>: this call ends an accumulation window; null without accumulation
+  Value nonFinite; // tensor<i1>: some scaled gradient is not finite; null without a scale
+};
+
+/// reduce_any or reduce_sum over everything, to a scalar.
+Value StepScaler::allAxes(Value x, bool any) {
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
+  if (axes.empty())
+    return x;
+  return any ? Value(ReduceAnyOp::create(b, x.getLoc(), x, axes, /*keepdims=*/false))
+             : Value(ReduceSumOp::create(b, x.getLoc(), x, axes, /*keepdims=*/false));
+}
+
+/// A tree of ors, so that no chain is as long as the network is deep. At least one flag.
+Value StepScaler::anyOf(ArrayRef<Value> flags) {
+  if (flags.size() == 1)
+    return flags[0];
+  size_t half = flags.size() / 2;
+  return OrOp::create(b, loc, anyOf(flags.take_front(half)), anyOf(flags.drop_front(half)));
+}
+
+Value StepScaler::anyNonFinite() {
+  SmallVector<Value> flags;
+  for (Gradient &gradient : gradients) {
+    flags.push_back(allAxes(IsNonFiniteOp::create(b, gradient.update.getLoc(), gradient.value), /*any=*/true));
+    ++numChecked;
+  }
+  return anyOf(flags);
+}
+
+/// Sums scaled gradients in variables; the sum replaces each gradient.
+void StepScaler::accumulate() {
+  int64_t window = step.getAccumulate();
+  train::VariableOp micro = train::getOrCreateScalar(step, "micro_step", train::Role::counter, b.getI64Type(), 0);
+  Value position = train::readVariable(b, loc, micro);
+  Value zero = scalar(b, loc, b.getI64Type(), 0), one = scalar(b, loc, b.getI64Type(), 1);
+  due = CompareOp::create(b, loc, Predicate::ge, position, scalar(b, loc, b.getI64Type(), double(window - 1)));
+  train::assignVariable(b, loc, micro, SelectOp::create(b, loc, due, zero, AddOp::create(b, loc, position, one)));
+  for (Gradient &gradient : gradients) {
+    Location at = gradient.update.getLoc();
+    train::VariableOp sum = train::getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator,
+                                                    typeOf(gradient.value), train::FillAttr::get(b.getContext(), 0));
+    gradient.value = AddOp::create(b, at, train::readVariable(b, at, sum), gradient.value);
+    Value cleared = scalar(b, at, b.getF32Type(), 0);
+    train::assignVariable(b, at, sum, SelectOp::create(b, at, due, cleared, gradient.value));
+  }
+}
+
+/// Appends the unscaled gradients of this call's batch to the results of a trace step.
+void StepScaler::returnGradients(Value scale) {
+  Operation *yield = step.getBody().front().getTerminator();
+  SmallVector<Value> results(yield->getOperands());
+  SmallVector<Attribute> attributes;
+  if (ArrayAttr existing = step.getResAttrsAttr())
+    attributes.append(existing.begin(), existing.end());
+  attributes.resize(results.size(), b.getDictionaryAttr({}));
+  Value inverse = options.scales() ? inverseScale(b, loc, scale, options, 1) : Value();
+  for (Gradient &gradient : gradients) {
+    Value g = gradient.value;
+    results.push_back(inverse ? Value(MulOp::create(b, gradient.update.getLoc(), g, inverse)) : g);
+    StringAttr parameter = gradient.parameter.getSymNameAttr();
+    attributes.push_back(b.getDictionaryAttr({b.getNamedAttr(train::kRoleAttr, b.getStringAttr("grad")),
+                                              b.getNamedAttr(train::kOfAttr, parameter),
+                                              b.getNamedAttr(train::kNameAttr, b.getStringAttr("grad/" + parameter.getValue()))}));
+  }
+  yield->setOperands(results);
+  step.setFunctionType(b.getFunctionType(step.getArgumentTypes(), TypeRange(ValueRange(results))));
+  step.setResAttrsAttr(b.getArrayAttr(attributes));
+}
+
+void StepScaler::unscaleAndClip(Value scale) {
+  if (options.scales() || accumulates()) {
+    Value inverse = inverseScale(b, loc, scale, options, step.getAccumulate());
+    for (Gradient &gradient : gradients)
+      gradient.value = MulOp::create(b, gradient.update.getLoc(), gradient.value, inverse);
+  }
+  if (std::optional<APFloat> bound = step.getClipValue())
+    for (Gradient &gradient : gradients)
+      gradient.value = ClipOp::create(b, gradient.update.getLoc(), gradient.value.getType(), gradient.value,
+                                      b.getF64FloatAttr(-bound->convertToDouble()), b.getF64FloatAttr(bound->convertToDouble()));
+  if (std::optional<APFloat> bound = step.getClipNorm()) {
+    // torch clip_grad_norm_: g *= min(max_norm / (norm + 1e-6), 1)
+    Value squares;
+    for (Gradient &gradient : gradients) {
+      Value sum = allAxes(MulOp::create(b, gradient.update.getLoc(), gradient.value, gradient.value), /*any=*/false);
+      squares = squares ? Value(AddOp::create(b, loc, squares, sum)) : sum;
+    }
+    auto constant = [&](double v) { return scalar(b, loc, b.getF32Type(), v); };
+    Value norm = AddOp::create(b, loc, SqrtOp::create(b, loc, squares), constant(1e-6));
+    Value factor = DivOp::create(b, loc, constant(bound->convertToDouble()), norm);
+    factor = MinOp::create(b, loc, factor, constant(1));
+    for (Gradient &gradient : gradients)
+      gradient.value = MulOp::create(b, gradient.update.getLoc(), gradient.value, factor);
+  }
+}
+
+/// Running statistics stay as they were when the gradients overflow: the activations behind both may be infinite.
+void StepScaler::guardBuffers() {
+  for (train::AssignOp assign : llvm::make_early_inc_range(step.getBody().front().getOps<train::AssignOp>())) {
+    train::VariableOp variable = train::lookupVariable(step, assign.getVariableAttr());
+    if (variable.getRole() != train::Role::buffer)
+      continue;
+    Value old = train::readVariable(b, assign.getLoc(), variable);
+    Value next = SelectOp::create(b, assign.getLoc(), nonFinite, old, assign.getValue());
+    train::assignVariable(b, assign.getLoc(), variable, next);
+    assign.erase();
+    ++numGuarded;
+  }
+}
+
+void StepScaler::run(train::SeedOp seed) {
+  Value scale;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(seed);
+    scale = currentScale(b, seed.getLoc(), step, options);
+  }
+  seed.replaceAllUsesWith(scale);
+  seed.erase();
+
+  for (train::UpdateOp update : step.getBody().front().getOps<train::UpdateOp>())
+    gradients.push_back({update, train::lookupVariable(step, update.getParameterAttr()),
+                         castTo(b, update.getLoc(), update.getGradient(), b.getF32Type())});
+  if (gradients.empty())
+    return;
+  if (step.getTrace())
+    returnGradients(scale);
+  if (accumulates())
+    accumulate();
+  if (options.scales())
+    nonFinite = anyNonFinite();
+  unscaleAndClip(scale);
+
+  Value skip = nonFinite, overflow = nonFinite;
+  if (due) {
+    Value early = NotOp::create(b, loc, due);
+    skip = nonFinite ? Value(OrOp::create(b, loc, early, nonFinite)) : early;
+    overflow = nonFinite ? Value(AndOp::create(b, loc, due, nonFinite)) : Value();
+  }
+  for (Gradient &gradient : gradients) {
+    train::UpdateOp::create(b, gradient.update.getLoc(), gradient.update.getParameterAttr(), gradient.value, skip);
+    gradient.update.erase();
+  }
+  if (options.scales()) {
+    guardBuffers();
+    advanceScaler(b, loc, step, options, scale, overflow, due);
+  }
+}
+
+class LossScalingPass : public mpc::impl::LossScalingPassBase<LossScalingPass> {
+public:
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<train::StepOp> steps;
+    for (train::StepOp step : getOperation().getOps<train::StepOp>())
+      if (!step.getBody().front().getOps<train::SeedOp>().empty())
+        steps.push_back(step);
+    for (train::StepOp step : steps) {
+      FailureOr<ScalerOptions> options = parseScaler(step);
+      if (failed(options))
+        return signalPassFailure();
+      numScaled += options->scales();
+      if (keepGradients) {
+        OpBuilder b(step->getBlock(), std::next(Block::iterator(step)));
+        auto trace = cast<train::StepOp>(b.clone(*step));
+        trace.setSymName((step.getSymName() + train::kTraceSuffix).str());
+        trace.setTrace(true);
+        scale(trace, *options, /*counts=*/false);
+      }
+      scale(step, *options, /*counts=*/true);
+    }
+  }
+
+private:
+  void scale(train::StepOp step, const ScalerOptions &options, bool counts) {
+    StepScaler scaler(step, options);
+    scaler.run(*step.getBody().front().getOps<train::SeedOp>().begin());
+    if (counts) {
+      numChecked += scaler.numChecked;
+      numGuarded += scaler.numGuarded;
+    }
+  }
+};
+
+} // namespace

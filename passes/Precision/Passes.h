@@ -1,0 +1,14 @@
+//===- Passes.h - autocast, loss scaling, master weights ---===//
+#ifndef MPC_PASSES_PRECISION_PASSES_H
+#define MPC_PASSES_PRECISION_PASSES_H
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Train/IR/Train.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+#endif

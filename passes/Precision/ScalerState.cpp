@@ -1,0 +1,155 @@
+#include "passes/Precision/ScalerState.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::precision;
+
+//===-- Options -------------------------------------------------------------------===//
+
+static std::optional<double> asNumber(Attribute attr) {
+  if (auto value = dyn_cast<FloatAttr>(attr))
+    return value.getValueAsDouble();
+  if (auto value = dyn_cast<IntegerAttr>(attr); value && !isa<BoolAttr>(attr))
+    return double(value.getInt());
+  return std::nullopt;
+}
+
+FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
+  ScalerOptions options;
+  DictionaryAttr dictionary = step.getScaler();
+  auto fail = [&](const Twine &message, const Twine &hint) {
+    return emitErrorWithHint(step.getLoc(), "loss scaler of step @" + step.getSymName() + ": " + message, hint);
+  };
+  StringRef kind = dictionary.getAs<StringAttr>("kind").getValue();
+  if (kind == "static")
+    options.kind = ScalerOptions::Kind::Static;
+  else if (kind == "dynamic")
+    options.kind = ScalerOptions::Kind::Dynamic;
+  else if (kind != "none")
+    return fail("'" + kind + "' is no kind", "none, static or dynamic");
+
+  bool dynamic = options.kind == ScalerOptions::Kind::Dynamic;
+  for (NamedAttribute entry : dictionary) {
+    StringRef key = entry.getName();
+    if (key == "kind")
+      continue;
+    std::optional<double> number = asNumber(entry.getValue());
+    if (!number || !std::isfinite(*number))
+      return fail("'" + key + "' is not a finite number", "write " + key + "=NUMBER");
+    if (key == "init_scale" && options.scales())
+      options.initScale = *number;
+    else if (key == "growth_factor" && dynamic)
+      options.growthFactor = *number;
+    else if (key == "backoff_factor" && dynamic)
+      options.backoffFactor = *number;
+    else if (key == "growth_interval" && dynamic)
+      options.growthInterval = int64_t(*number);
+    else if (key == "hysteresis" && dynamic)
+      options.hysteresis = int64_t(*number);
+    else if (key == "min_scale" && dynamic)
+      options.minScale = *number;
+    else if (key == "max_scale" && dynamic)
+      options.maxScale = *number;
+    else
+      return fail("'" + key + "' is no option of kind " + kind,
+                  "static takes init_scale; dynamic also growth_factor, backoff_factor, growth_interval, min_scale, max_scale and hysteresis");
+  }
+  if (!(options.initScale > 0 && std::isfinite(float(options.initScale))))
+    return fail("the scale must be a positive fp32 number", "65536 is the usual initial scale, 1024 a usual static one");
+  if (!(options.growthFactor > 1) || !(options.backoffFactor > 0 && options.backoffFactor < 1))
+    return fail("growth_factor must exceed 1, backoff_factor lie between 0 and 1", "the defaults are 2 and 0.5");
+  if (options.growthInterval < 1 || options.growthInterval > INT32_MAX || options.hysteresis < 1 || options.hysteresis > INT32_MAX)
+    return fail("growth_interval and hysteresis are positive 32-bit integers", "the defaults are 2000 and 1");
+  if (options.minScale.value_or(0) > options.initScale || options.maxScale.value_or(INFINITY) < options.initScale)
+    return fail("the initial scale does not lie between min_scale and max_scale", "change init_scale or the bound");
+  return options;
+}
+
+//===-- Scale ---------------------------------------------------------------------===//
+
+static train::VariableOp scaleVariable(train::StepOp step, const ScalerOptions &options) {
+  return train::getOrCreateScalar(step, "scale", train::Role::scaler, Float32Type::get(step.getContext()), options.initScale);
+}
+
+Value precision::currentScale(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options) {
+  if (options.kind == ScalerOptions::Kind::Dynamic)
+    return train::readVariable(b, loc, scaleVariable(step, options));
+  return scalar(b, loc, b.getF32Type(), options.scales() ? options.initScale : 1.0);
+}
+
+Value precision::inverseScale(OpBuilder &b, Location loc, Value scale, const ScalerOptions &options, int64_t divisor) {
+  if (options.kind != ScalerOptions::Kind::Dynamic) {
+    double s = options.scales() ? double(float(options.initScale)) : 1.0;
+    return scalar(b, loc, b.getF32Type(), 1.0 / (s * double(divisor)));
+  }
+  Value wide = castTo(b, loc, scale, b.getF64Type());
+  if (divisor != 1)
+    wide = MulOp::create(b, loc, wide, scalar(b, loc, b.getF64Type(), double(divisor)));
+  Value inverse = DivOp::create(b, loc, scalar(b, loc, b.getF64Type(), 1), wide);
+  return castTo(b, loc, inverse, b.getF32Type());
+}
+
+//===-- State machine ---------------------------------------------------------------===//
+
+namespace {
+/// Scalar arithmetic, written as it reads.
+struct Scalars {
+  OpBuilder &b;
+  Location loc;
+
+  Value constant(Value like, double v) { return scalar(b, loc, elementOf(like), v); }
+  Value add(Value x, double v) { return AddOp::create(b, loc, x, constant(x, v)); }
+  /// float(double(x) * factor): GradScaler multiplies its fp32 scale by a double.
+  Value times(Value x, double factor) {
+    Value wide = castTo(b, loc, x, b.getF64Type());
+    return castTo(b, loc, MulOp::create(b, loc, wide, constant(wide, factor)), b.getF32Type());
+  }
+  Value compare(Predicate predicate, Value x, double v) { return CompareOp::create(b, loc, predicate, x, constant(x, v)); }
+  Value select(Value condition, Value x, Value y) { return SelectOp::create(b, loc, condition, x, y); }
+};
+} // namespace
+
+void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options, Value scale,
+                              Value overflow, Value due) {
+  Scalars s{b, loc};
+  auto assign = [&](train::VariableOp variable, Value old, Value next) {
+    train::assignVariable(b, loc, variable, due ? s.select(due, next, old) : next);
+  };
+
+  train::VariableOp skipped = train::getOrCreateScalar(step, "skipped", train::Role::scaler, b.getI64Type(), 0);
+  Value skips = train::readVariable(b, loc, skipped);
+  train::assignVariable(b, loc, skipped, AddOp::create(b, loc, skips, castTo(b, loc, overflow, b.getI64Type())));
+  if (options.kind != ScalerOptions::Kind::Dynamic)
+    return;
+
+  train::VariableOp trackerVariable = train::getOrCreateScalar(step, "growth_tracker", train::Role::scaler, b.getI32Type(), 0);
+  Value tracker = train::readVariable(b, loc, trackerVariable);
+  Value counted = s.add(tracker, 1);
+  Value grows = s.compare(Predicate::ge, counted, double(options.growthInterval));
+
+  // Growth that would leave fp32 does not happen.
+  Value grown = s.times(scale, options.growthFactor);
+  if (options.maxScale)
+    grown = MinOp::create(b, loc, grown, s.constant(grown, *options.maxScale));
+  grown = s.select(IsNonFiniteOp::create(b, loc, grown), scale, grown);
+  Value shrunk = s.times(scale, options.backoffFactor);
+  if (options.minScale)
+    shrunk = MaxOp::create(b, loc, shrunk, s.constant(shrunk, *options.minScale));
+
+  if (options.hysteresis > 1) {
+    train::VariableOp variable =
+        train::getOrCreateScalar(step, "hysteresis", train::Role::scaler, b.getI32Type(), double(options.hysteresis));
+    Value units = train::readVariable(b, loc, variable);
+    Value spent = MaxOp::create(b, loc, s.add(units, -1), s.constant(units, 0));
+    shrunk = s.select(s.compare(Predicate::le, spent, 0), shrunk, scale);
+    Value refilled = s.select(grows, s.constant(units, double(options.hysteresis)), units);
+    assign(variable, units, s.select(overflow, spent, refilled));
+  }
+  Value zero = s.constant(tracker, 0);
+  assign(trackerVariable, tracker, s.select(overflow, zero, s.select(grows, zero, counted)));
+  assign(scaleVariable(step, options), scale, s.select(overflow, shrunk, s.select(grows, grown, scale)));
+}

@@ -1,0 +1,60 @@
+//===- FoldSplats.cpp - arithmetic on constants ------------------------------------------===//
+#include "passes/Simplify/FoldSplats.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/IR/Matchers.h"
+#include <cmath>
+#include <functional>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace {
+
+/// The one number that a float constant holds everywhere.
+std::optional<double> splatNumber(Value v) {
+  DenseElementsAttr elements;
+  if (!isFloat(v) || !matchPattern(v, m_Constant(&elements)) || !elements.isSplat())
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// op(splat, splat) with a correctly rounded operation: + - * / and sqrt. In double and then rounded to float is
+/// the same as in float for these (double rounding is harmless from 53 to 24 bits), so no fp32 path is needed.
+template <typename OpT, typename Function>
+struct FoldBinary : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
+    std::optional<double> x = splatNumber(op.getLhs()), y = splatNumber(op.getRhs());
+    if (!x || !y)
+      return failure();
+    double result = Function()(*x, *y);
+    // Low precision rounds the fp32 value.
+    if (!elementOf(op.getResult()).isF64())
+      result = double(float(result));
+    rewriter.replaceOp(op, splat(rewriter, op.getLoc(), typeOf(op.getResult()), result));
+    return success();
+  }
+};
+
+struct FoldSqrt : OpRewritePattern<SqrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SqrtOp op, PatternRewriter &rewriter) const override {
+    std::optional<double> x = splatNumber(op.getX());
+    if (!x || *x < 0)
+      return failure();
+    double result = std::sqrt(*x);
+    if (!elementOf(op.getY()).isF64())
+      result = double(float(result));
+    rewriter.replaceOp(op, splat(rewriter, op.getLoc(), typeOf(op.getY()), result));
+    return success();
+  }
+};
+
+} // namespace
+
+void simplify::populateFoldSplats(RewritePatternSet &patterns) {
+  patterns.add<FoldBinary<AddOp, std::plus<double>>, FoldBinary<SubOp, std::minus<double>>,
+               FoldBinary<MulOp, std::multiplies<double>>, FoldBinary<DivOp, std::divides<double>>, FoldSqrt>(
+      patterns.getContext());
+}

@@ -1,0 +1,11 @@
+#ifndef MPC_PASSES_SIMPLIFY_FOLDSPLATS_H
+#define MPC_PASSES_SIMPLIFY_FOLDSPLATS_H
+#include "mlir/IR/PatternMatch.h"
+
+namespace mpc::simplify {
+
+/// Patterns that evaluate elementwise float arithmetic whose operands are all splat constants.
+void populateFoldSplats(mlir::RewritePatternSet &patterns);
+
+} // namespace mpc::simplify
+#endif

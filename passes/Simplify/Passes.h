@@ -1,0 +1,14 @@
+//===- Passes.h - constants, common subexpressions, dead code ---===//
+#ifndef MPC_PASSES_SIMPLIFY_PASSES_H
+#define MPC_PASSES_SIMPLIFY_PASSES_H
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Train/IR/Train.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Simplify/Passes.h.inc"
+} // namespace mpc
+#endif

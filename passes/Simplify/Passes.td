@@ -1,0 +1,34 @@
+//===- Passes.td - constants, common subexpressions, dead code -------*- tablegen -*-===//
+#ifndef MPC_PASSES_SIMPLIFY
+#define MPC_PASSES_SIMPLIFY
+include "mlir/Pass/PassBase.td"
+
+def SimplifyPass : Pass<"mpc-simplify", "::mlir::ModuleOp"> {
+  let summary = "folds constants, merges common subexpressions, drops dead code";
+  let description = [{
+    Canonicalises every entry, evaluates arithmetic on splats, then merges equal ops (reads of one variable among them: a read
+    is pure) and drops what no result or assignment needs.
+
+    ```mlir
+      %a = graph.constant dense<2.0> : tensor<f32>
+      %b = graph.constant dense<3.0> : tensor<f32>
+      %c = graph.mul %a, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %w = train.read @w : tensor<4xf32>
+      %v = train.read @w : tensor<4xf32>
+      %s = graph.add %w, %v ...
+    ```
+    becomes
+    ```mlir
+      %w = train.read @w : tensor<4xf32>
+      %s = graph.add %w, %w ...                      // %c = dense<6.0> where it is used
+    ```
+    A fold computes what the op would: in fp32 (fp64 for fp64), rounded once to the result's type. Nothing is reassociated or approximated, so
+    the result is the same bits. Does not: move ops, fold tensors that are not splats (reshapes aside), or touch variables.
+  }];
+  let statistics = [
+    Statistic<"numBefore", "ops-before", "ops before">,
+    Statistic<"numAfter", "ops-after", "ops after">,
+  ];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+}
+#endif

@@ -1,0 +1,62 @@
+//===- Simplify.cpp - canonical form, common subexpressions, dead code ---------------------===//
+//
+// See Passes.td for the IR before and after.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/Simplify/FoldSplats.h"
+#include "passes/Simplify/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "passes/Simplify/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+class SimplifyPass : public mpc::impl::SimplifyPassBase<SimplifyPass> {
+public:
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet owned(context);
+    for (Dialect *dialect : context->getLoadedDialects())
+      dialect->getCanonicalizationPatterns(owned);
+    for (RegisteredOperationName op : context->getRegisteredOperations())
+      op.getCanonicalizationPatterns(owned, context);
+    simplify::populateFoldSplats(owned);
+    patterns = std::move(owned);
+    return success();
+  }
+
+  void runOnOperation() override {
+    numBefore += countOps();
+    for (Operation &entry : *getOperation().getBody()) {
+      if (entry.getNumRegions() == 0)
+        continue;
+      // Straight-line code of pure ops: greedy rewriting also drops what is dead. It need not converge to be right.
+      (void)applyPatternsGreedily(&entry, patterns);
+      IRRewriter rewriter(&getContext());
+      DominanceInfo dominance(&entry);
+      eliminateCommonSubExpressions(rewriter, dominance, &entry);
+    }
+    numAfter += countOps();
+  }
+
+private:
+  unsigned countOps() {
+    unsigned count = 0;
+    getOperation().walk([&](Operation *) { ++count; });
+    return count;
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
