@@ -1,0 +1,21 @@
+//===- Fold.h - data movement on host tensors --------------------------------===//
+#ifndef MPC_IMPORT_ONNX_FOLD_H
+#define MPC_IMPORT_ONNX_FOLD_H
+#include "compiler/Import/Onnx/Node.h"
+
+namespace mpc::onnx_import {
+
+/// Whether input i is known and small enough to be moved at import.
+bool foldable(Node &, size_t i);
+
+/// Arguments are checked by the caller.
+HostTensor foldSlice(const HostTensor &, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
+                     llvm::ArrayRef<int64_t> strides);
+HostTensor foldTranspose(const HostTensor &, llvm::ArrayRef<int64_t> permutation);
+HostTensor foldBroadcast(const HostTensor &, llvm::ArrayRef<int64_t> shape);
+HostTensor foldConcat(llvm::ArrayRef<HostTensor>, int64_t axis);
+/// Indices in range, negative ones resolved.
+HostTensor foldGather(const HostTensor &, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> indexShape, int64_t axis);
+
+} // namespace mpc::onnx_import
+#endif

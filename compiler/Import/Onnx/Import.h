@@ -1,0 +1,88 @@
+//===- Import.h - the state of one import --------------------------------------===//
+#ifndef MPC_IMPORT_ONNX_IMPORT_H
+#define MPC_IMPORT_ONNX_IMPORT_H
+#include "compiler/Import/Onnx/Node.h"
+#include "compiler/Import/Onnx/Roles.h"
+#include "dialects/Train/IR/Train.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include <unordered_map>
+
+namespace mpc::onnx_import {
+
+class Import {
+public:
+  Import(mlir::MLIRContext *, const ImportOptions &, ImportReport &);
+
+  /// Builds the module; null when the report has problems afterwards.
+  mlir::OwningOpRef<mlir::ModuleOp> run(Model &);
+
+  mlir::MLIRContext *context;
+  const ImportOptions &options;
+  ImportReport &report;
+  mlir::OpBuilder builder;
+
+  //===-- For converters ---------------------------------------------------------===//
+  /// Whether eval-mode normalisation and dropout are turned back on, and state is updated.
+  bool turnsOn() const { return !options.asExported && !options.forwardOnly; }
+  bool updatesState() const { return !options.forwardOnly; }
+  /// The batch that the data inputs had and now have, when --batch changed it.
+  std::optional<std::pair<int64_t, int64_t>> rebound;
+  /// Values for the next step of the variable that an entry reads; false when it reads none. A variable that is
+  /// assigned already is copied for this node, since two normalisations must not share running statistics.
+  void assign(const std::string &variable, mlir::Value value, mlir::Location);
+  /// The variable for running statistics that an entry stands for: the one it reads, or a copy for this node
+  /// when another node has it. Empty when the entry is computed.
+  std::string ownStatistics(Entry &entry, mlir::Location);
+  /// The read of a variable.
+  mlir::Value read(const std::string &variable);
+  /// The seed and step operands of random ops.
+  mlir::Value rngSeed();
+  mlir::Value rngStep();
+  /// The labels that a loss compares with `classes` scores: marks the argument they come from.
+  void markLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignoreIndex);
+  /// Imports a subgraph's nodes in place; returns its outputs.
+  std::vector<Entry> inlineGraph(onnx::GraphProto &, int64_t opset, mlir::Location);
+  /// Something that the importer changed, told once per text.
+  void note(const std::string &text, const std::string &node);
+  mlir::Value materialize(Entry &);
+  Model &model() { return *current; }
+  bool isUsed(const std::string &value) const { return useCount.count(value) != 0; }
+  std::string takeDiagnostics();
+
+private:
+  using Scope = std::unordered_map<std::string, Entry>;
+  Model *current = nullptr;
+  mlir::ModuleOp module;
+  mlir::func::FuncOp function;
+  Scope values;
+  std::unordered_map<std::string, int64_t> useCount;
+  std::unordered_map<std::string, mlir::Value> reads;
+  std::set<std::string> symbols, assigned;
+  std::map<std::string, std::pair<size_t, std::string>> noted; // text -> how often, first node
+  std::vector<std::string> noteOrder;
+  std::string diagnostics; // emitted by MLIR since the last takeDiagnostics
+  int64_t depth = 0;
+
+  void problem(ImportProblem);
+  void bindInitializers();
+  void bindInputs();
+  void convertNodes(std::vector<FlatNode> &);
+  void convert(onnx::NodeProto &, int64_t opset, const std::string &location, int64_t index);
+  void bindOutputs();
+  void define(const std::string &name, Entry entry);
+  std::string symbolFor(const std::string &name, bool &renamed);
+  std::string addVariable(const std::string &name, train::Role, mlir::RankedTensorType, mlir::Attribute init);
+  mlir::OpBuilder variableBuilder();
+  std::optional<Shape> inputShape(const onnx::ValueInfoProto &, bool isData);
+  std::optional<int64_t> fixedBatch;
+  Roles roles;
+  int64_t nodeIndex = 0;
+  friend class Node;
+};
+
+/// The constant evaluator (Fold.cpp): true when it set the node's outputs.
+bool fold(Node &);
+
+} // namespace mpc::onnx_import
+#endif

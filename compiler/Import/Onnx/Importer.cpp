@@ -1,0 +1,96 @@
+//===- Importer.cpp - the entry points and their diagnostics --------------------===//
+#include "compiler/Import/Onnx/Importer.h"
+#include "compiler/Import/Onnx/Import.h"
+#include "dialects/Support/Diagnostics.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::onnx_import;
+
+/// Imports into a report; nothing escapes, neither exceptions nor diagnostics.
+static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
+                                        const ImportOptions &options, ImportReport &report) {
+  context.loadDialect<graph::GraphDialect, train::TrainDialect, func::FuncDialect>();
+  try {
+    Model model(bytes, name, folder);
+    report.producer = printable(model.proto.producer_name());
+    report.irVersion = model.proto.ir_version();
+    report.opset = model.opset;
+    model.flatten(report);
+    Import import(&context, options, report);
+    return import.run(model);
+  } catch (const ImportError &error) {
+    report.problems.push_back(error.problem);
+  } catch (const std::exception &error) { // out of memory, protobuf's own
+    ImportProblem problem;
+    problem.node = printable(name);
+    problem.why = error.what();
+    report.problems.push_back(problem);
+  }
+  return {};
+}
+
+static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, const ImportOptions &options, ImportReport &report) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    ImportProblem problem;
+    problem.node = printable(path);
+    problem.why = "cannot read the model: " + buffer.getError().message();
+    problem.hint = "give the path of an ONNX file";
+    report.problems.push_back(problem);
+    return {};
+  }
+  StringRef folder = llvm::sys::path::parent_path(path);
+  return importInto(context, (*buffer)->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options, report);
+}
+
+static void emit(MLIRContext &context, StringRef name, const ImportReport &report) {
+  auto at = [&](StringRef text) { return NameLoc::get(StringAttr::get(&context, text)); };
+  for (const ImportProblem &problem : report.problems) {
+    std::string message;
+    if (!problem.op.empty()) {
+      message = "'" + problem.op + "'";
+      if (problem.opset > 0)
+        message += " (opset " + std::to_string(problem.opset) + ")";
+      message += ": ";
+    }
+    message += problem.why;
+    Location loc = at(problem.node);
+    if (problem.hint.empty())
+      emitError(loc) << message;
+    else
+      (void)emitErrorWithHint(loc, message, problem.hint);
+  }
+  for (const std::string &note : report.notes)
+    emitRemark(at(name)) << note;
+}
+
+OwningOpRef<ModuleOp> mpc::importOnnx(MLIRContext &context, StringRef path, const ImportOptions &options, ImportReport *out) {
+  ImportReport own, &report = out ? *out : own;
+  auto module = importFile(context, path, options, report);
+  emit(context, printable(path), report);
+  return module;
+}
+
+OwningOpRef<ModuleOp> mpc::importOnnxBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
+                                           const ImportOptions &options, ImportReport *out) {
+  ImportReport own, &report = out ? *out : own;
+  auto module = importInto(context, bytes, name, folder, options, report);
+  emit(context, printable(name), report);
+  return module;
+}
+
+ImportReport mpc::checkOnnx(MLIRContext &context, StringRef path, const ImportOptions &options) {
+  ImportReport report;
+  (void)importFile(context, path, options, report);
+  return report;
+}
+
+ImportReport mpc::checkOnnxBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
+                                 const ImportOptions &options) {
+  ImportReport report;
+  (void)importInto(context, bytes, name, folder, options, report);
+  return report;
+}

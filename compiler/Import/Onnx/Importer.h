@@ -1,0 +1,99 @@
+//===- Importer.h - ONNX models become modules of graph and train ops --------===//
+//
+// The one door from ONNX. Callers see MLIR and plain structs, never protobuf.
+//
+// Result: a module of `train.variable`s (symbols are the ONNX names; a renamed one carries `train.name`) and
+// `func.func @forward`, whose arguments are the data inputs (train.name, train.batched, train.labels_below) and whose
+// results are the graph outputs (train.name, train.role = "output"). Everything in it is static in shape; the locations are
+// NameLocs of the ONNX nodes' names.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_IMPORT_ONNX_IMPORTER_H
+#define MPC_IMPORT_ONNX_IMPORTER_H
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a name.
+struct ImportOptions {
+  /// Leading dimension of the data inputs: binds it when it is open, rebinds it when it is fixed.
+  std::optional<int64_t> batch;
+  /// Values of named dimensions ("seq" -> 128).
+  std::map<std::string, int64_t> dims;
+  /// Keeps eval-mode BatchNormalization and Dropout as exported instead of turning them back on.
+  bool asExported = false;
+  /// Graph inputs that are parameters. Without it: those used as nothing but weights, biases and statistics.
+  std::string params;
+  /// Float initializers that are trained, whatever their position; without it the positions decide.
+  std::string trainable;
+  /// Float initializers and parameters that are not trained.
+  std::string freeze;
+  /// How parameters without a value start: kaiming, xavier or normal.
+  std::string init = "kaiming";
+  /// Inference form (mpc run, conformance): as exported, no state changes, no input is taken for a parameter
+  /// unless `params` says so.
+  bool forwardOnly = false;
+};
+
+/// One thing that stands against an import.
+struct ImportProblem {
+  std::string node;      // ONNX node name (or the tensor's, or the file's)
+  std::string op;        // ONNX op type; empty when it is not about a node
+  int64_t opset = 0;     // of the op's domain
+  std::string attribute; // the attribute or input it is about, if one
+  std::string why;
+  std::string hint;
+};
+
+/// What a named tensor of the model is to training.
+struct TensorVerdict {
+  std::string name, type;
+  std::string role; // "parameter", "buffer", "constant", "data"
+  std::string why;
+};
+
+/// All that `mpc check` prints.
+struct ImportReport {
+  std::string producer;
+  int64_t irVersion = 0, opset = 0;
+  std::vector<ImportProblem> problems;
+  std::vector<std::string> unboundDims; // "x[0] (batch)"
+  std::vector<TensorVerdict> tensors;
+  std::vector<std::string> notes;         // what the importer changed or assumed
+  std::map<std::string, int64_t> opCount; // by op type
+  bool ok() const { return problems.empty(); }
+};
+
+/// Imports a model. Null on error; every problem is emitted as a located error with a hint, every note as a remark.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &,
+                                             ImportReport *report = nullptr);
+/// The same from memory. `name` stands for the file in diagnostics, `folder` holds external data ("": there is none).
+mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name,
+                                                  llvm::StringRef folder, const ImportOptions &,
+                                                  ImportReport *report = nullptr);
+/// Everything unsupported, at once, and what is trained; emits no diagnostics.
+ImportReport checkOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &);
+ImportReport checkOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name, llvm::StringRef folder,
+                            const ImportOptions &);
+
+/// A row of the documentation's op table.
+struct SupportedOp {
+  llvm::StringRef name, family;
+  int64_t since, until; // opsets
+  llvm::StringRef limits;
+};
+/// All rows, by family and name.
+std::vector<SupportedOp> supportedOps();
+
+/// Lowest and highest opset of the default domain that is accepted.
+inline constexpr int64_t kMinOpset = 7, kMaxOpset = 23;
+
+} // namespace mpc
+#endif

@@ -1,0 +1,68 @@
+//===- Model.h - reading ONNX files: bytes, protobuf, functions, external data ---===//
+//
+// What can be wrong with a file, apart from its ops, is found here. Errors are exceptions of type ImportError; the
+// importer catches them and makes them problems of its report.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_IMPORT_ONNX_MODEL_H
+#define MPC_IMPORT_ONNX_MODEL_H
+#include "compiler/Import/Onnx/HostTensor.h"
+#include "compiler/Import/Onnx/Importer.h"
+#include "compiler/Import/Onnx/OnnxProto.h"
+#include <map>
+
+namespace mpc::onnx_import {
+
+/// A problem on its way to the report. Thrown within the importer only.
+struct ImportError {
+  ImportProblem problem;
+};
+/// Throws an ImportError about a tensor, a file or a node.
+[[noreturn]] void fail(std::string node, std::string why, std::string hint = "");
+
+/// A name as it may be shown: bytes that are not printable UTF-8 become \xNN.
+std::string printable(llvm::StringRef name);
+
+/// A node of the main graph, with functions already inlined.
+struct FlatNode {
+  onnx::NodeProto proto;
+  int64_t opset = 0;    // of the node's domain
+  std::string location; // the user's name of it
+};
+
+/// A parsed model.
+class Model {
+public:
+  /// Parses; throws ImportError when the bytes are no model. `folder` is where external data lies.
+  Model(llvm::StringRef bytes, llvm::StringRef name, llvm::StringRef folder);
+
+  onnx::ModelProto proto;
+  std::string name;
+  int64_t opset = 0;
+  /// Nodes of the main graph in an order in which every value is made before it is used.
+  std::vector<FlatNode> nodes;
+
+  /// The elements of a tensor; takes raw bytes out of the proto. Throws ImportError.
+  HostTensor tensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where) const;
+
+  /// Inlines functions into `nodes` and sorts them; problems (unknown domains, cycles) go to the report.
+  void flatten(ImportReport &);
+
+private:
+  std::string folder;
+  std::string readExternal(const onnx::TensorProto &, const std::string &where, int64_t size) const;
+  void inlineNode(onnx::NodeProto &&, const std::map<std::string, int64_t> &opsets, const std::string &prefix, int depth,
+                  ImportReport &);
+  void sort(ImportReport &);
+  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions;
+  size_t calls = 0;
+};
+
+/// Sorts nodes so that values are made before they are used; `known` are values from outside. Returns the nodes'
+/// indices, fewer than there are when the rest form cycles.
+std::vector<size_t> topologicalOrder(const std::vector<const onnx::NodeProto *> &nodes);
+/// All values that a node reads, those of its subgraphs from outside of them included.
+void collectUses(const onnx::NodeProto &, std::vector<std::string> &uses);
+
+} // namespace mpc::onnx_import
+#endif

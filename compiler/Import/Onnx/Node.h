@@ -1,0 +1,170 @@
+//===- Node.h - what a converter of one ONNX op works with ----------------------===//
+//
+// A converter reads inputs and attributes from a Node, builds graph ops through it and sets its outputs. Everything that
+// can be wrong is reported by `fail`, which throws: the importer catches it, notes the problem and goes on with the
+// next node. No malformed graph op is ever left in the module: `make` infers, checks and verifies each one and turns what it finds
+// into a failure of the node.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_IMPORT_ONNX_NODE_H
+#define MPC_IMPORT_ONNX_NODE_H
+#include "compiler/Import/Onnx/Model.h"
+#include "compiler/Import/Onnx/Registry.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/IR/Builders.h"
+#include <set>
+
+namespace mpc::onnx_import {
+class Import;
+
+/// A value of the model: an SSA value, a constant of the host, or both.
+struct Entry {
+  mlir::RankedTensorType type;
+  mlir::Value value;
+  std::optional<HostTensor> constant;
+  std::string variable;  // symbol of the variable that this is a plain read of
+  bool fromData = false; // depends on a data input
+  bool poison = false;   // its node failed: users say nothing
+};
+
+using graph::Shape;
+
+class Node {
+public:
+  Node(Import &import, onnx::NodeProto &proto, int64_t opset, mlir::Location loc, int64_t index,
+       std::vector<Entry *> inputs);
+
+  onnx::NodeProto &proto;
+  const int64_t opset;
+  const mlir::Location loc;
+  const int64_t index; // position among the model's nodes
+  mlir::OpBuilder &b;
+  mlir::MLIRContext *context;
+
+  [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
+
+  //===-- Inputs --------------------------------------------------------------===//
+  size_t numInputs() const { return inputs.size(); }
+  bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
+  Entry &entry(size_t i);
+  mlir::Value in(size_t i);
+  /// The input, which must be a float tensor.
+  mlir::Value floatIn(size_t i);
+  mlir::RankedTensorType type(size_t i) { return entry(i).type; }
+  llvm::ArrayRef<int64_t> shape(size_t i) { return entry(i).type.getShape(); }
+  int64_t rank(size_t i) { return entry(i).type.getRank(); }
+  mlir::Type element(size_t i) { return entry(i).type.getElementType(); }
+  /// The input's elements, which must be known now; `what` names it in the error.
+  const HostTensor &constant(size_t i, llvm::StringRef what);
+  Shape constantInts(size_t i, llvm::StringRef what);
+  double constantNumber(size_t i, llvm::StringRef what);
+
+  //===-- Attributes: a wrong type is an error, one that nobody asks for is too ------===//
+  bool hasAttribute(llvm::StringRef name);
+  int64_t intAttribute(llvm::StringRef name, std::optional<int64_t> fallback = {});
+  double floatAttribute(llvm::StringRef name, std::optional<double> fallback = {});
+  std::string stringAttribute(llvm::StringRef name, std::optional<std::string> fallback = {});
+  std::optional<Shape> intsAttribute(llvm::StringRef name);
+  std::optional<std::vector<double>> floatsAttribute(llvm::StringRef name);
+  /// The raw attribute, or null; `types` are the AttributeProto types that it may have.
+  onnx::AttributeProto *attribute(llvm::StringRef name, llvm::ArrayRef<int> types);
+  /// Accepts attributes that do not matter here.
+  void ignore(llvm::ArrayRef<llvm::StringRef> names);
+
+  /// Normalises an axis, or fails.
+  int64_t axis(int64_t axis, int64_t rank);
+  /// Normalises, sorts and checks for repetition.
+  Shape axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
+
+  //===-- Outputs -------------------------------------------------------------===//
+  size_t numOutputs() const { return size_t(proto.output_size()); }
+  /// Whether the node gives output i a name.
+  bool named(size_t i) const { return i < numOutputs() && !proto.output(int(i)).empty(); }
+  /// Whether anything reads output i.
+  bool used(size_t i) const;
+  void out(size_t i, mlir::Value);
+  void out(size_t i, HostTensor);
+  /// Hands an input on under the output's name.
+  void forward(size_t i, size_t input);
+  /// Values of an inlined graph become the outputs.
+  void adopt(llvm::ArrayRef<Entry>);
+
+  //===-- Building ------------------------------------------------------------===//
+  /// Builds a graph op. `set` fills its properties; types are inferred unless given.
+  template <typename OpT>
+  OpT make(mlir::ValueRange operands, llvm::function_ref<void(typename OpT::Properties &)> set = {},
+           mlir::TypeRange types = {}) {
+    mlir::OperationName name(OpT::getOperationName(), context);
+    mlir::OperationState state(loc, name);
+    state.addOperands(operands);
+    auto &properties = state.getOrAddProperties<typename OpT::Properties>();
+    if constexpr (!std::is_same_v<typename OpT::Properties, mlir::EmptyProperties>)
+      OpT::populateDefaultProperties(name, properties);
+    if (set)
+      set(properties);
+    llvm::SmallVector<mlir::Type> inferred(types);
+    if constexpr (requires(llvm::SmallVectorImpl<mlir::Type> &results) {
+                    OpT::inferReturnTypes(context, std::optional<mlir::Location>(), operands, mlir::DictionaryAttr(),
+                                          mlir::OpaqueProperties(&properties), mlir::RegionRange(), results);
+                  }) {
+      if (inferred.empty() && failed(OpT::inferReturnTypes(context, loc, operands, mlir::DictionaryAttr::get(context),
+                                                           mlir::OpaqueProperties(&properties), mlir::RegionRange(), inferred)))
+        failWithDiagnostics();
+    }
+    return mlir::cast<OpT>(finish(state, inferred));
+  }
+
+  mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value cast(mlir::Value x, mlir::Type element);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
+                    llvm::ArrayRef<int64_t> strides);
+  mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis);
+  mlir::Value iota(mlir::RankedTensorType type, int64_t axis);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value compare(graph::Predicate predicate, mlir::Value a, mlir::Value b);
+  mlir::Value constantValue(const HostTensor &);
+  /// A rank-0 constant of x's element type.
+  mlir::Value number(double value, mlir::Type element);
+  mlir::Value number(double value, mlir::Value like) { return number(value, graph::elementOf(like)); }
+  mlir::Value i64(int64_t value);
+  template <typename OpT>
+  mlir::Value unary(mlir::Value x) {
+    return make<OpT>(x).getResult();
+  }
+  template <typename OpT>
+  mlir::Value binary(mlir::Value a, mlir::Value b) {
+    return make<OpT>(mlir::ValueRange{a, b}).getResult();
+  }
+  mlir::Value add(mlir::Value a, mlir::Value b) { return binary<graph::AddOp>(a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary<graph::SubOp>(a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary<graph::MulOp>(a, b); }
+  mlir::Value div(mlir::Value a, mlir::Value b) { return binary<graph::DivOp>(a, b); }
+  mlir::Value sum(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims = true);
+  mlir::Value mean(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims = true);
+  template <typename OpT>
+  mlir::Value reduce(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims) {
+    return make<OpT>(x, [&](auto &p) {
+             p.axes = b.getDenseI64ArrayAttr(axes);
+             p.keepdims = b.getBoolAttr(keepdims);
+           })
+        .getResult();
+  }
+
+  /// A tensor type that is not too large, or a failure.
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
+  Import &import;
+
+private:
+  friend class Import;
+  std::vector<Entry *> inputs;
+  std::set<std::string, std::less<>> asked;
+  [[noreturn]] void failWithDiagnostics();
+  mlir::Operation *finish(mlir::OperationState &, llvm::ArrayRef<mlir::Type> types);
+  void checkAttributesAsked();
+};
+
+} // namespace mpc::onnx_import
+#endif

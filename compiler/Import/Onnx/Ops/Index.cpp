@@ -1,0 +1,194 @@
+//===- Index.cpp - gathering and scattering ------------------------------------------===//
+#include "compiler/Import/Onnx/Fold.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::onnx_import;
+
+static Shape rowStrides(ArrayRef<int64_t> shape) {
+  Shape strides(shape.size(), 1);
+  for (int64_t i = int64_t(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+/// Indices as i64 with negative ones counted from the end.
+static Value resolved(Node &n, Value indices, int64_t extent) {
+  if (!isa<IntegerType>(elementOf(indices)))
+    n.fail("indices must be integers");
+  Value i = n.cast(indices, n.b.getI64Type());
+  return n.select(n.compare(Predicate::lt, i, n.i64(0)), n.add(i, n.i64(extent)), i);
+}
+
+static void gather(Node &n) {
+  int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0)), extent = n.shape(0)[axis];
+  if (!isa<IntegerType>(n.element(1)))
+    n.fail("indices must be integers");
+  const Entry &indices = n.entry(1);
+  if (indices.constant) {
+    // Known indices are checked here; one of them is a slice.
+    std::vector<int64_t> values = indices.constant->ints();
+    for (int64_t &v : values) {
+      if (v < -extent || v >= extent)
+        n.fail("index " + Twine(v) + " is out of range for " + Twine(extent) + " elements", "", "indices");
+      v += v < 0 ? extent : 0;
+    }
+    if (foldable(n, 0))
+      return n.out(0, foldGather(*n.entry(0).constant, values, n.shape(1), axis));
+    if (values.size() == 1) {
+      Shape starts(n.rank(0), 0), sizes(n.shape(0)), shape(n.shape(0).take_front(axis));
+      starts[axis] = values[0];
+      sizes[axis] = 1;
+      llvm::append_range(shape, n.shape(1));
+      llvm::append_range(shape, n.shape(0).drop_front(axis + 1));
+      return n.out(0, n.reshape(n.slice(n.in(0), starts, sizes, Shape(n.rank(0), 1)), shape));
+    }
+  }
+  n.out(0, n.gather(n.in(0), n.in(1), axis));
+}
+
+/// Row-major positions in a tensor of `shape` of the elements that GatherElements and ScatterElements name: their own
+/// coordinates, but for the axis, where the index stands.
+static Value elementPositions(Node &n, Value indices, ArrayRef<int64_t> shape, int64_t axis) {
+  Shape strides = rowStrides(shape);
+  Value flat = n.mul(resolved(n, indices, shape[axis]), n.i64(strides[axis]));
+  auto type = typeOf(indices).clone(n.b.getI64Type());
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d)
+    if (d != axis && shapeOf(indices)[d] > 1)
+      flat = n.add(flat, n.mul(n.iota(type, d), n.i64(strides[d])));
+  return flat;
+}
+
+static void checkElementIndices(Node &n, int64_t axis) {
+  if (n.rank(1) != n.rank(0))
+    n.fail("indices need the data's rank");
+  for (int64_t d = 0; d < n.rank(0); ++d)
+    if (d != axis && n.shape(1)[d] > n.shape(0)[d])
+      n.fail("indices reach beyond dimension " + Twine(d));
+}
+
+static void gatherElements(Node &n) {
+  int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0));
+  checkElementIndices(n, axis);
+  Value positions = elementPositions(n, n.in(1), n.shape(0), axis);
+  Value flat = n.reshape(n.in(0), {n.type(0).getNumElements()});
+  n.out(0, n.gather(flat, positions, 0));
+}
+
+/// Positions of the slices that GatherND and ScatterND name, in data whose first `batch + k` dimensions are one.
+static Value slicePositions(Node &n, size_t input, int64_t batch, ArrayRef<int64_t> data) {
+  ArrayRef<int64_t> shape = n.shape(input);
+  int64_t k = shape.empty() ? 0 : shape.back();
+  if (shape.empty() || k < 1 || batch + k > int64_t(data.size()) || batch >= int64_t(shape.size()))
+    n.fail("indices [..., k] must index dimensions that the data has");
+  for (int64_t d = 0; d < batch; ++d)
+    if (shape[d] != data[d])
+      n.fail("batch dimension " + Twine(d) + " differs between data and indices");
+  Shape strides = rowStrides(data.take_front(batch + k)), outer(shape.drop_back());
+  Value indices = n.in(input), flat;
+  Shape starts(shape.size(), 0), sizes(shape), steps(shape.size(), 1);
+  sizes.back() = 1;
+  for (int64_t j = 0; j < k; ++j) {
+    starts.back() = j;
+    Value one = n.reshape(n.slice(indices, starts, sizes, steps), outer);
+    Value term = n.mul(resolved(n, one, data[batch + j]), n.i64(strides[batch + j]));
+    flat = flat ? n.add(flat, term) : term;
+  }
+  auto type = n.tensorType(outer, n.b.getI64Type());
+  for (int64_t d = 0; d < batch; ++d)
+    flat = n.add(flat, n.mul(n.iota(type, d), n.i64(strides[d])));
+  return flat;
+}
+
+static Shape joined(ArrayRef<int64_t> data, int64_t count) {
+  Shape shape = {1};
+  for (int64_t d : data.take_front(count))
+    shape[0] *= d;
+  llvm::append_range(shape, data.drop_front(count));
+  return shape;
+}
+
+static void gatherND(Node &n) {
+  int64_t batch = n.opset >= 12 ? n.intAttribute("batch_dims", 0) : 0;
+  if (batch < 0 || batch >= std::min(n.rank(0), n.rank(1)))
+    n.fail("batch_dims " + Twine(batch) + " is out of range", "", "batch_dims");
+  Value positions = slicePositions(n, 1, batch, n.shape(0));
+  Value rows = n.reshape(n.in(0), joined(n.shape(0), batch + n.shape(1).back()));
+  n.out(0, n.gather(rows, positions, 0));
+}
+
+/// Puts updates into data at positions of its leading dimension; both are floats. gather_grad adds rows up, so what
+/// replaces goes through a mask of the rows that are written (ONNX leaves the order of duplicates open).
+static Value scatter(Node &n, Value data, Value positions, Value updates, const std::string &reduction) {
+  RankedTensorType type = typeOf(data);
+  auto spread = [&](Value dy) {
+    return n.make<GatherGradOp>(ValueRange{dy, positions}, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }, type).getDx();
+  };
+  if (reduction == "add")
+    return n.add(data, spread(updates));
+  if (reduction != "none")
+    n.fail("reduction '" + printable(reduction) + "' is not supported", "none or add", "reduction");
+  Value count = spread(n.constantValue(HostTensor::fromDoubles(typeOf(updates), 1.0)));
+  // Duplicates: their mean, so that equal updates count once.
+  Value written = n.compare(Predicate::gt, count, n.number(0, data));
+  Value safe = n.select(written, count, n.number(1, data));
+  return n.select(written, n.div(spread(updates), safe), data);
+}
+
+static void scatterElements(Node &n) {
+  int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0));
+  std::string reduction = n.opset >= 16 ? n.stringAttribute("reduction", "none") : "none";
+  checkElementIndices(n, axis);
+  if (n.shape(2) != n.shape(1))
+    n.fail("updates need the shape of the indices");
+  Value positions = elementPositions(n, n.in(1), n.shape(0), axis);
+  int64_t total = n.type(0).getNumElements(), count = n.type(1).getNumElements();
+  Value y = scatter(n, n.reshape(n.floatIn(0), {total}), n.reshape(positions, {count}), n.reshape(n.floatIn(2), {count}), reduction);
+  n.out(0, n.reshape(y, n.shape(0)));
+}
+
+static void scatterND(Node &n) {
+  std::string reduction = n.opset >= 16 ? n.stringAttribute("reduction", "none") : "none";
+  Value positions = slicePositions(n, 1, 0, n.shape(0));
+  int64_t k = n.shape(1).back();
+  Shape rows = joined(n.shape(0), k), updates(n.shape(1).drop_back());
+  llvm::append_range(updates, n.shape(0).drop_front(k));
+  if (n.shape(2) != ArrayRef<int64_t>(updates))
+    n.fail("updates do not have the shape that data and indices give");
+  Shape flatUpdates = {typeOf(positions).getNumElements()};
+  llvm::append_range(flatUpdates, n.shape(0).drop_front(k));
+  Value y = scatter(n, n.reshape(n.floatIn(0), rows), n.reshape(positions, {flatUpdates[0]}), n.reshape(n.floatIn(2), flatUpdates), reduction);
+  n.out(0, n.reshape(y, n.shape(0)));
+}
+
+/// OneHot: on where the index along a new axis is the given one, off elsewhere and for indices out of range.
+static void oneHot(Node &n) {
+  int64_t depth = int64_t(n.constantNumber(1, "depth")), rank = n.rank(0) + 1;
+  int64_t axis = n.axis(n.intAttribute("axis", -1), rank);
+  if (depth < 0 || depth > kMaxElements)
+    n.fail("depth " + Twine(depth) + " is not possible", "", "depth");
+  if (n.shape(2) != ArrayRef<int64_t>{2})
+    n.fail("values must be [off, on]");
+  Type i64 = n.b.getI64Type();
+  Value indices = n.cast(n.in(0), i64);
+  indices = n.select(n.compare(Predicate::lt, indices, n.i64(0)), n.add(indices, n.i64(depth)), indices);
+  Shape wide(n.shape(0)), shape(n.shape(0));
+  wide.insert(wide.begin() + axis, 1);
+  shape.insert(shape.begin() + axis, depth);
+  Value hit = n.compare(Predicate::eq, n.iota(n.tensorType(shape, i64), axis), n.reshape(indices, wide));
+  auto value = [&](int64_t i) { return n.reshape(n.slice(n.in(2), {i}, {1}, {1}), {}); };
+  n.out(0, n.select(hit, value(1), value(0)));
+}
+
+OpFamily onnx_import::indexOps() {
+  static const OpRow rows[] = {
+      {"Gather", 7, 23, "ed", "", gather},
+      {"GatherElements", 11, 23, "", "", gatherElements},
+      {"GatherND", 11, 23, "", "", gatherND},
+      {"ScatterElements", 11, 23, "", "floats; reduction none or add", scatterElements},
+      {"ScatterND", 11, 23, "", "floats; reduction none or add", scatterND},
+      {"OneHot", 9, 23, "", "constant depth", oneHot},
+  };
+  return {"Index", rows};
+}

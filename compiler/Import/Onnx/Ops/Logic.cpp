@@ -1,0 +1,63 @@
+//===- Logic.cpp - comparisons, logic, selection, control --------------------===//
+#include "compiler/Import/Onnx/Import.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::onnx_import;
+
+template <Predicate predicate>
+static void comparison(Node &n) {
+  n.out(0, n.compare(predicate, n.in(0), n.in(1)));
+}
+template <typename OpT>
+static void logical(Node &n) {
+  n.out(0, n.binary<OpT>(n.in(0), n.in(1)));
+}
+static void logicalNot(Node &n) { n.out(0, n.unary<NotOp>(n.in(0))); }
+
+static void where(Node &n) { n.out(0, n.select(n.in(0), n.in(1), n.in(2))); }
+
+static void isNaN(Node &n) { n.out(0, n.make<IsNaNOp>(n.floatIn(0)).getY()); }
+static void isInf(Node &n) {
+  bool negative = n.intAttribute("detect_negative", 1) != 0, positive = n.intAttribute("detect_positive", 1) != 0;
+  double infinity = std::numeric_limits<double>::infinity();
+  Value x = n.floatIn(0);
+  if (negative && positive)
+    return n.out(0, n.compare(Predicate::eq, n.unary<AbsOp>(x), n.number(infinity, x)));
+  if (!negative && !positive)
+    return n.out(0, HostTensor::fromInts(n.tensorType(n.shape(0), n.b.getI1Type()), 0));
+  n.out(0, n.compare(Predicate::eq, x, n.number(positive ? infinity : -infinity, x)));
+}
+
+/// If with a condition known now: the branch takes the node's place.
+static void ifOp(Node &n) {
+  bool condition = n.constantNumber(0, "the condition") != 0;
+  auto *branch = n.attribute(condition ? "then_branch" : "else_branch", {onnx::AttributeProto::GRAPH});
+  n.ignore({"then_branch", "else_branch"});
+  if (!branch || !branch->has_g())
+    n.fail("the branch is missing");
+  std::vector<Entry> results = n.import.inlineGraph(*branch->mutable_g(), n.opset, n.loc);
+  if (results.size() < n.numOutputs())
+    n.fail("the branch has " + Twine(results.size()) + " outputs, the node " + Twine(n.numOutputs()));
+  n.adopt(results);
+}
+
+OpFamily onnx_import::logicOps() {
+  static const OpRow rows[] = {
+      {"Equal", 7, 23, "", "no strings", comparison<Predicate::eq>},
+      {"Less", 7, 23, "", "", comparison<Predicate::lt>},
+      {"LessOrEqual", 12, 23, "", "", comparison<Predicate::le>},
+      {"Greater", 7, 23, "", "", comparison<Predicate::gt>},
+      {"GreaterOrEqual", 12, 23, "", "", comparison<Predicate::ge>},
+      {"And", 7, 23, "", "", logical<AndOp>},
+      {"Or", 7, 23, "", "", logical<OrOp>},
+      {"Xor", 7, 23, "", "", logical<XorOp>},
+      {"Not", 7, 23, "", "", logicalNot},
+      {"Where", 9, 23, "", "", where},
+      {"IsNaN", 9, 23, "", "", isNaN},
+      {"IsInf", 10, 23, "", "", isInf},
+      {"If", 7, 23, "", "a condition that is known at compile time", ifOp},
+  };
+  return {"Logic", rows};
+}

@@ -1,0 +1,87 @@
+//===- Loss.cpp - losses and softmax -------------------------------------------===//
+#include "compiler/Import/Onnx/Import.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::onnx_import;
+
+//===-- Softmax, LogSoftmax, Hardmax ---------------------------------------------===//
+
+template <typename OpT>
+static Value along(Node &n, Value x, int64_t axis) {
+  return n.make<OpT>(x, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(axis); }).getY();
+}
+
+/// 1 at the first maximum along the axis, 0 elsewhere.
+static Value hardmaxAlong(Node &n, Value x, int64_t axis) {
+  Value best = n.make<ArgMaxOp>(x, [&](auto &p) {
+                  p.axis = n.b.getI64IntegerAttr(axis);
+                  p.keepdims = n.b.getBoolAttr(true);
+                }).getY();
+  Value hit = n.compare(Predicate::eq, n.iota(typeOf(x).clone(n.b.getI64Type()), axis), best);
+  return n.select(hit, n.number(1, x), n.number(0, x));
+}
+
+/// Since opset 13 along one axis; before, over all dimensions from `axis` on, as one row of a matrix.
+template <Value (*OpAlong)(Node &, Value, int64_t)>
+static void softmaxLike(Node &n) {
+  Value x = n.floatIn(0);
+  int64_t rank = n.rank(0);
+  if (n.opset >= 13) {
+    n.out(0, OpAlong(n, x, n.axis(n.intAttribute("axis", -1), rank)));
+    return;
+  }
+  int64_t axis = n.axis(n.intAttribute("axis", 1), rank);
+  if (axis == rank - 1) {
+    n.out(0, OpAlong(n, x, axis));
+    return;
+  }
+  int64_t rows = 1, columns = 1;
+  for (auto [i, d] : llvm::enumerate(n.shape(0)))
+    (int64_t(i) < axis ? rows : columns) *= d;
+  n.out(0, n.reshape(OpAlong(n, n.reshape(x, {rows, columns}), 1), n.shape(0)));
+}
+
+//===-- Losses --------------------------------------------------------------------------===//
+
+/// Scores [N, C, d...], labels [N, d...], optional weights [C].
+template <typename OpT>
+static void loss(Node &n) {
+  std::string reduction = n.stringAttribute("reduction", "mean");
+  auto kind = symbolizeLossReduction(reduction);
+  if (!kind)
+    n.fail("reduction '" + printable(reduction) + "' is not known", "none, sum or mean", "reduction");
+  std::optional<int64_t> ignoreIndex;
+  if (n.hasAttribute("ignore_index"))
+    ignoreIndex = n.intAttribute("ignore_index");
+  Value scores = n.floatIn(0), labels = n.in(1);
+  if (n.rank(0) < 2)
+    n.fail("scores are [N, C, d...], not of rank " + Twine(n.rank(0)));
+  if (!elementOf(labels).isInteger(32) && !elementOf(labels).isInteger(64))
+    n.fail("labels must be int32 or int64");
+  n.import.markLabels(labels, n.shape(0)[1], ignoreIndex);
+  SmallVector<Value> operands = {scores, labels};
+  if (n.has(2))
+    operands.push_back(n.cast(n.floatIn(2), elementOf(scores)));
+  auto op = n.make<OpT>(operands, [&](auto &p) {
+    p.reduction = LossReductionAttr::get(n.context, *kind);
+    if (ignoreIndex)
+      p.ignore_index = n.b.getI64IntegerAttr(*ignoreIndex);
+  });
+  n.out(0, op.getLoss());
+  if constexpr (std::is_same_v<OpT, SoftmaxCrossEntropyOp>)
+    if (n.used(1))
+      n.out(1, along<LogSoftmaxOp>(n, scores, 1));
+}
+
+OpFamily onnx_import::lossOps() {
+  static const OpRow rows[] = {
+      {"Softmax", 7, 23, "", "", softmaxLike<along<SoftmaxOp>>},
+      {"LogSoftmax", 7, 23, "", "", softmaxLike<along<LogSoftmaxOp>>},
+      {"Hardmax", 7, 23, "", "", softmaxLike<hardmaxAlong>},
+      {"SoftmaxCrossEntropyLoss", 12, 23, "", "", loss<SoftmaxCrossEntropyOp>},
+      {"NegativeLogLikelihoodLoss", 12, 23, "", "", loss<NllLossOp>},
+  };
+  return {"Loss", rows};
+}

@@ -1,0 +1,268 @@
+//===- Math.cpp - elementwise arithmetic and activations ----------------------===//
+#include "compiler/Import/Onnx/Node.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::onnx_import;
+
+//===-- One op for one op ---------------------------------------------------------===//
+
+template <typename OpT>
+static void floatUnary(Node &n) {
+  n.out(0, n.unary<OpT>(n.floatIn(0)));
+}
+template <typename OpT>
+static void anyUnary(Node &n) {
+  n.out(0, n.unary<OpT>(n.in(0)));
+}
+template <typename OpT>
+static void broadcasting(Node &n) {
+  n.out(0, n.binary<OpT>(n.in(0), n.in(1)));
+}
+/// Sum, Max, ... of one or more inputs.
+template <typename OpT>
+static void variadic(Node &n) {
+  if (n.numInputs() == 1)
+    return n.forward(0, 0);
+  Value y = n.in(0);
+  for (size_t i = 1; i < n.numInputs(); ++i)
+    y = n.binary<OpT>(y, n.in(i));
+  n.out(0, y);
+}
+static void mean(Node &n) {
+  Value y = n.floatIn(0);
+  for (size_t i = 1; i < n.numInputs(); ++i)
+    y = n.add(y, n.in(i));
+  n.out(0, n.numInputs() == 1 ? y : n.div(y, n.number(double(n.numInputs()), y)));
+}
+
+static void identity(Node &n) { n.forward(0, 0); }
+
+//===-- With attributes -------------------------------------------------------------===//
+
+/// Mod: fmod=0 has the sign of the divisor, fmod=1 that of the dividend.
+static void mod(Node &n) {
+  bool fmod = n.intAttribute("fmod", 0) != 0;
+  if (!fmod && isFloat(n.element(0)))
+    n.fail("floats need fmod=1", "", "fmod");
+  n.out(0, n.make<ModOp>(ValueRange{n.in(0), n.in(1)}, [&](auto &p) {
+              if (fmod)
+                p.fmod = n.b.getUnitAttr();
+            }).getResult());
+}
+
+/// Pow: the result has the base's type, whatever the exponent's. Squares and roots become what they are.
+static void pow(Node &n) {
+  Value x = n.in(0);
+  Type element = elementOf(x);
+  const Entry &exponent = n.entry(1);
+  if (exponent.constant && exponent.constant->size() == 1 && exponent.type.getRank() <= n.rank(0)) {
+    double e = exponent.constant->doubles()[0];
+    if (e == 1)
+      return n.forward(0, 0);
+    if (e == 2)
+      return n.out(0, n.mul(x, x));
+    if (e == 0.5 && isFloat(element))
+      return n.out(0, n.unary<SqrtOp>(x));
+  }
+  Value y = n.in(1);
+  if (isFloat(element) || !isFloat(y)) {
+    n.out(0, n.binary<PowOp>(x, n.cast(y, element)));
+    return;
+  }
+  Type wide = n.b.getF64Type(); // an integer to a fractional power
+  n.out(0, n.cast(n.binary<PowOp>(n.cast(x, wide), n.cast(y, wide)), element));
+}
+
+/// Clip: bounds are attributes before opset 11, inputs since, constant or not.
+static void clip(Node &n) {
+  double infinity = std::numeric_limits<double>::infinity();
+  Value x = n.in(0);
+  double low = -infinity, high = infinity;
+  if (n.opset < 11) {
+    low = n.floatAttribute("min", -infinity);
+    high = n.floatAttribute("max", infinity);
+  } else {
+    bool constant = (!n.has(1) || n.entry(1).constant) && (!n.has(2) || n.entry(2).constant);
+    if (!constant) { // bounds that are computed: max first, then min, as the specification says
+      if (n.has(1))
+        x = n.binary<MaxOp>(x, n.in(1));
+      if (n.has(2))
+        x = n.binary<MinOp>(x, n.in(2));
+      return n.out(0, x);
+    }
+    if (n.has(1))
+      low = n.constantNumber(1, "min");
+    if (n.has(2))
+      high = n.constantNumber(2, "max");
+  }
+  if (std::isnan(low) || std::isnan(high))
+    n.fail("a bound is not a number");
+  n.out(0, n.make<ClipOp>(x, [&](auto &p) {
+              p.min = n.b.getF64FloatAttr(low);
+              p.max = n.b.getF64FloatAttr(high);
+            }).getY());
+}
+
+static void gelu(Node &n) {
+  std::string approximate = n.stringAttribute("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    n.fail("approximate '" + printable(approximate) + "' is not known", "none or tanh", "approximate");
+  n.out(0, n.make<GeluOp>(n.floatIn(0), [&](auto &p) {
+              if (approximate == "tanh")
+                p.approximate = n.b.getUnitAttr();
+            }).getY());
+}
+
+static void leakyRelu(Node &n) {
+  double alpha = n.floatAttribute("alpha", 0.01);
+  n.out(0, n.make<LeakyReluOp>(n.floatIn(0), [&](auto &p) { p.alpha = n.b.getF64FloatAttr(alpha); }).getY());
+}
+static Value elu(Node &n, Value x, double alpha) {
+  return n.make<EluOp>(x, [&](auto &p) { p.alpha = n.b.getF64FloatAttr(alpha); }).getY();
+}
+static void eluOp(Node &n) { n.out(0, elu(n, n.floatIn(0), n.floatAttribute("alpha", 1.0))); }
+
+static void hardSigmoid(Node &n) {
+  double alpha = n.floatAttribute("alpha", 0.2), beta = n.floatAttribute("beta", 0.5);
+  n.out(0, n.make<HardSigmoidOp>(n.floatIn(0), [&](auto &p) {
+              p.alpha = n.b.getF64FloatAttr(alpha);
+              p.beta = n.b.getF64FloatAttr(beta);
+            }).getY());
+}
+
+//===-- Composed ----------------------------------------------------------------------===//
+
+/// Selu: gamma * (x where x > 0, alpha*(e^x - 1) elsewhere).
+static void selu(Node &n) {
+  double alpha = n.floatAttribute("alpha", 1.67326319217681884765625), gamma = n.floatAttribute("gamma", 1.05070102214813232421875);
+  Value x = n.floatIn(0);
+  n.out(0, n.mul(elu(n, x, alpha), n.number(gamma, x)));
+}
+/// Celu: max(0, x) + min(0, alpha*(e^(x/alpha) - 1)) = alpha * elu(x/alpha).
+static void celu(Node &n) {
+  double alpha = n.floatAttribute("alpha", 1.0);
+  if (alpha == 0)
+    n.fail("alpha must not be zero", "", "alpha");
+  Value x = n.floatIn(0), positive = n.unary<ReluOp>(x);
+  Value negative = n.sub(x, positive); // min(0, x)
+  Value curve = n.mul(elu(n, n.div(negative, n.number(alpha, x)), 1), n.number(alpha, x));
+  n.out(0, n.add(positive, curve));
+}
+static void thresholdedRelu(Node &n) {
+  double alpha = n.floatAttribute("alpha", 1.0);
+  Value x = n.floatIn(0);
+  n.out(0, n.select(n.compare(Predicate::gt, x, n.number(alpha, x)), x, n.number(0, x)));
+}
+/// Shrink: x + bias below -lambd, x - bias above lambd, 0 between.
+static void shrink(Node &n) {
+  double lambda = n.floatAttribute("lambd", 0.5), bias = n.floatAttribute("bias", 0.0);
+  Value x = n.in(0), zero = n.number(0, x);
+  if (!isFloat(x) && (lambda != std::floor(lambda) || bias != std::floor(bias)))
+    n.fail("integers need integer attributes");
+  Value above = n.select(n.compare(Predicate::gt, x, n.number(lambda, x)), n.sub(x, n.number(bias, x)), zero);
+  n.out(0, n.select(n.compare(Predicate::lt, x, n.number(-lambda, x)), n.add(x, n.number(bias, x)), above));
+}
+/// PRelu: x where x >= 0, slope*x elsewhere; the slope broadcasts one way.
+static void prelu(Node &n) {
+  Value x = n.in(0), slope = n.in(1);
+  auto shape = broadcastShapes(shapeOf(x), shapeOf(slope));
+  if (!shape || ArrayRef<int64_t>(*shape) != shapeOf(x))
+    n.fail("the slope does not broadcast to the input");
+  n.out(0, n.select(n.compare(Predicate::lt, x, n.number(0, x)), n.mul(x, slope), x));
+}
+/// Softsign: x / (1 + |x|).
+static void softsign(Node &n) {
+  Value x = n.floatIn(0);
+  n.out(0, n.div(x, n.add(n.unary<AbsOp>(x), n.number(1, x))));
+}
+/// Mish: x * tanh(softplus(x)).
+static void mish(Node &n) {
+  Value x = n.floatIn(0);
+  n.out(0, n.mul(x, n.unary<TanhOp>(n.unary<SoftplusOp>(x))));
+}
+/// Swish: x * sigmoid(alpha*x).
+static void swish(Node &n) {
+  double alpha = n.floatAttribute("alpha", 1.0);
+  Value x = n.floatIn(0), scaled = alpha == 1 ? x : n.mul(x, n.number(alpha, x));
+  n.out(0, n.mul(x, n.unary<SigmoidOp>(scaled)));
+}
+
+//===-- Types -----------------------------------------------------------------------------===//
+
+static void cast(Node &n) {
+  n.ignore({"saturate", "round_mode"}); // of 8-bit floats
+  int64_t code = n.intAttribute("to");
+  Type to = elementType(n.context, code);
+  if (!to)
+    n.fail("element type " + onnxTypeName(code) + " is not supported", "", "to");
+  if (to == n.element(0))
+    return n.forward(0, 0);
+  n.out(0, n.cast(n.in(0), to));
+}
+static void castLike(Node &n) {
+  n.ignore({"saturate", "round_mode"});
+  if (n.element(1) == n.element(0))
+    return n.forward(0, 0);
+  n.out(0, n.cast(n.in(0), n.element(1)));
+}
+
+OpFamily onnx_import::mathOps() {
+  static const OpRow rows[] = {
+      {"Identity", 7, 23, "=", "tensors", identity},
+      {"Abs", 7, 23, "", "", anyUnary<AbsOp>},
+      {"Neg", 7, 23, "", "", anyUnary<NegOp>},
+      {"Sign", 9, 23, "", "", anyUnary<SignOp>},
+      {"Floor", 7, 23, "", "", floatUnary<FloorOp>},
+      {"Ceil", 7, 23, "", "", floatUnary<CeilOp>},
+      {"Round", 11, 23, "", "", floatUnary<RoundOp>},
+      {"Exp", 7, 23, "", "", floatUnary<ExpOp>},
+      {"Log", 7, 23, "", "", floatUnary<LogOp>},
+      {"Sqrt", 7, 23, "", "", floatUnary<SqrtOp>},
+      {"Reciprocal", 7, 23, "", "", floatUnary<ReciprocalOp>},
+      {"Sin", 7, 23, "", "", floatUnary<SinOp>},
+      {"Cos", 7, 23, "", "", floatUnary<CosOp>},
+      {"Tan", 7, 23, "", "", floatUnary<TanOp>},
+      {"Asin", 7, 23, "", "", floatUnary<AsinOp>},
+      {"Acos", 7, 23, "", "", floatUnary<AcosOp>},
+      {"Atan", 7, 23, "", "", floatUnary<AtanOp>},
+      {"Sinh", 9, 23, "", "", floatUnary<SinhOp>},
+      {"Cosh", 9, 23, "", "", floatUnary<CoshOp>},
+      {"Asinh", 9, 23, "", "", floatUnary<AsinhOp>},
+      {"Acosh", 9, 23, "", "", floatUnary<AcoshOp>},
+      {"Atanh", 9, 23, "", "", floatUnary<AtanhOp>},
+      {"Erf", 9, 23, "", "floats", floatUnary<ErfOp>},
+      {"Tanh", 7, 23, "", "", floatUnary<TanhOp>},
+      {"Sigmoid", 7, 23, "", "", floatUnary<SigmoidOp>},
+      {"Relu", 7, 23, "", "", anyUnary<ReluOp>},
+      {"Softplus", 7, 23, "", "", floatUnary<SoftplusOp>},
+      {"HardSwish", 14, 23, "", "", floatUnary<HardSwishOp>},
+      {"Add", 7, 23, "++", "", broadcasting<AddOp>},
+      {"Sub", 7, 23, "", "", broadcasting<SubOp>},
+      {"Mul", 7, 23, "**", "", broadcasting<MulOp>},
+      {"Div", 7, 23, "", "", broadcasting<DivOp>},
+      {"Mod", 10, 23, "", "", mod},
+      {"Pow", 7, 23, "", "", pow},
+      {"Min", 8, 23, "", "", variadic<MinOp>},
+      {"Max", 8, 23, "", "", variadic<MaxOp>},
+      {"Sum", 8, 23, "+", "", variadic<AddOp>},
+      {"Mean", 8, 23, "", "", mean},
+      {"Clip", 7, 23, "", "", clip},
+      {"Gelu", 20, 23, "", "", gelu},
+      {"LeakyRelu", 7, 23, "", "", leakyRelu},
+      {"Elu", 7, 23, "", "", eluOp},
+      {"Selu", 7, 23, "", "", selu},
+      {"Celu", 12, 23, "", "", celu},
+      {"HardSigmoid", 7, 23, "", "", hardSigmoid},
+      {"ThresholdedRelu", 10, 23, "", "", thresholdedRelu},
+      {"Shrink", 9, 23, "", "", shrink},
+      {"PRelu", 7, 23, "dp", "", prelu},
+      {"Softsign", 7, 23, "", "", softsign},
+      {"Mish", 18, 23, "", "", mish},
+      {"Swish", 7, 23, "", "also before opset 24, where it became standard", swish},
+      {"Cast", 7, 23, "=", "no strings, 8-bit and 4-bit floats, 4-bit integers", cast},
+      {"CastLike", 15, 23, "=d", "as Cast", castLike},
+  };
+  return {"Math", rows};
+}

@@ -1,0 +1,277 @@
+//===- Norm.cpp - normalisation and dropout ---------------------------------===//
+#include "compiler/Import/Onnx/Import.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::onnx_import;
+
+//===-- BatchNormalization ------------------------------------------------------===//
+
+/// y = (x - mean)/sqrt(variance + epsilon)*scale + B. In training form mean and variance are the batch's, and
+/// running = running*momentum + batch*(1 - momentum) with the population variance (ONNX BatchNormalization-15).
+/// Before opset 14, training form is told by more than one output.
+static void batchNorm(Node &n) {
+  Import &import = n.import;
+  Value x = n.floatIn(0);
+  if (n.rank(0) < 2)
+    n.fail("the input needs a batch and a channel dimension");
+  double epsilon = n.floatAttribute("epsilon", 1e-5), momentum = n.floatAttribute("momentum", 0.9);
+  if (n.opset < 9 && n.intAttribute("spatial", 1) != 1)
+    n.fail("statistics per element (spatial=0) are not supported", "", "spatial");
+  bool exported = n.opset >= 14 ? n.intAttribute("training_mode", 0) != 0 : n.named(1);
+  bool training = exported || import.turnsOn();
+  Type compute = computeType(elementOf(x));
+  auto statistic = [&](size_t i) { return n.cast(n.floatIn(i), compute); };
+  Value scale = statistic(1), bias = statistic(2);
+  auto common = [&](auto &p) {
+    p.epsilon = n.b.getF64FloatAttr(epsilon);
+    p.axis = n.b.getI64IntegerAttr(1);
+  };
+  if (!training) {
+    n.out(0, n.make<BatchNormInferenceOp>(ValueRange{x, scale, bias, statistic(3), statistic(4)}, common).getY());
+    return;
+  }
+  if (!exported)
+    import.note("BatchNormalization was exported for inference and trains with batch statistics (--mode=as-exported keeps it)",
+                cast<NameLoc>(n.loc).getName().str());
+  auto op = n.make<BatchNormOp>(ValueRange{x, scale, bias}, common);
+  n.out(0, op.getY());
+  for (size_t i = 0; i < 2; ++i) {
+    bool wanted = exported && n.used(i + 1);
+    std::string variable = import.updatesState() ? import.ownStatistics(n.entry(i + 3), n.loc) : "";
+    if (!wanted && variable.empty())
+      continue;
+    if (shapeOf(op.getMean()) != n.shape(i + 3))
+      n.fail("running statistics need one element for each channel");
+    Value running = variable.empty() ? n.in(i + 3) : import.read(variable);
+    Value batch = i == 0 ? op.getMean() : op.getVariance();
+    Value old = n.cast(running, compute);
+    Value next = n.add(n.mul(old, n.number(momentum, old)), n.mul(batch, n.number(1 - momentum, batch)));
+    next = n.cast(next, elementOf(running));
+    if (!variable.empty()) {
+      import.assign(variable, next, n.loc);
+      // The inference form of this op reads these.
+      op->setAttr(i == 0 ? "train.running_mean" : "train.running_variance", FlatSymbolRefAttr::get(n.context, variable));
+    }
+    if (wanted)
+      n.out(i + 1, next);
+  }
+  // Outputs 3 and 4 of the old form: the batch's own statistics.
+  if (n.opset < 14) {
+    n.out(3, n.cast(op.getMean(), n.element(3)));
+    n.out(4, n.cast(op.getVariance(), n.element(4)));
+  }
+}
+
+//===-- Dropout -------------------------------------------------------------------===//
+
+static Value allTrue(Node &n, ArrayRef<int64_t> shape) {
+  return n.constantValue(HostTensor::fromInts(n.tensorType(shape, n.b.getI1Type()), 1));
+}
+
+static void dropout(Node &n) {
+  Import &import = n.import;
+  double ratio = 0.5;
+  bool exported = false;
+  if (n.opset >= 12) {
+    n.ignore({"seed"}); // one seed for the whole program
+    if (n.has(1))
+      ratio = n.constantNumber(1, "ratio");
+    if (n.has(2))
+      exported = n.constantNumber(2, "training_mode") != 0;
+  } else {
+    ratio = n.floatAttribute("ratio", 0.5);
+  }
+  if (!(ratio >= 0 && ratio < 1))
+    n.fail("the ratio must be in [0, 1), not " + std::to_string(ratio), "", "ratio");
+  bool training = (exported || import.turnsOn()) && ratio > 0;
+  if (!training) {
+    n.forward(0, 0);
+    if (n.used(1))
+      n.out(1, allTrue(n, n.shape(0)));
+    return;
+  }
+  if (import.options.forwardOnly)
+    n.fail("draws random numbers in a forward run", "export the model for inference");
+  if (!exported)
+    import.note("Dropout was exported for inference and drops again (--mode=as-exported keeps it)", cast<NameLoc>(n.loc).getName().str());
+  auto drop = [&](Value x) {
+    return n.make<DropoutOp>(ValueRange{x, import.rngSeed(), import.rngStep()}, [&](auto &p) {
+              p.ratio = n.b.getF64FloatAttr(ratio);
+              p.salt = n.b.getI64IntegerAttr(n.index);
+            }, x.getType()).getY();
+  };
+  Value x = n.floatIn(0);
+  n.out(0, drop(x));
+  if (n.used(1)) { // the mask is a function of seed, step and salt: dropping ones shows it
+    Value ones = n.constantValue(HostTensor::fromDoubles(typeOf(x), 1.0));
+    n.out(1, n.compare(Predicate::ne, drop(ones), n.number(0, x)));
+  }
+}
+
+//===-- Norms from primitives, in fp32 at least ---------------------------------------===//
+
+/// (x - mean)/sqrt(variance + epsilon) over the axes, with the statistics.
+static Value normalise(Node &n, Value x, ArrayRef<int64_t> axes, double epsilon, Value *meanOut = nullptr, Value *invOut = nullptr) {
+  Value mean = n.mean(x, axes), centred = n.sub(x, mean);
+  Value variance = n.mean(n.mul(centred, centred), axes);
+  Value inv = n.unary<RsqrtOp>(n.add(variance, n.number(epsilon, x)));
+  if (meanOut)
+    *meanOut = mean;
+  if (invOut)
+    *invOut = inv;
+  return n.mul(centred, inv);
+}
+
+static Shape axesFrom(int64_t first, int64_t rank) {
+  Shape axes;
+  for (int64_t i = first; i < rank; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+/// [C] as [C, 1, ...] for a channels-first tensor.
+static Value perChannel(Node &n, size_t input, int64_t channels, int64_t rank, Type element) {
+  if (n.shape(input) != ArrayRef<int64_t>{channels})
+    n.fail("input " + Twine(input) + " must have one element for each of " + Twine(channels) + " channels");
+  Shape shape(rank - 1, 1);
+  shape[0] = channels;
+  return n.cast(n.reshape(n.floatIn(input), shape), element);
+}
+
+/// LayerNormalization-17: statistics in stash_type (fp32) over the dimensions from `axis` on.
+static void layerNorm(Node &n) {
+  Value x = n.floatIn(0);
+  int64_t rank = n.rank(0), axis = n.axis(n.intAttribute("axis", -1), rank);
+  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  n.ignore({"stash_type"});
+  Type compute = computeType(elementOf(x));
+  Value mean, inv;
+  Value y = normalise(n, n.cast(x, compute), axesFrom(axis, rank), epsilon, &mean, &inv);
+  y = n.mul(y, n.cast(n.floatIn(1), compute));
+  if (n.has(2))
+    y = n.add(y, n.cast(n.floatIn(2), compute));
+  if (shapeOf(y) != shapeOf(x))
+    n.fail("scale and bias do not broadcast to the input");
+  n.out(0, n.cast(y, elementOf(x)));
+  n.out(1, mean);
+  n.out(2, inv);
+}
+
+/// RMSNormalization-23: x / sqrt(mean(x^2) + epsilon) * scale.
+static void rmsNorm(Node &n) {
+  Value x = n.floatIn(0);
+  int64_t rank = n.rank(0), axis = n.axis(n.intAttribute("axis", -1), rank);
+  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  n.ignore({"stash_type"});
+  Type compute = computeType(elementOf(x));
+  Value wide = n.cast(x, compute);
+  Value square = n.mean(n.mul(wide, wide), axesFrom(axis, rank));
+  Value y = n.mul(wide, n.unary<RsqrtOp>(n.add(square, n.number(epsilon, wide))));
+  y = n.mul(y, n.cast(n.floatIn(1), compute));
+  if (shapeOf(y) != shapeOf(x))
+    n.fail("the scale does not broadcast to the input");
+  n.out(0, n.cast(y, elementOf(x)));
+}
+
+static void instanceNorm(Node &n) {
+  Value x = n.floatIn(0);
+  int64_t rank = n.rank(0);
+  if (rank < 3)
+    n.fail("the input needs a batch, a channel and a spatial dimension");
+  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  Type compute = computeType(elementOf(x));
+  Value y = normalise(n, n.cast(x, compute), axesFrom(2, rank), epsilon);
+  y = n.add(n.mul(y, perChannel(n, 1, n.shape(0)[1], rank, compute)), perChannel(n, 2, n.shape(0)[1], rank, compute));
+  n.out(0, n.cast(y, elementOf(x)));
+}
+
+/// GroupNormalization: scale and bias per group at opset 18, per channel from 21 on.
+static void groupNorm(Node &n) {
+  Value x = n.floatIn(0);
+  int64_t rank = n.rank(0), groups = n.intAttribute("num_groups");
+  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  n.ignore({"stash_type"});
+  if (rank < 2 || groups < 1 || n.shape(0)[1] % groups)
+    n.fail("channels do not divide into " + Twine(groups) + " groups", "", "num_groups");
+  int64_t channels = n.shape(0)[1];
+  Shape grouped = {n.shape(0)[0], groups, channels / groups};
+  llvm::append_range(grouped, n.shape(0).drop_front(2));
+  int64_t inner = int64_t(grouped.size());
+  Type compute = computeType(elementOf(x));
+  Value y = normalise(n, n.reshape(n.cast(x, compute), grouped), axesFrom(2, inner), epsilon);
+  if (n.opset < 21) {
+    y = n.add(n.mul(y, perChannel(n, 1, groups, inner, compute)), perChannel(n, 2, groups, inner, compute));
+    y = n.reshape(y, shapeOf(x));
+  } else {
+    y = n.reshape(y, shapeOf(x));
+    y = n.add(n.mul(y, perChannel(n, 1, channels, rank, compute)), perChannel(n, 2, channels, rank, compute));
+  }
+  n.out(0, n.cast(y, elementOf(x)));
+}
+
+/// LRN: x / (bias + alpha/size * sum of x^2 over `size` neighbouring channels)^beta.
+static void lrn(Node &n) {
+  Value x = n.floatIn(0);
+  int64_t size = n.intAttribute("size");
+  double alpha = n.floatAttribute("alpha", 1e-4), beta = n.floatAttribute("beta", 0.75), bias = n.floatAttribute("bias", 1.0);
+  if (n.rank(0) < 2 || size < 1 || size > INT16_MAX)
+    n.fail("size " + Twine(size) + " is not possible", "", "size");
+  int64_t channels = n.shape(0)[1], rest = 1;
+  for (int64_t d : n.shape(0).drop_front(2))
+    rest *= d;
+  Value wide = n.cast(x, computeType(elementOf(x)));
+  // Channels become the rows of an image, so that an average pooling sums neighbours; its padding counts: /size.
+  Value squares = n.reshape(n.mul(wide, wide), {n.shape(0)[0], 1, channels, rest});
+  Value mean = n.make<AvgPoolOp>(squares, [&](auto &p) {
+                  p.kernel = n.b.getDenseI64ArrayAttr({size, 1});
+                  p.strides = n.b.getDenseI64ArrayAttr({1, 1});
+                  p.dilations = n.b.getDenseI64ArrayAttr({1, 1});
+                  p.pad_low = n.b.getDenseI64ArrayAttr({(size - 1) / 2, 0});
+                  p.pad_high = n.b.getDenseI64ArrayAttr({size - 1 - (size - 1) / 2, 0});
+                  p.count_include_pad = n.b.getUnitAttr();
+                }).getY();
+  Value base = n.add(n.mul(n.reshape(mean, shapeOf(x)), n.number(alpha, wide)), n.number(bias, wide));
+  Value y = n.div(wide, n.binary<PowOp>(base, n.number(beta, wide)));
+  n.out(0, n.cast(y, elementOf(x)));
+}
+
+/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9), as its function body in the ONNX specification.
+static void mvn(Node &n) {
+  Value x = n.floatIn(0);
+  Shape axes = n.axes(n.intsAttribute("axes").value_or(Shape{0, 2, 3}), n.rank(0));
+  Value wide = n.cast(x, computeType(elementOf(x)));
+  Value mean = n.mean(wide, axes), centred = n.sub(wide, mean);
+  Value variance = n.sub(n.mean(n.mul(wide, wide), axes), n.mul(mean, mean));
+  Value y = n.div(centred, n.add(n.unary<SqrtOp>(variance), n.number(1e-9, wide)));
+  n.out(0, n.cast(y, elementOf(x)));
+}
+
+/// LpNormalization: x / norm along an axis; 0 where the norm is 0.
+static void lpNorm(Node &n) {
+  Value x = n.floatIn(0);
+  Shape axes = {n.axis(n.intAttribute("axis", -1), n.rank(0))};
+  int64_t p = n.intAttribute("p", 2);
+  if (p != 1 && p != 2)
+    n.fail("p must be 1 or 2", "", "p");
+  Value norm = p == 1 ? n.sum(n.unary<AbsOp>(x), axes) : n.unary<SqrtOp>(n.sum(n.mul(x, x), axes));
+  Value isZero = n.compare(Predicate::eq, norm, n.number(0, x));
+  Value safe = n.select(isZero, n.number(1, x), norm);
+  n.out(0, n.div(x, safe));
+}
+
+OpFamily onnx_import::normOps() {
+  static const OpRow rows[] = {
+      {"BatchNormalization", 7, 23, "dsbmv", "", batchNorm},
+      {"Dropout", 7, 23, "", "constant ratio; one seed for the whole program", dropout},
+      {"LayerNormalization", 17, 23, "dsb", "", layerNorm},
+      {"RMSNormalization", 23, 23, "ds", "", rmsNorm},
+      {"InstanceNormalization", 7, 23, "dsb", "", instanceNorm},
+      {"GroupNormalization", 18, 23, "dsb", "", groupNorm},
+      {"LRN", 7, 23, "", "", lrn},
+      {"MeanVarianceNormalization", 9, 23, "", "", mvn},
+      {"LpNormalization", 7, 23, "", "", lpNorm},
+  };
+  return {"Norm", rows};
+}

@@ -1,0 +1,154 @@
+//===- Reduce.cpp - reductions -------------------------------------------------===//
+#include "compiler/Import/Onnx/Node.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::onnx_import;
+
+namespace {
+struct Reduction {
+  Value x;
+  Shape axes;
+  bool keepdims;
+  bool nothing = false; // noop_with_empty_axes and no axes
+};
+} // namespace
+
+/// Reads axes: an attribute, or since `asInput` an input. None are all, or with noop_with_empty_axes none.
+static Reduction reduction(Node &n, int64_t asInput) {
+  Reduction r{n.in(0), {}, n.intAttribute("keepdims", 1) != 0};
+  std::optional<Shape> axes;
+  bool noop = false;
+  if (n.opset >= asInput) {
+    noop = n.intAttribute("noop_with_empty_axes", 0) != 0;
+    if (n.has(1))
+      axes = n.constantInts(1, "axes");
+  } else {
+    axes = n.intsAttribute("axes");
+  }
+  int64_t rank = n.rank(0);
+  if (axes && !axes->empty()) {
+    r.axes = n.axes(*axes, rank);
+  } else if (noop) {
+    r.nothing = true;
+  } else {
+    for (int64_t i = 0; i < rank; ++i)
+      r.axes.push_back(i);
+  }
+  return r;
+}
+
+template <typename OpT>
+static Value apply(Node &n, const Reduction &r, Value x) {
+  return r.axes.empty() ? x : n.reduce<OpT>(x, r.axes, r.keepdims);
+}
+
+/// ReduceSum got its axes as an input at opset 13, the others at 18.
+template <typename OpT, int64_t asInput = 18>
+static void plain(Node &n) {
+  Reduction r = reduction(n, asInput);
+  if (r.nothing)
+    return n.forward(0, 0);
+  if (elementOf(r.x).isInteger(1)) { // booleans, since opset 20
+    if constexpr (std::is_same_v<OpT, ReduceMaxOp>)
+      return n.out(0, apply<ReduceAnyOp>(n, r, r.x));
+    if constexpr (std::is_same_v<OpT, ReduceMinOp>)
+      return n.out(0, n.unary<NotOp>(apply<ReduceAnyOp>(n, r, n.unary<NotOp>(r.x))));
+  }
+  n.out(0, apply<OpT>(n, r, r.x));
+}
+
+static void l1(Node &n) {
+  Reduction r = reduction(n, 18);
+  n.out(0, apply<ReduceSumOp>(n, r, n.unary<AbsOp>(r.x)));
+}
+static void sumSquare(Node &n) {
+  Reduction r = reduction(n, 18);
+  n.out(0, apply<ReduceSumOp>(n, r, n.mul(r.x, r.x)));
+}
+static void l2(Node &n) {
+  Reduction r = reduction(n, 18);
+  Type element = elementOf(r.x);
+  Value x = isFloat(element) ? r.x : n.cast(r.x, n.b.getF64Type());
+  n.out(0, n.cast(n.unary<SqrtOp>(apply<ReduceSumOp>(n, r, n.mul(x, x))), element));
+}
+static void logSum(Node &n) {
+  Reduction r = reduction(n, 18);
+  Type element = elementOf(r.x);
+  Value x = isFloat(element) ? r.x : n.cast(r.x, n.b.getF64Type());
+  n.out(0, n.cast(n.unary<LogOp>(apply<ReduceSumOp>(n, r, x)), element));
+}
+
+/// log(sum e^x) = m + log(sum e^(x - m)) with m the maximum, or 0 where that is infinite.
+static void logSumExp(Node &n) {
+  Reduction r = reduction(n, 18);
+  Type element = elementOf(r.x);
+  Value x = isFloat(element) ? r.x : n.cast(r.x, n.b.getF64Type());
+  if (r.axes.empty()) {
+    n.out(0, n.cast(n.unary<LogOp>(n.unary<ExpOp>(x)), element));
+    return;
+  }
+  bool empty = llvm::any_of(r.axes, [&](int64_t a) { return n.shape(0)[a] == 0; });
+  if (empty) { // no maximum of nothing
+    n.out(0, n.cast(n.unary<LogOp>(apply<ReduceSumOp>(n, r, n.unary<ExpOp>(x))), element));
+    return;
+  }
+  Value peak = n.reduce<ReduceMaxOp>(x, r.axes, true);
+  peak = n.select(n.make<IsNonFiniteOp>(peak).getY(), n.number(0, x), peak);
+  Value total = n.sum(n.unary<ExpOp>(n.sub(x, peak)), r.axes);
+  Value y = n.add(n.unary<LogOp>(total), peak);
+  n.out(0, n.cast(n.reshape(y, reducedShape(shapeOf(x), r.axes, r.keepdims)), element));
+}
+
+template <bool min>
+static void arg(Node &n) {
+  int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0));
+  bool keepdims = n.intAttribute("keepdims", 1) != 0;
+  bool last = n.opset >= 12 && n.intAttribute("select_last_index", 0) != 0;
+  n.out(0, n.make<ArgMaxOp>(n.in(0), [&](auto &p) {
+              p.axis = n.b.getI64IntegerAttr(axis);
+              p.keepdims = n.b.getBoolAttr(keepdims);
+              if (min)
+                p.min = n.b.getUnitAttr();
+              if (last)
+                p.last = n.b.getUnitAttr();
+            }).getY());
+}
+
+/// CumSum along a constant axis: each element is the masked sum of the row.
+static void cumSum(Node &n) {
+  bool exclusive = n.intAttribute("exclusive", 0) != 0, reverse = n.intAttribute("reverse", 0) != 0;
+  int64_t rank = n.rank(0);
+  int64_t axis = n.axis(int64_t(n.constantNumber(1, "axis")), rank), length = n.shape(0)[axis];
+  if (length > 4096)
+    n.fail("more than 4096 elements along the axis are not supported");
+  // x[..., j, ...] as [..., 1, j, ...], summed over j where j <= i.
+  Shape shape(n.shape(0)), wide(shape);
+  wide.insert(wide.begin() + axis, length);
+  shape.insert(shape.begin() + axis, 1);
+  Value x = n.reshape(n.in(0), shape);
+  auto index = n.tensorType(wide, n.b.getI64Type());
+  Predicate predicate = exclusive ? (reverse ? Predicate::gt : Predicate::lt) : (reverse ? Predicate::ge : Predicate::le);
+  Value keep = n.compare(predicate, n.iota(index, axis + 1), n.iota(index, axis));
+  n.out(0, n.sum(n.select(keep, x, n.number(0, x)), {axis + 1}, false));
+}
+
+OpFamily onnx_import::reduceOps() {
+  static const OpRow rows[] = {
+      {"ReduceSum", 7, 23, "", "constant axes", plain<ReduceSumOp, 13>},
+      {"ReduceMean", 7, 23, "", "constant axes", plain<ReduceMeanOp>},
+      {"ReduceMax", 7, 23, "", "constant axes", plain<ReduceMaxOp>},
+      {"ReduceMin", 7, 23, "", "constant axes", plain<ReduceMinOp>},
+      {"ReduceProd", 7, 23, "", "constant axes", plain<ReduceProdOp>},
+      {"ReduceL1", 7, 23, "", "constant axes", l1},
+      {"ReduceL2", 7, 23, "", "constant axes", l2},
+      {"ReduceSumSquare", 7, 23, "", "constant axes", sumSquare},
+      {"ReduceLogSum", 7, 23, "", "constant axes", logSum},
+      {"ReduceLogSumExp", 7, 23, "", "constant axes", logSumExp},
+      {"ArgMax", 7, 23, "", "", arg<false>},
+      {"ArgMin", 7, 23, "", "", arg<true>},
+      {"CumSum", 11, 23, "", "constant axis, at most 4096 elements along it", cumSum},
+  };
+  return {"Reduce", rows};
+}
