@@ -240,6 +240,12 @@ void Convolution<T>::packPanel(const Phase &phase, const char *weights, T *to, i
   }
   // w[o][c, tap] -> [tap of the phase, o][c]
   const int64_t outputs = w.sourcePerGroup(), inputs = w.resultPerGroup();
+  if (kernelTaps == 1) { // rows already
+    const char *from = weights + (group * outputs * inputs + first) * size;
+    if (phase.rowOffset[0] >= 0)
+      isa.packRows({to, panel, from, desc.type_b, inputs, outputs, width, panel});
+    return;
+  }
   for (int64_t o = 0; o < outputs; ++o) {
     const int64_t at = ((group * outputs + o) * inputs + first) * kernelTaps;
     isa.packTransposed({to + o * panel, phase.rowOffset.data(), 0, weights + at * size, desc.type_b,
