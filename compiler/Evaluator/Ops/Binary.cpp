@@ -7,10 +7,12 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-/// result = F(op, isInteger)(lhs, rhs), broadcast.
-template <typename OpT, auto F>
-struct Binary : EvalModel<Binary<OpT, F>, OpT> {
+/// result = F(op, isInteger)(lhs, rhs), broadcast. Division by an integer zero has no meaning; a program that does it is wrong.
+template <typename OpT, auto F, bool Divides = false>
+struct Binary : EvalModel<Binary<OpT, F, Divides>, OpT> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
+    if (Divides && !isa<FloatType>(e.operands[1].element) && llvm::is_contained(e.operands[1].values, 0.0))
+      return op->emitOpError("divides an integer by zero");
     HostTensor &r = e.results[0];
     std::vector<double> storageA, storageB;
     const std::vector<double> &a = broadcastValues(e.operands[0], r.shape, storageA);
@@ -19,16 +21,6 @@ struct Binary : EvalModel<Binary<OpT, F>, OpT> {
     for (size_t i = 0; i < a.size(); ++i)
       r.values[i] = function(a[i], b[i]);
     return success();
-  }
-};
-
-/// Division by an integer zero has no meaning; a program that does it is wrong.
-template <typename OpT, auto F>
-struct Division : Binary<OpT, F> {
-  LogicalResult evaluate(Operation *op, Evaluation &e) const {
-    if (!isa<FloatType>(e.operands[1].element) && llvm::is_contained(e.operands[1].values, 0.0))
-      return op->emitOpError("divides an integer by zero");
-    return Binary<OpT, F>::evaluate(op, e);
   }
 };
 
@@ -102,8 +94,8 @@ void mpc::attachBinaryModels(MLIRContext &c) {
   AddOp::attachInterface<Binary<AddOp, add>>(c);
   SubOp::attachInterface<Binary<SubOp, sub>>(c);
   MulOp::attachInterface<Binary<MulOp, mul>>(c);
-  DivOp::attachInterface<Division<DivOp, divide>>(c);
-  ModOp::attachInterface<Division<ModOp, mod>>(c);
+  DivOp::attachInterface<Binary<DivOp, divide, true>>(c);
+  ModOp::attachInterface<Binary<ModOp, mod, true>>(c);
   PowOp::attachInterface<Binary<PowOp, power>>(c);
   MinOp::attachInterface<Binary<MinOp, minimum>>(c);
   MaxOp::attachInterface<Binary<MaxOp, maximum>>(c);

@@ -82,8 +82,6 @@ namespace {
 struct DropoutModel : EvalModel<DropoutModel, DropoutOp> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
     auto op = cast<DropoutOp>(operation);
-    if (e.operands[1].size() != 1 || e.operands[2].size() != 1)
-      return op.emitOpError("seed and step are one number each");
     const uint64_t seed = uint64_t(int64_t(e.operands[1].values[0])), step = uint64_t(int64_t(e.operands[2].values[0]));
     const double ratio = op.getRatio().convertToDouble();
     const std::vector<double> &x = e.operands[0].values;

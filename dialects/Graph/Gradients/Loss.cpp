@@ -34,7 +34,7 @@ static Samples buildSamples(VjpContext &ctx, Formula &f, OpT op, Value scores) {
   Value classes = IotaOp::create(b, loc, typeOf(labels).clone(perClass), b.getI64IntegerAttr(1));
   s.onehot = f.compare(Predicate::eq, labels, classes);
   if (auto ignored = op.getIgnoreIndex())
-    s.counts = f.compare(Predicate::ne, labels, double(*ignored));
+    s.counts = f.compare(Predicate::ne, labels, double(int64_t(*ignored))); // the accessor is unsigned
 
   // w_l, 0 for ignored samples; null when it is 1 for all.
   Value weight;

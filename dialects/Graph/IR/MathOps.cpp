@@ -67,6 +67,8 @@ LogicalResult DropoutOp::verify() {
     return emitOpError("result must have the operand's type");
   if (!(getRatio().convertToDouble() >= 0 && getRatio().convertToDouble() < 1))
     return emitOpError("ratio must be in [0, 1), not ") << getRatio().convertToDouble();
+  if (typeOf(getSeed()).getNumElements() != 1 || typeOf(getStep()).getNumElements() != 1)
+    return emitOpError("seed and step must be one number each");
   return success();
 }
 

@@ -143,10 +143,11 @@ LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 }
 LogicalResult AvgPoolOp::verify() { return success(); }
 
-/// dy may have the floor or the ceil number of windows.
 template <typename OpT>
-static LogicalResult verifyPoolGrad(OpT op) {
-  for (bool ceil : {false, true}) {
+static LogicalResult verifyPoolGrad(OpT op, std::initializer_list<bool> ceilModes) {
+  if (elementOf(op.getDx()) != elementOf(op.getDy()))
+    return op.emitOpError("dx and dy differ in element type");
+  for (bool ceil : ceilModes) {
     auto y = poolShape(op.getLoc(), shapeOf(op.getDx()), op, ceil);
     if (failed(y))
       return failure();
@@ -155,12 +156,13 @@ static LogicalResult verifyPoolGrad(OpT op) {
   }
   return op.emitOpError("dy [") << shapeOf(op.getDy()) << "] is not a pooling of dx [" << shapeOf(op.getDx()) << "]";
 }
+/// dy may have the floor or the ceil number of windows: the argmax says all that matters.
 LogicalResult MaxPoolGradOp::verify() {
   if (shapeOf(getArgmax()) != shapeOf(getDy()))
     return emitOpError("argmax and dy differ in shape");
-  return verifyPoolGrad(*this);
+  return verifyPoolGrad(*this, {false, true});
 }
-LogicalResult AvgPoolGradOp::verify() { return verifyPoolGrad(*this); }
+LogicalResult AvgPoolGradOp::verify() { return verifyPoolGrad(*this, {bool(getCeilMode())}); }
 
 //===-- Normalisation ---------------------------------------------------------------===//
 

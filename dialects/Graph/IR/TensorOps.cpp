@@ -187,7 +187,9 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   for (size_t i = 0; i < rank; ++i) {
     int64_t n = x.getDimSize(i);
     int64_t spread = n == 0 ? 0 : (n - 1) * (interior[i] + 1) + 1;
-    if (interior[i] < 0 || low[i] + spread + high[i] < 0)
+    if (interior[i] < 0)
+      return emitOptionalError(loc, "dimension ", i, ": interior padding is negative");
+    if (low[i] + spread + high[i] < 0)
       return emitOptionalError(loc, "dimension ", i, " becomes negative");
     shape.push_back(low[i] + spread + high[i]);
   }
@@ -219,13 +221,20 @@ LogicalResult GatherGradOp::verify() {
   Shape expected = gatheredShape(shapeOf(getDx()), shapeOf(getIndices()), getAxis());
   if (ArrayRef<int64_t>(expected) != shapeOf(getDy()))
     return emitOpError("dy should be [") << expected << "], not [" << shapeOf(getDy()) << "]";
+  if (elementOf(getDx()) != elementOf(getDy()))
+    return emitOpError("dx and dy differ in element type");
   return success();
 }
 
 static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets) {
-  int64_t rank = typeOf(op->getOperand(0)).getRank();
-  if (int64_t(scales.size()) != rank || int64_t(offsets.size()) != rank || typeOf(op->getResult(0)).getRank() != rank)
+  RankedTensorType from = typeOf(op->getOperand(0)), to = typeOf(op->getResult(0));
+  int64_t rank = from.getRank();
+  if (to.getRank() != rank)
+    return op->emitOpError("result and operand differ in rank: ") << to.getRank() << " and " << rank;
+  if (int64_t(scales.size()) != rank || int64_t(offsets.size()) != rank)
     return op->emitOpError("scales and offsets need one entry for each of ") << rank << " dimensions";
+  if (from.getElementType() != to.getElementType())
+    return op->emitOpError("result and operand differ in element type");
   return success();
 }
 LogicalResult ResizeOp::verify() { return verifyResize(*this, getScales(), getOffsets()); }

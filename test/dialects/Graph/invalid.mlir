@@ -1,0 +1,561 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics -o /dev/null
+
+func.func @f(%x: tensor<2x3xf32>, %y: tensor<2xf32>) {
+  // expected-error@+2 {{shapes [2, 3] and [2] do not broadcast}}
+  // expected-error@+1 {{'graph.add' op failed to infer returned types}}
+  %0 = graph.add %x, %y : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{inferred type(s) 'tensor<2x3xf32>' are incompatible with return type(s) of operation 'tensor<3x2xf32>'}}
+  // expected-error@+1 {{'graph.add' op failed to infer returned types}}
+  %0 = graph.add %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %y: tensor<2x3xf16>) {
+  // expected-error@+1 {{requires the same element type for all operands and results}}
+  %0 = graph.mul %x, %y : (tensor<2x3xf32>, tensor<2x3xf16>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %c: tensor<i1>, %y: tensor<2x3xf16>) {
+  // expected-error@+2 {{both choices must have one element type, not 'f32' and 'f16'}}
+  // expected-error@+1 {{'graph.select' op failed to infer returned types}}
+  %0 = graph.select %c, %x, %y : (tensor<i1>, tensor<2x3xf32>, tensor<2x3xf16>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %s: tensor<i64>) {
+  // expected-error@+1 {{result must have the operand's type}}
+  %0 = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 0 : i64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>) -> tensor<2x3xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %s: tensor<i64>) {
+  // expected-error@+1 {{ratio must be in [0, 1), not 1}}
+  %0 = graph.dropout %x, %s, %s {ratio = 1.0 : f64, salt = 0 : i64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %s: tensor<2xi64>) {
+  // expected-error@+1 {{seed and step must be one number each}}
+  %0 = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 0 : i64} : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?xf32>) {
+  // expected-error@+1 {{operand #0 must be statically shaped tensor}}
+  %0 = graph.relu %x : tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axis 2 is out of range for rank 2}}
+  %0 = graph.reduce_sum %x {axes = array<i64: 2>, keepdims = false} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axes must be strictly increasing, got [1, 0]}}
+  %0 = graph.reduce_mean %x {axes = array<i64: 1, 0>, keepdims = false} : (tensor<2x3xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{axis -1 is out of range for rank 2}}
+  // expected-error@+1 {{'graph.argmax' op failed to infer returned types}}
+  %0 = graph.argmax %x {axis = -1 : i64, keepdims = false} : (tensor<2x3xf32>) -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{axis 1 is out of range for rank 1}}
+  %0 = graph.iota {axis = 1 : i64} : tensor<3xi64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{cannot reshape 6 elements to [4]}}
+  %0 = graph.reshape %x : tensor<2x3xf32> to tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{[0, 0] is not a permutation of 2 dimensions}}
+  // expected-error@+1 {{'graph.transpose' op failed to infer returned types}}
+  %0 = graph.transpose %x {permutation = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{[0] is not a permutation of 2 dimensions}}
+  // expected-error@+1 {{'graph.transpose' op failed to infer returned types}}
+  %0 = graph.transpose %x {permutation = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{[2, 3] does not broadcast to [2, 4]}}
+  %0 = graph.broadcast %x : tensor<2x3xf32> to tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{[2, 3] does not broadcast to [3]}}
+  %0 = graph.broadcast %x : tensor<2x3xf32> to tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+2 {{nothing to concatenate}}
+  // expected-error@+1 {{'graph.concat' op failed to infer returned types}}
+  %0 = "graph.concat"() {axis = 0 : i64} : () -> tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{axis 2 is out of range for rank 2}}
+  // expected-error@+1 {{'graph.concat' op failed to infer returned types}}
+  %0 = graph.concat %x, %x {axis = 2 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %y: tensor<2x3xf16>) {
+  // expected-error@+2 {{cannot concatenate 'tensor<2x3xf32>' with 'tensor<2x3xf16>'}}
+  // expected-error@+1 {{'graph.concat' op failed to infer returned types}}
+  %0 = graph.concat %x, %y {axis = 0 : i64} : (tensor<2x3xf32>, tensor<2x3xf16>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) {
+  // expected-error@+2 {{dimension 1 differs: 3 vs 4}}
+  // expected-error@+1 {{'graph.concat' op failed to infer returned types}}
+  %0 = graph.concat %x, %y {axis = 0 : i64} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{starts, sizes and strides need one entry for each of 2 dimensions}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0>, sizes = array<i64: 1>, strides = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 1: sizes are not negative and strides not zero}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 1, 1>, strides = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 1: elements 1 to 3 of 3}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0, 1>, sizes = array<i64: 1, 2>, strides = array<i64: 1, 2>} : (tensor<2x3xf32>) -> tensor<1x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 1: elements 1 to -1 of 3}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0, 1>, sizes = array<i64: 1, 3>, strides = array<i64: 1, -1>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{low, high and interior need one entry for each of 2 dimensions}}
+  // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
+  %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 1>, high = array<i64: 1>, interior = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0 becomes negative}}
+  // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
+  %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: -1, 0>, high = array<i64: -2, 0>, interior = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<0x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0: interior padding is negative}}
+  // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
+  %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 0, 0>, high = array<i64: 0, 0>, interior = array<i64: -1, 0>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %i: tensor<2xi64>) {
+  // expected-error@+2 {{axis 2 is out of range for rank 2}}
+  // expected-error@+1 {{'graph.gather' op failed to infer returned types}}
+  %0 = graph.gather %x, %i {axis = 2 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %i: tensor<5xi64>) {
+  // expected-error@+1 {{dy should be [2, 5], not [2, 3]}}
+  %0 = graph.gather_grad %x, %i {axis = 1 : i64} : (tensor<2x3xf32>, tensor<5xi64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %i: tensor<3xi64>) {
+  // expected-error@+1 {{axis 3 is out of range for rank 2}}
+  %0 = graph.gather_grad %x, %i {axis = 3 : i64} : (tensor<2x3xf32>, tensor<3xi64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{scales and offsets need one entry for each of 2 dimensions}}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0>, offsets = array<f64: 0.0>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{result and operand differ in rank: 1 and 2}}
+  %0 = graph.resize_grad %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 1.0>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf32>) -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<3xf32>) {
+  // expected-error@+2 {{operands need two dimensions at least}}
+  // expected-error@+1 {{'graph.matmul' op failed to infer returned types}}
+  %0 = graph.matmul %a, %a : (tensor<3xf32>, tensor<3xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3x4xf32>, %b: tensor<3x4x5xf32>) {
+  // expected-error@+2 {{batch dimensions [2] and [3] do not broadcast}}
+  // expected-error@+1 {{'graph.matmul' op failed to infer returned types}}
+  %0 = graph.matmul %a, %b : (tensor<2x3x4xf32>, tensor<3x4x5xf32>) -> tensor<2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+2 {{inner dimensions differ: 3 vs 4}}
+  // expected-error@+1 {{'graph.matmul' op failed to infer returned types}}
+  %0 = graph.matmul %a, %b : (tensor<2x3xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x5xf32>) {
+  // expected-error@+2 {{inner dimensions differ: 2 vs 5}}
+  // expected-error@+1 {{'graph.matmul' op failed to infer returned types}}
+  %0 = graph.matmul %a, %b {transpose_a, transpose_b} : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3xf32>) {
+  // expected-error@+2 {{x and w need the same rank, 3 to 5, not 4 and 3}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3xf32>) -> tensor<1x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2xf32>, %w: tensor<3x2xf32>) {
+  // expected-error@+2 {{x and w need the same rank, 3 to 5, not 2 and 2}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2xf32>, tensor<3x2xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
+  // expected-error@+2 {{window attributes need 2 entries, not 1}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x3x3x3xf32>) {
+  // expected-error@+2 {{x has 2 channels, w takes 3 x 1 groups}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x3x3x3xf32>) -> tensor<1x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x1x3x3xf32>) {
+  // expected-error@+2 {{3 output channels do not divide into 2 groups}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x2x5x5xf32>, tensor<3x1x3x3xf32>) -> tensor<1x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
+  // expected-error@+2 {{strides and dilations are positive, padding not negative}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 0, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
+  // expected-error@+2 {{strides and dilations are positive, padding not negative}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, -1>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
+  // expected-error@+2 {{the kernel (3, dilation 3) does not fit into 5 elements with padding 0 and 0}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 3>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<1x3x4x4xf32>, %w: tensor<3x2x3x3xf32>) {
+  // expected-error@+1 {{the forward convolution gives [1, 3, 3, 3], but dy is [1, 3, 4, 4]}}
+  %0 = graph.conv_input_grad %dy, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x3x4x4xf32>, tensor<3x2x3x3xf32>) -> tensor<1x2x5x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x5x5xf32>, %dy: tensor<1x3x4x4xf32>) {
+  // expected-error@+1 {{the forward convolution gives [1, 3, 3, 3], but dy is [1, 3, 4, 4]}}
+  %0 = graph.conv_weight_grad %x, %dy {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<1x3x4x4xf32>) -> tensor<3x2x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{x needs a spatial dimension}}
+  // expected-error@+1 {{'graph.avg_pool' op failed to infer returned types}}
+  %0 = graph.avg_pool %x {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>) {
+  // expected-error@+2 {{window attributes need 1 entries, not 2}}
+  // expected-error@+1 {{'graph.avg_pool' op failed to infer returned types}}
+  %0 = graph.avg_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<2x3x4xf32>) -> tensor<2x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>) {
+  // expected-error@+2 {{kernel, strides and dilations are positive, padding not negative}}
+  // expected-error@+1 {{'graph.avg_pool' op failed to infer returned types}}
+  %0 = graph.avg_pool %x {kernel = array<i64: 0>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<2x3x4xf32>) -> tensor<2x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>) {
+  // expected-error@+2 {{the window (5) does not fit into 4 elements}}
+  // expected-error@+1 {{'graph.avg_pool' op failed to infer returned types}}
+  %0 = graph.avg_pool %x {kernel = array<i64: 5>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<2x3x4xf32>) -> tensor<2x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x1x40000xf32>) {
+  // expected-error@+1 {{window of 32768 elements is too large}}
+  %0, %1 = graph.max_pool %x {kernel = array<i64: 32768>, strides = array<i64: 1>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x40000xf32>) -> (tensor<1x1x2xf32>, tensor<1x1x2xi16>)
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<1x1x2xf32>, %a: tensor<1x1x3xi16>) {
+  // expected-error@+1 {{argmax and dy differ in shape}}
+  %0 = graph.max_pool_grad %dy, %a {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x2xf32>, tensor<1x1x3xi16>) -> tensor<1x1x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<1x1x4xf32>, %a: tensor<1x1x4xi16>) {
+  // expected-error@+1 {{dy [1, 1, 4] is not a pooling of dx [1, 1, 5]}}
+  %0 = graph.max_pool_grad %dy, %a {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x4xf32>, tensor<1x1x4xi16>) -> tensor<1x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<1x1x3xf32>) {
+  // expected-error@+1 {{dy [1, 1, 3] is not a pooling of dx [1, 1, 5]}}
+  %0 = graph.avg_pool_grad %dy {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x3xf32>) -> tensor<1x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{axis 2 is out of range for rank 2}}
+  %0:3 = graph.batch_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 2 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf16>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{needs one 'f32' for each of 3 channels, not 'tensor<2xf32>'}}
+  %0:3 = graph.batch_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x3xf16>, tensor<2xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf16>, %s: tensor<3xf64>) {
+  // expected-error@+1 {{needs one 'f32' for each of 3 channels, not 'tensor<3xf64>'}}
+  %0:3 = graph.batch_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf64>, tensor<3xf64>) -> (tensor<2x3xf16>, tensor<3xf64>, tensor<3xf64>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf16>, %y: tensor<2x3xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{x and dy differ in type}}
+  %0:3 = graph.batch_norm_grad %x, %s, %s, %s, %y {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf16>, %s: tensor<3xf32>, %t: tensor<2xf32>) {
+  // expected-error@+1 {{needs one 'f32' for each of 3 channels, not 'tensor<2xf32>'}}
+  %0 = graph.batch_norm_inference %x, %s, %s, %s, %t {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<2x3xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axis -1 is out of range for rank 2}}
+  %0 = graph.softmax %x {axis = -1 : i64} : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axis 2 is out of range for rank 2}}
+  %0 = graph.log_softmax %x {axis = 2 : i64} : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3xf32>, %t: tensor<3xi64>) {
+  // expected-error@+1 {{scores are [N, C, d...], not [3]}}
+  %0 = graph.nll_loss %x, %t {reduction = #graph<reduction mean>} : (tensor<3xf32>, tensor<3xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>, %t: tensor<2x3xi64>) {
+  // expected-error@+1 {{labels should be [2, 4], not [2, 3]}}
+  %0 = graph.softmax_cross_entropy %x, %t {reduction = #graph<reduction mean>} : (tensor<2x3x4xf32>, tensor<2x3xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %t: tensor<2xi64>, %w: tensor<2xf32>) {
+  // expected-error@+1 {{weights should be 3 of 'f32', not 'tensor<2xf32>'}}
+  %0 = graph.softmax_cross_entropy %x, %t, %w {reduction = #graph<reduction mean>} : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %t: tensor<2xi64>, %w: tensor<3xf64>) {
+  // expected-error@+1 {{weights should be 3 of 'f32', not 'tensor<3xf64>'}}
+  %0 = graph.nll_loss %x, %t, %w {reduction = #graph<reduction mean>} : (tensor<2x3xf32>, tensor<2xi64>, tensor<3xf64>) -> tensor<f32>
+  return
+}

@@ -1,0 +1,169 @@
+//===- ConventionsTest.cpp - gradients at kinks and ties, and what has none -----------===//
+#include "GradientCase.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::test;
+
+namespace {
+/// Gradients of a case for cotangents of 1, in Exact mode.
+std::vector<std::vector<double>> gradientsOf(const Case &c, FloatType element, EvalMode mode = EvalMode::Exact) {
+  auto built = buildCase(c, element, [](unsigned) { return true; });
+  EXPECT_TRUE(succeeded(built));
+  Evaluator evaluator(*built->module, mode);
+  std::vector<HostTensor> arguments;
+  for (const Input &input : c.inputs) {
+    arguments.push_back(inputTensor(input, element));
+    arguments.back().round();
+  }
+  for (RankedTensorType type : built->cotangents) {
+    arguments.emplace_back(type);
+    std::fill(arguments.back().values.begin(), arguments.back().values.end(), 1.0);
+  }
+  SmallVector<HostTensor> results;
+  EXPECT_TRUE(succeeded(evaluator.run("vjp", arguments, results)));
+  std::vector<std::vector<double>> values;
+  for (const HostTensor &result : results)
+    values.push_back(result.values);
+  return values;
+}
+FloatType f64() { return Float64Type::get(&testContext()); }
+FloatType f16() { return Float16Type::get(&testContext()); }
+using Values = std::vector<double>;
+
+TEST(GradientConventions, ReluIsZeroAtZero) {
+  Case c{"relu", {numbers({3}, {-1, 0, 1})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return ReluOp::create(b, loc, v[0]).getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 1}));
+}
+
+TEST(GradientConventions, ClipPassesAtItsBounds) {
+  Case c{"clip", {numbers({5}, {-1.5, -1, 0, 2, 2.5})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return ClipOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(-1), b.getF64FloatAttr(2)).getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 1, 1, 1, 0}));
+}
+
+TEST(GradientConventions, AbsIsZeroAtZero) {
+  Case c{"abs", {numbers({3}, {-2, 0, 2})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return AbsOp::create(b, loc, v[0]).getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{-1, 0, 1}));
+}
+
+TEST(GradientConventions, TiesOfMaxShareHalf) {
+  Case c{"max", {numbers({3}, {1, 2, 3}), numbers({3}, {2, 2, 2})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return MaxOp::create(b, loc, v[0], v[1]).getOperation();
+         }};
+  auto gradients = gradientsOf(c, f64());
+  EXPECT_EQ(gradients[0], (Values{0, 0.5, 1}));
+  EXPECT_EQ(gradients[1], (Values{1, 0.5, 0}));
+}
+
+TEST(GradientConventions, TiesOfReduceMaxShareEqually) {
+  Case c{"reduce_max", {numbers({2, 4}, {1, 4, 4, 4, 7, 0, 0, 0})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return ReduceMaxOp::create(b, loc, v[0], Shape{1}, false).getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 1 / 3.0, 1 / 3.0, 1 / 3.0, 1, 0, 0, 0}));
+}
+
+/// One window's maximum is its first: max_pool does not share.
+TEST(GradientConventions, TiesOfMaxPoolGoToTheFirst) {
+  Case c{"max_pool", {numbers({1, 1, 4}, {2, 2, 5, 5})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return MaxPoolOp::create(b, loc, v[0], Shape{2}, Shape{2}, Shape{1}, Shape{0}, Shape{0}, Layout::ChannelsFirst)
+               .getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{1, 0, 1, 0}));
+}
+
+/// A broadcast exponent's gradient is a sum; elements without a derivative in it must not make it NaN.
+TEST(GradientConventions, PowDoesNotPoisonASharedExponent) {
+  Case c{"pow", {numbers({4}, {-2, 0, 1, 2}), numbers({}, {2})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return PowOp::create(b, loc, v[0], v[1]).getOperation();
+         }};
+  auto gradients = gradientsOf(c, f64());
+  EXPECT_EQ(gradients[0], (Values{-4, 0, 2, 4}));
+  EXPECT_DOUBLE_EQ(gradients[1][0], 4 * std::log(2.0));
+}
+
+/// All samples ignored: the mean is 0/0 = NaN forward (torch), but no gradient reaches the logits.
+TEST(GradientConventions, AllSamplesIgnoredGiveZeroGradient) {
+  Case c{"softmax_cross_entropy", {uniform({2, 3}), integers({2}, {-100, -100})},
+         [](OpBuilder &b, Location loc, ValueRange v) {
+           return SoftmaxCrossEntropyOp::create(b, loc, v[0], v[1], Value(),
+                                                LossReductionAttr::get(b.getContext(), LossReduction::mean),
+                                                b.getI64IntegerAttr(-100))
+               .getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f64())[0], Values(6, 0.0));
+}
+
+/// n = 131072 is beyond f16, and 1/n is one of its subnormals: dy/n is rounded once.
+TEST(GradientLowPrecision, MeanOverMoreElementsThanF16CanCount) {
+  Case c{"reduce_mean", {numbers({131072}, Values(131072, 1.0))}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return ReduceMeanOp::create(b, loc, v[0], Shape{0}, false).getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[0][0], 0x1p-17);
+}
+
+/// The gradient of a broadcast bias is a sum of f16 cotangents: in fp32, rounded once. 4096 + 1 is no f16 number, so that summing in f16
+/// would stop at 2048.
+TEST(GradientLowPrecision, BroadcastSumsInFp32) {
+  Case c{"add", {numbers({4096, 1}, Values(4096, 0.0)), numbers({1}, {0})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return AddOp::create(b, loc, v[0], v[1]).getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[1][0], 4096);
+}
+
+/// Formulas of several steps round to f16 once: equal to the f64 formula on the f16 input, rounded. fp32 steps in between move a result
+/// over a rounding boundary for about 2^-11 of the inputs; none of these.
+TEST(GradientLowPrecision, GeluRoundsOnce) {
+  Case c{"gelu", {uniform({64}, -3, 3)}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return GeluOp::create(b, loc, v[0]).getOperation();
+         }};
+  Case exact = c;
+  for (double &v : exact.inputs[0].values)
+    v = roundTo(f16(), v);
+  Values low = gradientsOf(c, f16(), EvalMode::Rounded)[0], high = gradientsOf(exact, f64())[0];
+  for (size_t i = 0; i < low.size(); ++i)
+    EXPECT_EQ(low[i], roundTo(f16(), high[i]));
+}
+
+/// What is saved for the backward pass: the result, which the next op needs anyway.
+TEST(GradientLowPrecision, TanhAndSigmoidUseTheResult) {
+  for (bool tanh : {false, true}) {
+    Case c{"saved", {numbers({2}, {0.5, -1})}, [=](OpBuilder &b, Location loc, ValueRange v) {
+             return tanh ? TanhOp::create(b, loc, v[0]).getOperation() : SigmoidOp::create(b, loc, v[0]).getOperation();
+           }};
+    auto built = buildCase(c, f16(), [](unsigned) { return true; });
+    ASSERT_TRUE(succeeded(built));
+    // The input has one use, the op itself: only the result is saved for the backward pass.
+    EXPECT_TRUE(built->module->lookupSymbol<func::FuncOp>("vjp").getArgument(0).hasOneUse());
+  }
+}
+
+TEST(NoGradient, BatchNormStatisticsReportWhatToDo) {
+  Case c{"bn", {uniform({4, 2}), stat(uniform({2})), stat(uniform({2}))}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return BatchNormOp::create(b, loc, v[0], v[1], v[2], b.getF64FloatAttr(1e-5), b.getI64IntegerAttr(1)).getOperation();
+         }};
+  std::vector<std::string> messages;
+  ScopedDiagnosticHandler handler(&testContext(), [&](Diagnostic &d) {
+    messages.push_back(d.str());
+    for (Diagnostic &note : d.getNotes())
+      messages.push_back(note.str());
+  });
+  EXPECT_TRUE(failed(buildCase(c, f64(), [](unsigned) { return true; })));
+  EXPECT_EQ(messages, (std::vector<std::string>{"'graph.batch_norm' has no gradient through its batch mean and variance",
+                                                "hint: use its first output only on the path to the loss"}));
+}
+
+TEST(NoGradient, SecondDerivativesOfBatchNormStateAReason) {
+  RegisteredOperationName name = *RegisteredOperationName::lookup("graph.batch_norm_grad", &testContext());
+  ASSERT_TRUE(name.hasInterface<NoGradientOpInterface>());
+  EXPECT_EQ(name.getInterface<NoGradientOpInterface>()->getNoGradientReason(),
+            "second derivatives of batch normalisation are not supported");
+}
+} // namespace

@@ -1,0 +1,77 @@
+//===- GradientCase.h - one op on given inputs, to be differentiated ---------------===//
+#ifndef MPC_TEST_GRADIENTS_GRADIENTCASE_H
+#define MPC_TEST_GRADIENTS_GRADIENTCASE_H
+#include "compiler/Evaluator/Evaluator.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <functional>
+
+namespace mpc::test {
+
+using graph::Shape;
+using mlir::Location;
+using mlir::OpBuilder;
+using mlir::Operation;
+using mlir::Value;
+using mlir::ValueRange;
+
+/// An operand. Float ones are differentiated, in f64; Stat ones are fp32 when Float ones are f16.
+struct Input {
+  enum Kind { Float, Stat, I64, I16, I1 };
+  Shape shape;
+  Kind kind;
+  std::vector<double> values;
+  bool frozen = false;
+};
+
+struct Case {
+  std::string name; // "conv: groups, channels_last"
+  std::vector<Input> inputs;
+  /// Builds the op; constants that it takes besides the inputs are not differentiated.
+  std::function<Operation *(OpBuilder &, Location, ValueRange)> build;
+  /// Results whose cotangents are given; the other float ones have none.
+  unsigned firstResultsOnly = ~0u;
+};
+
+/// The cases of each file.
+void addUnaryCases(std::vector<Case> &);
+void addBinaryCases(std::vector<Case> &);
+void addReduceCases(std::vector<Case> &);
+void addTensorCases(std::vector<Case> &);
+void addMatmulCases(std::vector<Case> &);
+void addPoolingCases(std::vector<Case> &);
+void addNormalizationCases(std::vector<Case> &);
+const std::vector<Case> &allCases();
+
+//===-- Inputs, from one generator with a fixed seed ---------------------------------===//
+
+double uniformNumber(double low, double high);
+/// Uniform in [low, high], at least `margin` away from each of `kinks`.
+Input uniform(Shape shape, double low, double high, std::vector<double> kinks = {}, double margin = 0.05);
+inline Input uniform(Shape shape) { return uniform(std::move(shape), -1.5, 1.5); }
+/// Elements that differ by 0.1 at least, in random order; offset keeps two such inputs apart.
+Input distinct(Shape shape, double offset = 0);
+Input numbers(Shape shape, std::vector<double> values);
+Input integers(Shape shape, std::vector<double> values);
+Input frozen(Input input);
+Input stat(Input input);
+
+//===-- IR ------------------------------------------------------------------------------===//
+
+/// A context with the dialects loaded and the evaluator's models attached; one for the process.
+mlir::MLIRContext &testContext();
+
+/// The module of a case: func @primal(inputs) -> results, and func @vjp(inputs, cotangents of the float results that have one)
+/// -> gradients of the needed operands that are inputs, in order. Fails if the op's VJP does.
+struct BuiltCase {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  Operation *primal; // the op in @primal
+  mlir::SmallVector<unsigned> gradientOf;     // the input that each result of @vjp belongs to
+  mlir::SmallVector<mlir::RankedTensorType> cotangents;
+};
+llvm::FailureOr<BuiltCase> buildCase(const Case &c, mlir::FloatType element,
+                                     llvm::function_ref<bool(unsigned input)> needed);
+HostTensor inputTensor(const Input &input, mlir::FloatType element);
+
+} // namespace mpc::test
+#endif

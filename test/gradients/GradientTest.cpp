@@ -1,0 +1,154 @@
+//===- GradientTest.cpp - VJPs against central differences, see README.md ----------===//
+#include "GradientCase.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+namespace {
+constexpr double kStep = 1e-5;
+constexpr double kTolerance = 1e-7;
+
+class GradientTest : public testing::TestWithParam<size_t> {
+protected:
+  const Case &testCase() const { return allCases()[GetParam()]; }
+};
+
+std::vector<HostTensor> tensorsOf(const Case &c, FloatType element) {
+  std::vector<HostTensor> tensors;
+  for (const Input &input : c.inputs)
+    tensors.push_back(inputTensor(input, element));
+  return tensors;
+}
+
+TEST_P(GradientTest, EqualsCentralDifferences) {
+  const Case &c = testCase();
+  auto f64 = Float64Type::get(&testContext());
+  auto built = buildCase(c, f64, [](unsigned) { return true; });
+  ASSERT_TRUE(succeeded(built)) << c.name;
+
+  Evaluator evaluator(*built->module, EvalMode::Exact);
+  std::vector<HostTensor> inputs = tensorsOf(c, f64), arguments = inputs;
+  for (RankedTensorType type : built->cotangents) {
+    HostTensor cotangent(type);
+    for (double &v : cotangent.values)
+      v = uniformNumber(-1, 1);
+    arguments.push_back(cotangent);
+  }
+  SmallVector<HostTensor> gradients;
+  ASSERT_TRUE(succeeded(evaluator.run("vjp", arguments, gradients)));
+
+  // Every float input that is not frozen has a gradient, of its type.
+  size_t expected = llvm::count_if(c.inputs, [](const Input &input) {
+    return !input.frozen && (input.kind == Input::Float || input.kind == Input::Stat);
+  });
+  ASSERT_EQ(gradients.size(), expected) << c.name;
+  ASSERT_GT(expected, 0u);
+
+  // <cotangent, primal(x + h e) - primal(x - h e)> / 2h, subtracted before it is summed.
+  auto difference = [&](unsigned input, size_t element) {
+    double x = inputs[input].values[element], sum = 0;
+    SmallVector<HostTensor> up, down;
+    inputs[input].values[element] = x + kStep;
+    EXPECT_TRUE(succeeded(evaluator.run("primal", inputs, up)));
+    inputs[input].values[element] = x - kStep;
+    EXPECT_TRUE(succeeded(evaluator.run("primal", inputs, down)));
+    inputs[input].values[element] = x;
+    size_t cotangent = inputs.size();
+    for (size_t r = 0; r < up.size(); ++r) {
+      if (!isa<FloatType>(up[r].element) || r >= c.firstResultsOnly)
+        continue;
+      const std::vector<double> &dy = arguments[cotangent++].values;
+      for (size_t i = 0; i < dy.size(); ++i)
+        sum += dy[i] * (up[r].values[i] - down[r].values[i]);
+    }
+    return sum / (2 * kStep);
+  };
+  for (auto [gradient, input] : llvm::zip_equal(gradients, built->gradientOf)) {
+    ASSERT_EQ(gradient.type(), inputs[input].type());
+    for (size_t i = 0; i < gradient.values.size(); ++i) {
+      double want = difference(input, i);
+      ASSERT_NEAR(gradient.values[i], want, kTolerance * std::max(1.0, std::abs(want)))
+          << c.name << ": operand " << input << ", element " << i;
+    }
+  }
+
+  // Each operand alone: the same gradient, and no other.
+  for (auto [gradient, input] : llvm::zip_equal(gradients, built->gradientOf)) {
+    auto alone = buildCase(c, f64, [&, only = input](unsigned i) { return i == only; });
+    ASSERT_TRUE(succeeded(alone)) << c.name;
+    ASSERT_EQ(alone->gradientOf, SmallVector<unsigned>{input}) << c.name;
+    Evaluator one(*alone->module, EvalMode::Exact);
+    SmallVector<HostTensor> again;
+    ASSERT_TRUE(succeeded(one.run("vjp", arguments, again)));
+    EXPECT_EQ(again[0].values, gradient.values) << c.name;
+  }
+}
+
+/// In low precision the IR verifies, the gradients have the operands' types, and nothing overflows on the way.
+TEST_P(GradientTest, LowPrecisionKeepsOperandTypes) {
+  const Case &c = testCase();
+  for (FloatType element : {FloatType(Float16Type::get(&testContext())), FloatType(BFloat16Type::get(&testContext()))}) {
+    auto built = buildCase(c, element, [](unsigned) { return true; });
+    ASSERT_TRUE(succeeded(built)) << c.name;
+    auto vjp = built->module->lookupSymbol<func::FuncOp>("vjp");
+    ASSERT_EQ(vjp.getNumResults(), built->gradientOf.size());
+    for (auto [type, input] : llvm::zip_equal(vjp.getResultTypes(), built->gradientOf))
+      EXPECT_EQ(type, vjp.getArgument(input).getType()) << c.name;
+
+    Evaluator evaluator(*built->module, EvalMode::Rounded);
+    std::vector<HostTensor> arguments = tensorsOf(c, element);
+    for (HostTensor &argument : arguments)
+      argument.round();
+    for (RankedTensorType type : built->cotangents) {
+      arguments.emplace_back(type);
+      for (double &v : arguments.back().values)
+        v = uniformNumber(-1, 1);
+      arguments.back().round();
+    }
+    SmallVector<HostTensor> gradients;
+    ASSERT_TRUE(succeeded(evaluator.run("vjp", arguments, gradients))) << c.name;
+    for (const HostTensor &gradient : gradients)
+      for (double v : gradient.values)
+        ASSERT_TRUE(std::isfinite(v)) << c.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, GradientTest, testing::Range(size_t(0), allCases().size()),
+                         [](const testing::TestParamInfo<size_t> &info) {
+                           std::string name = allCases()[info.param].name;
+                           for (char &ch : name)
+                             if (!isalnum(ch))
+                               ch = '_';
+                           return name + "_" + std::to_string(info.param);
+                         });
+
+TEST(GradientCoverage, EveryDifferentiableOpHasACase) {
+  std::set<std::string> covered;
+  for (const Case &c : allCases()) {
+    auto built = buildCase(c, Float64Type::get(&testContext()), [](unsigned) { return true; });
+    ASSERT_TRUE(succeeded(built)) << c.name;
+    covered.insert(built->primal->getName().getStringRef().str());
+  }
+  for (RegisteredOperationName name : testContext().getRegisteredOperationsByDialect("graph"))
+    if (name.hasInterface<DifferentiableOpInterface>()) {
+      EXPECT_TRUE(covered.count(name.getStringRef().str()))
+          << name.getStringRef().str() << " is differentiable, but test/gradients has no case for it";
+    }
+}
+
+/// An op says exactly one of: here is my VJP; my derivative is zero; I have none, because.
+TEST(GradientCoverage, EveryOpStatesItsDerivative) {
+  for (RegisteredOperationName name : testContext().getRegisteredOperationsByDialect("graph")) {
+    int statements = name.hasInterface<DifferentiableOpInterface>() + name.hasInterface<NoGradientOpInterface>() +
+                     name.hasTrait<ZeroGradient>();
+    EXPECT_EQ(statements, 1) << name.getStringRef().str();
+    if (auto *reason = name.getInterface<NoGradientOpInterface>()) {
+      EXPECT_FALSE(reason->getNoGradientReason().empty()) << name.getStringRef().str();
+    }
+  }
+}
+} // namespace

@@ -1,0 +1,67 @@
+#include "GradientCase.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::test;
+
+static void addNorms(std::vector<Case> &cases) {
+  const std::pair<Shape, int64_t> shapes[] = {{{3, 2, 2, 2}, 1}, {{2, 3, 4}, 2}, {{5, 3}, 1}, {{3, 4}, 0}};
+  for (const auto &[shape, a] : shapes) {
+    int64_t axis = a, channels = shape[axis];
+    auto perChannel = [&](double low, double high) { return stat(uniform({channels}, low, high)); };
+    cases.push_back({"batch_norm", {uniform(shape), perChannel(0.5, 2), perChannel(-1, 1)},
+                     [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return BatchNormOp::create(b, loc, v[0], v[1], v[2], b.getF64FloatAttr(1e-2), b.getI64IntegerAttr(axis))
+                           .getOperation();
+                     },
+                     /*firstResultsOnly=*/1});
+    cases.push_back({"batch_norm_inference",
+                     {uniform(shape), perChannel(0.5, 2), perChannel(-1, 1), perChannel(-1, 1), perChannel(0.3, 2)},
+                     [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return BatchNormInferenceOp::create(b, loc, v[0], v[1], v[2], v[3], v[4], b.getF64FloatAttr(1e-2),
+                                                           b.getI64IntegerAttr(axis))
+                           .getOperation();
+                     }});
+  }
+  for (int64_t axis : {0, 1, 2}) {
+    cases.push_back({"softmax", {uniform({2, 3, 4})}, [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return SoftmaxOp::create(b, loc, v[0], b.getI64IntegerAttr(axis)).getOperation();
+                     }});
+    cases.push_back({"log_softmax", {uniform({2, 3, 4})}, [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return LogSoftmaxOp::create(b, loc, v[0], b.getI64IntegerAttr(axis)).getOperation();
+                     }});
+  }
+}
+
+template <typename OpT>
+static void addLoss(std::vector<Case> &cases, std::string op) {
+  for (LossReduction reduction : {LossReduction::none, LossReduction::sum, LossReduction::mean})
+    for (bool spatial : {false, true})
+      for (bool weighted : {false, true})
+        for (int64_t ignore : {-1000, -100, 2}) { // -1000: no attribute
+          Shape scores = spatial ? Shape{2, 3, 2, 2} : Shape{5, 3};
+          Shape labels = spatial ? Shape{2, 2, 2} : Shape{5};
+          std::vector<double> classes = spatial ? std::vector<double>{0, 1, 2, 2, 1, 0, 0, 2} : std::vector<double>{2, 0, 1, 1, 2};
+          if (ignore == -100)
+            classes[1] = classes[3] = -100;
+          Case c{op + ": " + stringifyLossReduction(reduction).str() + (spatial ? ", spatial" : "") +
+                     (weighted ? ", weighted" : "") + (ignore != -1000 ? ", ignore " + std::to_string(ignore) : ""),
+                 {uniform(scores), integers(labels, classes)},
+                 [=](OpBuilder &b, Location loc, ValueRange v) {
+                   return OpT::create(b, loc, v[0], v[1], weighted ? v[2] : Value(),
+                                      LossReductionAttr::get(b.getContext(), reduction),
+                                      ignore == -1000 ? IntegerAttr() : b.getI64IntegerAttr(ignore))
+                       .getOperation();
+                 }};
+          if (weighted)
+            c.inputs.push_back(uniform({3}, 0.5, 2));
+          cases.push_back(std::move(c));
+        }
+}
+
+void test::addNormalizationCases(std::vector<Case> &cases) {
+  addNorms(cases);
+  addLoss<NllLossOp>(cases, "nll_loss");
+  addLoss<SoftmaxCrossEntropyOp>(cases, "softmax_cross_entropy");
+}
