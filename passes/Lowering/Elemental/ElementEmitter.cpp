@@ -1,0 +1,266 @@
+//===- ElementEmitter.cpp - elements, loads and stores, registers -------------===//
+#include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace mpc;
+
+#include "passes/Lowering/Elemental/ElementalOpInterface.cpp.inc"
+
+//===-- Elements -------------------------------------------------------------------===//
+
+static size_t keyOf(Value tensor, ArrayRef<Index> index) {
+  llvm::hash_code key = hash_value(tensor);
+  for (const Index &i : index)
+    key = llvm::hash_combine(key, hash_value(i));
+  return key;
+}
+
+Value *ElementEmitter::lookup(Value tensor, ArrayRef<Index> index) {
+  auto [first, last] = memo.equal_range(keyOf(tensor, index));
+  for (; first != last; ++first)
+    if (first->second.tensor == tensor && ArrayRef<Index>(first->second.index) == index && visible(first->second.value))
+      return &first->second.value;
+  return nullptr;
+}
+
+void ElementEmitter::define(Value tensor, ArrayRef<Index> index, Value value) {
+  memo.insert({keyOf(tensor, index), {tensor, IndexVector(index), value}});
+}
+
+// Keys of `remember` are longer than a tensor's rank, so they never meet an element's.
+static IndexVector tagged(ArrayRef<Index> index, int64_t tag) {
+  IndexVector key(16, Index(tag));
+  llvm::append_range(key, index);
+  return key;
+}
+Value ElementEmitter::recall(Value tensor, ArrayRef<Index> index, int64_t tag) {
+  Value *known = lookup(tensor, tagged(index, tag));
+  return known ? *known : Value();
+}
+void ElementEmitter::remember(Value tensor, ArrayRef<Index> index, int64_t tag, Value value) {
+  define(tensor, tagged(index, tag), value);
+}
+
+Value ElementEmitter::element(Value tensor, ArrayRef<Index> index) {
+  // An extent of 1 has one index, however it was written: fewer distinct keys.
+  IndexVector plain(index);
+  ArrayRef<int64_t> shape = graph::shapeOf(tensor);
+  for (auto [i, n] : llvm::zip_equal(plain, shape))
+    if (n == 1)
+      i = Index(0);
+  if (Value *known = lookup(tensor, plain))
+    return *known;
+
+  Value value;
+  auto buffer = buffers.find(tensor);
+  if (buffer != buffers.end()) {
+    value = load(buffer->second, linearize(plain, shape));
+  } else {
+    Operation *op = tensor.getDefiningOp();
+    assert(op && "an input of the dispatch has a buffer");
+    auto model = dyn_cast<ElementalOpInterface>(op);
+    if (!model) {
+      if (!hasFailed)
+        (void)emitErrorWithHint(op->getLoc(), "'" + op->getName().getStringRef() + "' op has no lowering to loops",
+                                "composite ops need mpc-decompose first; matmul and convolutions need a library dispatch");
+      hasFailed = true;
+      return constant(registerType(graph::elementOf(tensor)), 0);
+    }
+    Location outer = b.getLoc();
+    b.setLoc(op->getLoc());
+    value = model.emitElement(cast<OpResult>(tensor).getResultNumber(), plain, *this);
+    b.setLoc(outer);
+  }
+  define(tensor, plain, value);
+  return value;
+}
+
+Value ElementEmitter::broadcastOperand(Operation *op, unsigned i, ArrayRef<Index> index) {
+  Value x = op->getOperand(i);
+  return element(x, index.take_back(graph::typeOf(x).getRank())); // `element` pins extents of 1 to index 0
+}
+
+//===-- Loads and stores --------------------------------------------------------------===//
+
+Type ElementEmitter::registerType(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(element.getContext(), integer.getWidth());
+  return graph::computeType(element);
+}
+
+Type ElementEmitter::storageType(Type element) {
+  MLIRContext *context = element.getContext();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(context, std::max(8u, integer.getWidth()));
+  return element.isBF16() ? Type(IntegerType::get(context, 16)) : element;
+}
+
+/// The address of element `linear`. The variable part and the constant are separate steps, so that neighbours share the first.
+static Value address(ElementEmitter &e, const Buffer &buffer, const Index &linear, Type storage) {
+  Type pointer = LLVM::LLVMPointerType::get(storage.getContext());
+  Value at = buffer.pointer;
+  auto step = [&](Value by) {
+    at = LLVM::GEPOp::create(e.b, pointer, storage, at, ValueRange{by}, LLVM::GEPNoWrapFlags::inbounds);
+  };
+  Index variable = linear - Index(linear.constant());
+  if (!variable.isConstant())
+    step(e.materialize(variable));
+  if (linear.constant() != 0)
+    step(e.i64(linear.constant()));
+  return at;
+}
+
+Value ElementEmitter::load(const Buffer &buffer, const Index &linear) {
+  Type element = buffer.type.getElementType(), storage = storageType(element);
+  unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
+  if (recording)
+    accesses.push_back({buffer.pointer, linear, bytes, false, b.getInsertionBlock()->getParent()});
+  auto op = LLVM::LoadOp::create(b, storage, address(*this, buffer, linear, storage), bytes);
+  op.setAliasScopesAttr(buffer.aliasScopes);
+  op.setNoaliasScopesAttr(buffer.noaliasScopes);
+  Value v = op;
+  Type i32 = b.getI32Type();
+  if (element.isF16())
+    return arith::ExtFOp::create(b, b.getF32Type(), v);
+  if (element.isBF16()) {
+    v = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i32, v), constantInt(i32, 16));
+    return arith::BitcastOp::create(b, b.getF32Type(), v);
+  }
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v, constantInt(storage, 0));
+  return v;
+}
+
+void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
+  Type element = buffer.type.getElementType(), storage = storageType(element);
+  unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
+  if (recording)
+    accesses.push_back({buffer.pointer, linear, bytes, true, b.getInsertionBlock()->getParent()});
+  Type i32 = b.getI32Type();
+  if (element.isF16()) {
+    v = arith::TruncFOp::create(b, element, v);
+  } else if (element.isBF16()) {
+    v = arith::ShRUIOp::create(b, arith::BitcastOp::create(b, i32, v), constantInt(i32, 16));
+    v = arith::TruncIOp::create(b, storage, v);
+  } else if (element.isInteger(1)) {
+    v = arith::ExtUIOp::create(b, storage, v);
+  }
+  auto op = LLVM::StoreOp::create(b, v, address(*this, buffer, linear, storage), bytes);
+  op.setAliasScopesAttr(buffer.aliasScopes);
+  op.setNoaliasScopesAttr(buffer.noaliasScopes);
+}
+
+//===-- Rounding ------------------------------------------------------------------------===//
+
+/// f64 to f32 by round to odd: a later rounding to at most 22 bits then gives what one rounding would have (Boldo and
+/// Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+static Value truncateToOdd(ImplicitLocOpBuilder &b, Value wide) {
+  Type i32 = b.getI32Type(), f64 = b.getF64Type();
+  auto c = [&](int64_t v) { return arith::ConstantOp::create(b, i32, b.getI32IntegerAttr(v)); };
+  Value nearest = arith::TruncFOp::create(b, b.getF32Type(), wide);
+  Value back = arith::ExtFOp::create(b, f64, nearest);
+  Value bits = arith::BitcastOp::create(b, i32, nearest);
+  // Magnitudes, as integers of the f64's bits, tell whether it was rounded away from zero.
+  Type i64 = b.getI64Type();
+  Value mask = arith::ConstantOp::create(b, i64, b.getI64IntegerAttr(INT64_MAX));
+  Value exact = arith::AndIOp::create(b, arith::BitcastOp::create(b, i64, wide), mask);
+  Value rounded = arith::AndIOp::create(b, arith::BitcastOp::create(b, i64, back), mask);
+  Value away = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rounded, exact);
+  Value towardZero = arith::SelectOp::create(b, away, arith::SubIOp::create(b, bits, c(1)), bits);
+  // Ordered and different: a NaN stays what it is.
+  Value inexact = arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, back, wide);
+  Value odd = arith::SelectOp::create(b, inexact, arith::OrIOp::create(b, towardZero, c(1)), bits);
+  return arith::BitcastOp::create(b, b.getF32Type(), odd);
+}
+
+Value ElementEmitter::round(Value f, Type element) {
+  if (!graph::isLowPrecision(element))
+    return f;
+  if (f.getType().isF64())
+    f = truncateToOdd(b, f);
+  if (element.isF16()) {
+    Value half = arith::TruncFOp::create(b, element, f);
+    return arith::ExtFOp::create(b, b.getF32Type(), half);
+  }
+  // bf16: add half of the last place kept, minus one if that place is even; a NaN becomes quiet.
+  Type i32 = b.getI32Type();
+  Value bits = arith::BitcastOp::create(b, i32, f);
+  Value last = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, constantInt(i32, 16)), constantInt(i32, 1));
+  Value sum = arith::AddIOp::create(b, bits, arith::AddIOp::create(b, last, constantInt(i32, 0x7fff)));
+  Value quiet = arith::OrIOp::create(b, bits, constantInt(i32, 0x00400000));
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, f, f);
+  Value chosen = arith::SelectOp::create(b, isNaN, quiet, sum);
+  chosen = arith::AndIOp::create(b, chosen, constantInt(i32, int32_t(0xffff0000)));
+  return arith::BitcastOp::create(b, b.getF32Type(), chosen);
+}
+
+//===-- Constants and loops -----------------------------------------------------------------===//
+
+static Value hoistedConstant(ElementEmitter &e, Block *entry, DenseMap<Attribute, Value> &known, TypedAttr attr) {
+  Value &v = known[attr];
+  if (!v) {
+    OpBuilder::InsertionGuard guard(e.b);
+    e.b.setInsertionPointToStart(entry);
+    v = arith::ConstantOp::create(e.b, attr);
+  }
+  return v;
+}
+Value ElementEmitter::constant(Type type, double value) {
+  if (isa<FloatType>(type))
+    return hoistedConstant(*this, entry, constants, b.getFloatAttr(type, value));
+  return constantInt(type, int64_t(value));
+}
+Value ElementEmitter::constantInt(Type type, int64_t value) {
+  unsigned width = type.getIntOrFloatBitWidth();
+  return hoistedConstant(*this, entry, constants,
+                         IntegerAttr::get(type, APInt(64, uint64_t(value)).trunc(width)));
+}
+
+llvm::SmallVector<Value> ElementEmitter::loop(Value low, Value high, ValueRange init, LoopBody body) {
+  auto op = scf::ForOp::create(b, low, high, i64(1), init);
+  OpBuilder::InsertionGuard guard(b);
+  if (init.empty())
+    b.setInsertionPoint(op.getBody()->getTerminator());
+  else
+    b.setInsertionPointToStart(op.getBody());
+  llvm::SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+  if (!init.empty())
+    scf::YieldOp::create(b, next);
+  return llvm::SmallVector<Value>(op.getResults());
+}
+
+Buffer ElementEmitter::constantBuffer(DenseElementsAttr values) {
+  auto type = cast<RankedTensorType>(values.getType());
+  Type element = type.getElementType(), storage = storageType(element);
+  // Globals hold storage types: bits of bf16, bytes of booleans, signless integers.
+  auto flat = RankedTensorType::get({type.getNumElements()}, storage);
+  DenseElementsAttr data;
+  if (element.isInteger(1)) {
+    llvm::SmallVector<int8_t> bytes;
+    for (bool v : values.getValues<bool>())
+      bytes.push_back(v);
+    data = DenseElementsAttr::get(flat, ArrayRef<int8_t>(bytes));
+  } else {
+    data = DenseElementsAttr::getFromRawBuffer(flat, values.getRawData());
+  }
+  auto arrayType = LLVM::LLVMArrayType::get(storage, type.getNumElements());
+  LLVM::GlobalOp global;
+  for (auto g : module.getOps<LLVM::GlobalOp>())
+    if (g.getValueOrNull() == data && g.getGlobalType() == arrayType)
+      global = g;
+  OpBuilder::InsertionGuard guard(b);
+  if (!global) {
+    size_t count = llvm::range_size(module.getOps<LLVM::GlobalOp>());
+    b.setInsertionPointToStart(module.getBody());
+    global = LLVM::GlobalOp::create(b, arrayType, /*isConstant=*/true, LLVM::Linkage::Internal,
+                                    "table" + std::to_string(count), data, /*alignment=*/64);
+  }
+  b.setInsertionPointToStart(entry);
+  return {LLVM::AddressOfOp::create(b, global), type, {}, {}};
+}

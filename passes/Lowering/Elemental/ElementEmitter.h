@@ -1,0 +1,160 @@
+//===- ElementEmitter.h - emits single elements of tensor values -------------===//
+//
+// The core of loop code generation: given the index of an element of a tensor value, emits the scalar code that computes it, by asking the
+// value's op (ElementalOpInterface), which asks for the elements of its operands, down to buffers. Loop nests
+// (KernelToHost) decide where and in which order elements are wanted.
+//
+// Registers. f16 and bf16 elements are held in f32, always exactly representable in their element type: an op computes
+// in f32 and calls `round` once, at its boundary. Unsigned integers are signless, booleans are i1 (one byte in memory).
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
+#define MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "passes/Lowering/Elemental/Index.h"
+#include <unordered_map>
+
+namespace mpc {
+
+class ElementEmitter;
+
+/// Where a tensor lies: row-major from `pointer`.
+struct Buffer {
+  mlir::Value pointer;                      ///< !llvm.ptr
+  mlir::RankedTensorType type;
+  mlir::ArrayAttr aliasScopes, noaliasScopes; ///< may be null
+};
+
+class ElementEmitter {
+public:
+  ElementEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module)
+      : b(loc, builder), module(module), entry(builder.getInsertionBlock()) {}
+
+  mlir::ImplicitLocOpBuilder b;
+
+  //===-- Symbols and indices ------------------------------------------------------===//
+
+  /// A loop variable in [0, extent), to be bound before an index that holds it is materialised.
+  SymbolId addSymbol(int64_t extent);
+  /// Several adjacent symbols, outer to inner, become one variable whose value is their row-major number.
+  void bindSymbols(llvm::ArrayRef<SymbolId> ids, mlir::Value value);
+  /// Narrows what is known of a symbol.
+  void setRange(SymbolId id, int64_t low, int64_t high) { symbols[id].low = low, symbols[id].high = high; }
+  /// A computed i64 in [low, high].
+  Index opaque(mlir::Value value, int64_t low, int64_t high);
+  int64_t extentOf(SymbolId id) const { return symbols[id].extent; }
+  /// Least and greatest value.
+  std::pair<int64_t, int64_t> range(const Index &i) const;
+
+  Index floorDiv(const Index &i, int64_t divisor); ///< i must not be negative
+  Index mod(const Index &i, int64_t divisor);      ///< i must not be negative
+  /// max(low, min(i, high)).
+  Index clamp(const Index &i, int64_t low, int64_t high);
+  Index linearize(llvm::ArrayRef<Index> index, llvm::ArrayRef<int64_t> shape) const;
+  IndexVector delinearize(Index linear, llvm::ArrayRef<int64_t> shape);
+  /// Whether low <= i < high: an i1, or null when it always is. `never` is set when it never is.
+  mlir::Value inBounds(const Index &i, int64_t low, int64_t high, bool &never);
+  mlir::Value materialize(const Index &i); ///< i64
+
+  //===-- Elements -------------------------------------------------------------------===//
+
+  void bindBuffer(mlir::Value tensor, Buffer buffer) { buffers[tensor] = buffer; }
+  /// The element of a tensor value, in its register type.
+  mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Index> index);
+  mlir::Value operand(mlir::Operation *op, unsigned i, llvm::ArrayRef<Index> index) { return element(op->getOperand(i), index); }
+  /// The element of operand i that numpy broadcasting gives the result's element at `index`.
+  mlir::Value broadcastOperand(mlir::Operation *op, unsigned i, llvm::ArrayRef<Index> index);
+  /// Makes `value` the element of `tensor` at `index` wherever the current region's values are visible.
+  void define(mlir::Value tensor, llvm::ArrayRef<Index> index, mlir::Value value);
+  /// Scratch memory of the models, by the same rules: what is not an element but worth sharing (`tag` tells uses apart).
+  mlir::Value recall(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t tag);
+  void remember(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t tag, mlir::Value value);
+  mlir::Value load(const Buffer &buffer, const Index &linear);
+  void store(const Buffer &buffer, const Index &linear, mlir::Value value);
+  /// A read-only array of the module, for tables and constants; `values` is dense.
+  Buffer constantBuffer(mlir::DenseElementsAttr values);
+
+  //===-- Registers --------------------------------------------------------------------===//
+
+  static mlir::Type registerType(mlir::Type element);
+  static mlir::Type storageType(mlir::Type element);
+  /// Rounds a register to its element type: nearest even for f16 and bf16 (`f` is f32 or f64), nothing for the others.
+  mlir::Value round(mlir::Value f, mlir::Type element);
+  mlir::Value constant(mlir::Type registerType, double value);
+  mlir::Value constantInt(mlir::Type type, int64_t value);
+  mlir::Value i64(int64_t value) { return constantInt(b.getI64Type(), value); }
+
+  //===-- Loops ----------------------------------------------------------------------------===//
+
+  using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>;
+  /// for (iv = low; iv < high; ++iv) carried = body(iv, carried); returns the last.
+  llvm::SmallVector<mlir::Value> loop(mlir::Value low, mlir::Value high, mlir::ValueRange init, LoopBody body);
+  llvm::SmallVector<mlir::Value> loop(int64_t extent, mlir::ValueRange init, LoopBody body) {
+    return loop(i64(0), i64(extent), init, body);
+  }
+
+  //===-- What happened ----------------------------------------------------------------------===//
+
+  /// An op had no elemental model; a diagnostic was emitted.
+  bool failed() const { return hasFailed; }
+  /// Reductions that were emitted in place, as a loop per use, because no nest had computed them.
+  unsigned inlineReductions = 0;
+  /// Index forms that became code (`forms`) and the accesses among them; filled while `recording`.
+  struct Access {
+    mlir::Value pointer;
+    Index linear; ///< in elements
+    unsigned bytes;
+    bool isStore;
+    mlir::Region *region; ///< the loop that it stands in
+  };
+  bool recording = false;
+  std::vector<Index> forms;
+  std::vector<Access> accesses;
+
+private:
+  struct Symbol {
+    int64_t extent, low, high;
+    mlir::Value value;            ///< of the variable that holds it; null while unbound
+    std::vector<SymbolId> shared; ///< the symbols of that variable, outer to inner
+  };
+  struct Memo {
+    mlir::Value tensor;
+    IndexVector index;
+    mlir::Value value;
+  };
+  struct Quotient {
+    Index dividend;
+    int64_t divisor;
+    mlir::Region *region;
+    Index quotient, remainder;
+  };
+
+  bool visible(mlir::Value v);
+  Quotient &quotient(const Index &i, int64_t divisor);
+  mlir::Value *lookup(mlir::Value tensor, llvm::ArrayRef<Index> index);
+
+  mlir::ModuleOp module;
+  mlir::Block *entry;
+  std::vector<Symbol> symbols;
+  llvm::DenseMap<mlir::Value, Buffer> buffers;
+  std::unordered_multimap<size_t, Memo> memo;
+  std::vector<Quotient> quotients;
+  std::unordered_multimap<size_t, std::pair<Index, mlir::Value>> materialized;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  bool hasFailed = false;
+};
+
+} // namespace mpc
+
+#include "passes/Lowering/Elemental/ElementalOpInterface.h.inc"
+
+namespace mlir {
+class DialectRegistry;
+}
+namespace mpc {
+/// Attaches the elemental models of all graph ops that have one.
+void registerElementalModels(mlir::DialectRegistry &registry);
+} // namespace mpc
+#endif

@@ -1,0 +1,168 @@
+//===- Binary.cpp - elements of elementwise functions of several operands -----===//
+#include "passes/Lowering/Elemental/Ops/Models.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+struct Operands {
+  Value a, b;
+  Type element; ///< of the operands
+  bool isFloat, isUnsigned;
+};
+} // namespace
+
+template <typename OpT>
+static Operands operandsOf(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
+  Type element = graph::elementOf(op->getOperand(0));
+  return {e.broadcastOperand(op, 0, index), e.broadcastOperand(op, 1, index), element, isa<FloatType>(element),
+          element.isUnsignedInteger()};
+}
+
+/// Float and integer form of the same operation; the float result is rounded.
+#define ARITH(OP, FLOAT, INT)                                                                                      \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                           \
+    Operands o = operandsOf(op, index, e);                                                                        \
+    if (o.isFloat)                                                                                                \
+      return e.round(arith::FLOAT::create(e.b, o.a, o.b), o.element);                                             \
+    return arith::INT::create(e.b, o.a, o.b);                                                                     \
+  }
+ARITH(AddOp, AddFOp, AddIOp)
+ARITH(SubOp, SubFOp, SubIOp)
+ARITH(MulOp, MulFOp, MulIOp)
+#undef ARITH
+
+/// Quotient and remainder toward zero. Division by zero and the overflow of min/-1 trap on x86: both divide by 1 instead,
+/// and -1 negates.
+static std::pair<Value, Value> safeDivision(const Operands &o, ElementEmitter &e) {
+  Type type = o.a.getType();
+  Value zero = e.constantInt(type, 0), one = e.constantInt(type, 1);
+  Value divisor = arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, o.b, zero), one, o.b);
+  if (o.isUnsigned)
+    return {arith::DivUIOp::create(e.b, o.a, divisor), arith::RemUIOp::create(e.b, o.a, divisor)};
+  Value isMinusOne = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, o.b, e.constantInt(type, -1));
+  divisor = arith::SelectOp::create(e.b, isMinusOne, one, divisor);
+  Value quotient = arith::DivSIOp::create(e.b, o.a, divisor);
+  quotient = arith::SelectOp::create(e.b, isMinusOne, arith::SubIOp::create(e.b, zero, o.a), quotient);
+  Value remainder = arith::RemSIOp::create(e.b, o.a, divisor);
+  return {quotient, arith::SelectOp::create(e.b, isMinusOne, zero, remainder)};
+}
+static Value emit(graph::DivOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Operands o = operandsOf(op, index, e);
+  if (o.isFloat)
+    return e.round(arith::DivFOp::create(e.b, o.a, o.b), o.element);
+  return safeDivision(o, e).first;
+}
+static Value emit(graph::ModOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Operands o = operandsOf(op, index, e);
+  Value r = o.isFloat ? Value(arith::RemFOp::create(e.b, o.a, o.b)) : safeDivision(o, e).second;
+  if (op.getFmod() || o.isUnsigned)
+    return r;
+  // The remainder takes b's sign: where r is not zero and the signs differ, add b.
+  Value zero = e.constant(r.getType(), 0), differ, isNotZero;
+  if (o.isFloat) {
+    isNotZero = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ONE, r, zero);
+    differ = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne,
+                                   arith::CmpFOp::create(e.b, arith::CmpFPredicate::OLT, r, zero),
+                                   arith::CmpFOp::create(e.b, arith::CmpFPredicate::OLT, o.b, zero));
+  } else {
+    isNotZero = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, r, zero);
+    differ = arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, arith::XOrIOp::create(e.b, r, o.b), zero);
+  }
+  Value moved = o.isFloat ? Value(arith::AddFOp::create(e.b, r, o.b)) : arith::AddIOp::create(e.b, r, o.b);
+  r = arith::SelectOp::create(e.b, arith::AndIOp::create(e.b, isNotZero, differ), moved, r);
+  return e.round(r, o.element);
+}
+
+static Value emit(graph::MinOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Operands o = operandsOf(op, index, e);
+  if (o.isFloat)
+    return arith::MinimumFOp::create(e.b, o.a, o.b, arith::FastMathFlags::nsz);
+  return o.isUnsigned ? Value(arith::MinUIOp::create(e.b, o.a, o.b)) : arith::MinSIOp::create(e.b, o.a, o.b);
+}
+static Value emit(graph::MaxOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Operands o = operandsOf(op, index, e);
+  if (o.isFloat)
+    return arith::MaximumFOp::create(e.b, o.a, o.b, arith::FastMathFlags::nsz);
+  return o.isUnsigned ? Value(arith::MaxUIOp::create(e.b, o.a, o.b)) : arith::MaxSIOp::create(e.b, o.a, o.b);
+}
+
+/// The number that all elements of a value are, if it is one constant.
+static std::optional<double> splatOf(Value v) {
+  while (auto broadcast = v.getDefiningOp<graph::BroadcastOp>())
+    v = broadcast.getX();
+  auto op = v.getDefiningOp<graph::ConstantOp>();
+  auto dense = op ? dyn_cast<SplatElementsAttr>(op.getValue()) : SplatElementsAttr();
+  if (!dense)
+    return std::nullopt;
+  if (isa<FloatType>(dense.getElementType())) {
+    APFloat value = dense.getSplatValue<APFloat>();
+    bool inexact;
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+    return value.convertToDouble();
+  }
+  return std::nullopt;
+}
+
+static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  std::optional<double> exponent = splatOf(op.getRhs());
+  if (exponent && (*exponent == 1 || *exponent == 2 || *exponent == -1)) {
+    Value x = e.broadcastOperand(op, 0, index);
+    if (*exponent == 1)
+      return x;
+    Value y = *exponent == 2 ? Value(arith::MulFOp::create(e.b, x, x))
+                             : arith::DivFOp::create(e.b, e.constant(x.getType(), 1), x);
+    return e.round(y, graph::elementOf(op.getResult()));
+  }
+  Operands o = operandsOf(op, index, e);
+  if (o.isFloat)
+    return e.round(math::PowFOp::create(e.b, o.a, o.b), o.element);
+  // Through f64, where the result is exact as long as it fits into 53 bits.
+  Type f64 = e.b.getF64Type(), type = o.a.getType();
+  auto widen = [&](Value v) -> Value {
+    return o.isUnsigned ? Value(arith::UIToFPOp::create(e.b, f64, v)) : arith::SIToFPOp::create(e.b, f64, v);
+  };
+  Value power = math::PowFOp::create(e.b, widen(o.a), widen(o.b));
+  return arith::TruncIOp::create(e.b, type, arith::FPToSIOp::create(e.b, e.b.getI64Type(), power)).getResult();
+}
+
+#define LOGIC(OP, INT)                                                                                            \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                           \
+    Operands o = operandsOf(op, index, e);                                                                        \
+    return arith::INT::create(e.b, o.a, o.b);                                                                     \
+  }
+LOGIC(AndOp, AndIOp)
+LOGIC(OrOp, OrIOp)
+LOGIC(XorOp, XOrIOp)
+#undef LOGIC
+
+static Value emit(graph::CompareOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Operands o = operandsOf(op, index, e);
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  bool isUnsigned = o.isUnsigned || o.element.isInteger(1);
+  F f = F::OEQ;
+  I i = I::eq;
+  switch (op.getPredicate()) {
+  case graph::Predicate::eq: f = F::OEQ, i = I::eq; break;
+  case graph::Predicate::ne: f = F::UNE, i = I::ne; break;
+  case graph::Predicate::lt: f = F::OLT, i = isUnsigned ? I::ult : I::slt; break;
+  case graph::Predicate::le: f = F::OLE, i = isUnsigned ? I::ule : I::sle; break;
+  case graph::Predicate::gt: f = F::OGT, i = isUnsigned ? I::ugt : I::sgt; break;
+  case graph::Predicate::ge: f = F::OGE, i = isUnsigned ? I::uge : I::sge; break;
+  }
+  return o.isFloat ? Value(arith::CmpFOp::create(e.b, f, o.a, o.b)) : arith::CmpIOp::create(e.b, i, o.a, o.b);
+}
+
+static Value emit(graph::SelectOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Value condition = e.broadcastOperand(op, 0, index);
+  Value a = e.broadcastOperand(op, 1, index), b = e.broadcastOperand(op, 2, index);
+  return arith::SelectOp::create(e.b, condition, a, b);
+}
+
+#define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
+void mpc::attachBinaryModels(MLIRContext *context) {
+  ATTACH(AddOp), ATTACH(SubOp), ATTACH(MulOp), ATTACH(DivOp), ATTACH(ModOp), ATTACH(PowOp);
+  ATTACH(MinOp), ATTACH(MaxOp), ATTACH(AndOp), ATTACH(OrOp), ATTACH(XorOp);
+  ATTACH(CompareOp), ATTACH(SelectOp);
+}

@@ -1,0 +1,47 @@
+//===- Models.h - how the families attach their elemental models --------------===//
+//
+// A family file defines one overload for each of its ops,
+//   static Value emit(graph::XOp op, unsigned result, ArrayRef<Index> index, ElementEmitter &e);
+// and attaches them with MPC_ATTACH_ELEMENTAL(context, graph::XOp).
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_LOWERING_ELEMENTAL_OPS_MODELS_H
+#define MPC_LOWERING_ELEMENTAL_OPS_MODELS_H
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Lowering/Elemental/ElementEmitter.h"
+
+namespace mpc {
+
+template <typename OpT, auto Emit>
+struct ElementalModel : ElementalOpInterface::ExternalModel<ElementalModel<OpT, Emit>, OpT> {
+  mlir::Value emitElement(mlir::Operation *op, unsigned result, llvm::ArrayRef<Index> index, ElementEmitter &e) const {
+    return Emit(mlir::cast<OpT>(op), result, index, e);
+  }
+};
+#define MPC_ATTACH_ELEMENTAL(context, OP)                                                                          \
+  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit)>>(*context)
+
+// One per family file.
+void attachUnaryModels(mlir::MLIRContext *);
+void attachActivationModels(mlir::MLIRContext *);
+void attachBinaryModels(mlir::MLIRContext *);
+void attachCastModels(mlir::MLIRContext *);
+void attachRandomModels(mlir::MLIRContext *);
+void attachTensorModels(mlir::MLIRContext *);
+void attachReduceModels(mlir::MLIRContext *);
+void attachPoolModels(mlir::MLIRContext *);
+void attachResizeModels(mlir::MLIRContext *);
+
+/// The neutral element of a reduction in its accumulator type, and one step of it. Sums and products of floats carry the
+/// `reassoc` flag: a vectorised loop adds in several lanes.
+bool isReduction(mlir::Operation *op);
+mlir::Type accumulatorType(mlir::Operation *reduction);
+mlir::Value reductionInit(mlir::Operation *reduction, ElementEmitter &e);
+mlir::Value reductionStep(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value element, ElementEmitter &e);
+/// Accumulator to register: the division of a mean, the one rounding.
+mlir::Value reductionFinish(mlir::Operation *reduction, mlir::Value accumulator, ElementEmitter &e);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,245 @@
+//===- Pool.cpp - elements of pooling and its gradients -----------------------===//
+//
+// Gradients are in gather form: an element of dx sums over the windows that cover it, so no two threads write one address and the order of
+// the sum is fixed.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Elemental/Ops/Models.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+/// One spatial dimension of a window: output position o covers the inputs o*stride - padLow + k*dilation.
+struct WindowDim {
+  int64_t axis, in, out, kernel, stride, dilation, padLow, padHigh;
+  int64_t extent() const { return dilation * (kernel - 1) + 1; }
+  /// Windows that may cover one input.
+  int64_t covering() const { return (extent() + stride - 1) / stride; }
+};
+using Window = llvm::SmallVector<WindowDim, 3>;
+using Values = llvm::SmallVector<Value>;
+} // namespace
+
+/// Windows up to this size are unrolled, so that a loop around them can be vectorised.
+constexpr int64_t unrollLimit = 16;
+
+template <typename OpT>
+static Window windowOf(OpT op, Value in, Value out) {
+  Window window;
+  int64_t first = graph::spatialAxis(op.getLayout());
+  for (size_t i = 0; i < op.getKernel().size(); ++i) {
+    int64_t axis = first + i;
+    window.push_back({axis, graph::shapeOf(in)[axis], graph::shapeOf(out)[axis], op.getKernel()[i], op.getStrides()[i],
+                      op.getDilations()[i], op.getPadLow()[i], op.getPadHigh()[i]});
+  }
+  return window;
+}
+
+/// Runs `body` for every position in the box of `extents`, row-major: unrolled with constant positions, or as loops.
+static Values forEach(ArrayRef<int64_t> extents, ArrayRef<Value> init, ElementEmitter &e,
+                      llvm::function_ref<Values(ArrayRef<Index>, ArrayRef<Value>)> body) {
+  int64_t count = 1;
+  for (int64_t n : extents)
+    count *= n;
+  if (count <= unrollLimit) {
+    Values carried(init);
+    for (int64_t i = 0; i < count; ++i) {
+      IndexVector at(extents.size());
+      int64_t rest = i;
+      for (size_t d = extents.size(); d-- > 0; rest /= extents[d])
+        at[d] = Index(rest % extents[d]);
+      carried = body(at, carried);
+    }
+    return carried;
+  }
+  IndexVector at;
+  std::function<Values(ValueRange)> nest = [&](ValueRange carried) -> Values {
+    if (at.size() == extents.size())
+      return body(at, Values(carried));
+    int64_t n = extents[at.size()];
+    return e.loop(n, carried, [&](Value iv, ValueRange inner) {
+      at.push_back(e.opaque(iv, 0, n - 1));
+      Values next = nest(inner);
+      at.pop_back();
+      return next;
+    });
+  };
+  return nest(Values(init));
+}
+
+static Value both(ElementEmitter &e, Value a, Value b) {
+  return a && b ? Value(arith::AndIOp::create(e.b, a, b)) : a ? a : b;
+}
+
+/// i, clamped into [0, n); `valid` accumulates whether it was inside, `never` whether that cannot be.
+static Index inside(ElementEmitter &e, const Index &i, int64_t n, Value &valid, bool &never) {
+  bool no;
+  valid = both(e, valid, e.inBounds(i, 0, n, no));
+  never |= no;
+  return e.clamp(i, 0, n - 1);
+}
+
+//===-- Forward -------------------------------------------------------------------===//
+
+/// The input's index for position k of the window at `index`.
+static IndexVector tap(ElementEmitter &e, const Window &window, ArrayRef<Index> index, ArrayRef<Index> k, Value &valid, bool &never) {
+  IndexVector x(index);
+  for (auto [w, position] : llvm::zip_equal(window, k))
+    x[w.axis] = inside(e, index[w.axis] * w.stride + position * w.dilation - Index(w.padLow), w.in, valid, never);
+  return x;
+}
+static graph::Shape kernelOf(const Window &window) {
+  graph::Shape kernel;
+  for (const WindowDim &w : window)
+    kernel.push_back(w.kernel);
+  return kernel;
+}
+
+/// Carries the best element, its position, and whether there was one: a window may begin with padding.
+static Value emit(graph::MaxPoolOp op, unsigned result, ArrayRef<Index> index, ElementEmitter &e) {
+  Window window = windowOf(op, op.getX(), op.getY());
+  graph::Shape kernel = kernelOf(window);
+  Type element = graph::elementOf(op.getX()), type = ElementEmitter::registerType(element), i1 = e.b.getI1Type(), i16 = e.b.getI16Type();
+  Value no = e.constantInt(i1, 0), yes = e.constantInt(i1, 1);
+  Values init = {e.constant(type, 0), e.constantInt(i16, 0), no};
+  Values best = forEach(kernel, init, e, [&](ArrayRef<Index> k, ArrayRef<Value> carried) -> Values {
+    Value valid;
+    bool never = false;
+    IndexVector at = tap(e, window, index, k, valid, never);
+    if (never)
+      return Values(carried);
+    Value x = e.operand(op, 0, at), beats;
+    if (isa<FloatType>(type)) { // greater, or a NaN where there was none
+      beats = arith::CmpFOp::create(e.b, arith::CmpFPredicate::UGT, x, carried[0]);
+      Value ordered = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ORD, carried[0], carried[0]);
+      beats = arith::AndIOp::create(e.b, beats, ordered);
+    } else {
+      auto greater = element.isUnsignedInteger() ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+      beats = arith::CmpIOp::create(e.b, greater, x, carried[0]);
+    }
+    Value position = arith::TruncIOp::create(e.b, i16, e.materialize(e.linearize(k, kernel)));
+    if (carried[2] == no && !valid)
+      return {x, position, yes};
+    if (carried[2] != yes)
+      beats = arith::OrIOp::create(e.b, beats, arith::XOrIOp::create(e.b, carried[2], yes));
+    beats = both(e, beats, valid);
+    Value found = carried[2] == yes || !valid ? yes : Value(arith::OrIOp::create(e.b, carried[2], valid));
+    return {arith::SelectOp::create(e.b, beats, x, carried[0]), arith::SelectOp::create(e.b, beats, position, carried[1]), found};
+  });
+  e.define(op->getResult(1 - result), index, best[1 - result]);
+  return best[result];
+}
+
+/// Elements that the divisor of window `index` counts: those inside the input, or inside the padding too.
+static Value divisor(ElementEmitter &e, const Window &window, ArrayRef<Index> index, bool includePad, Type type) {
+  int64_t fixed = 1;
+  Value product;
+  Type i32 = e.b.getI32Type();
+  for (const WindowDim &w : window) {
+    Index begin = index[w.axis] * w.stride;
+    int64_t low = includePad ? 0 : w.padLow, high = w.padLow + w.in + (includePad ? w.padHigh : 0);
+    int64_t always = 0;
+    Value some;
+    for (int64_t k = 0; k < w.kernel; ++k) {
+      bool never;
+      Value counts = e.inBounds(begin + Index(k * w.dilation), low, high, never);
+      if (counts) {
+        counts = arith::ExtUIOp::create(e.b, i32, counts);
+        some = some ? Value(arith::AddIOp::create(e.b, some, counts)) : counts;
+      } else {
+        always += !never;
+      }
+    }
+    if (!some) {
+      fixed *= always;
+      continue;
+    }
+    some = arith::AddIOp::create(e.b, some, e.constantInt(i32, always));
+    product = product ? Value(arith::MulIOp::create(e.b, product, some)) : some;
+  }
+  if (!product)
+    return e.constant(type, std::max<int64_t>(fixed, 1));
+  product = arith::MulIOp::create(e.b, product, e.constantInt(i32, fixed));
+  product = arith::MaxSIOp::create(e.b, product, e.constantInt(i32, 1)); // a window of padding alone: 0/1
+  return arith::SIToFPOp::create(e.b, type, product);
+}
+
+static Value emit(graph::AvgPoolOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Window window = windowOf(op, op.getX(), op.getY());
+  Type element = graph::elementOf(op.getX()), type = ElementEmitter::registerType(element);
+  Value zero = e.constant(type, 0);
+  Values sum = forEach(kernelOf(window), zero, e, [&](ArrayRef<Index> k, ArrayRef<Value> carried) -> Values {
+    Value valid;
+    bool never = false;
+    IndexVector at = tap(e, window, index, k, valid, never);
+    if (never)
+      return Values(carried);
+    Value x = e.operand(op, 0, at);
+    if (valid)
+      x = arith::SelectOp::create(e.b, valid, x, zero);
+    return {arith::AddFOp::create(e.b, carried[0], x)};
+  });
+  Value mean = arith::DivFOp::create(e.b, sum[0], divisor(e, window, index, op.getCountIncludePad(), type));
+  return e.round(mean, element);
+}
+
+//===-- Gradients -------------------------------------------------------------------===//
+
+/// Sums `contribution(window index, position in the window)` over the windows that cover the input at `index`. Along a dimension these are o =
+/// floor((i + padLow)/stride) - t, t = 0, 1, ...; the position is then ((i + padLow) mod stride + t*stride)/dilation.
+static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<Index> index, Type type,
+                            llvm::function_ref<Value(ArrayRef<Index>, ArrayRef<Index>)> contribution) {
+  graph::Shape extents;
+  IndexVector last, phase;
+  for (const WindowDim &w : window) {
+    extents.push_back(w.covering());
+    last.push_back(e.floorDiv(index[w.axis] + Index(w.padLow), w.stride));
+    phase.push_back(e.mod(index[w.axis] + Index(w.padLow), w.stride));
+  }
+  Value zero = e.constant(type, 0);
+  return forEach(extents, zero, e, [&](ArrayRef<Index> t, ArrayRef<Value> carried) -> Values {
+    IndexVector o(index), k;
+    Value valid;
+    bool never = false;
+    for (auto [d, w] : llvm::enumerate(window)) {
+      Index at = inside(e, phase[d] + t[d] * w.stride, w.extent(), valid, never);
+      bool no;
+      valid = both(e, valid, e.inBounds(e.mod(at, w.dilation), 0, 1, no));
+      k.push_back(e.floorDiv(at, w.dilation));
+      o[w.axis] = inside(e, last[d] - t[d], w.out, valid, never);
+    }
+    if (never)
+      return Values(carried);
+    Value term = contribution(o, k);
+    if (valid)
+      term = arith::SelectOp::create(e.b, valid, term, zero);
+    return {arith::AddFOp::create(e.b, carried[0], term)};
+  })[0];
+}
+
+static Value emit(graph::MaxPoolGradOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Window window = windowOf(op, op.getDx(), op.getDy());
+  graph::Shape kernel = kernelOf(window);
+  Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
+  Value sum = sumOverWindows(e, window, index, type, [&](ArrayRef<Index> o, ArrayRef<Index> k) -> Value {
+    Value position = arith::TruncIOp::create(e.b, e.b.getI16Type(), e.materialize(e.linearize(k, kernel)));
+    Value match = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, e.operand(op, 1, o), position);
+    return arith::SelectOp::create(e.b, match, e.operand(op, 0, o), e.constant(type, 0));
+  });
+  return e.round(sum, element);
+}
+
+static Value emit(graph::AvgPoolGradOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Window window = windowOf(op, op.getDx(), op.getDy());
+  Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
+  Value sum = sumOverWindows(e, window, index, type, [&](ArrayRef<Index> o, ArrayRef<Index>) -> Value {
+    return arith::DivFOp::create(e.b, e.operand(op, 0, o), divisor(e, window, o, op.getCountIncludePad(), type));
+  });
+  return e.round(sum, element);
+}
+
+#define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
+void mpc::attachPoolModels(MLIRContext *context) {
+  ATTACH(MaxPoolOp), ATTACH(MaxPoolGradOp), ATTACH(AvgPoolOp), ATTACH(AvgPoolGradOp);
+}

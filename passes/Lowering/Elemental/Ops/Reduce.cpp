@@ -1,0 +1,165 @@
+//===- Reduce.cpp - reductions and argmax ---------------------------------------===//
+#include "passes/Lowering/Elemental/Ops/Models.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static Type elementType(Operation *op) { return graph::elementOf(op->getOperand(0)); }
+
+bool mpc::isReduction(Operation *op) {
+  return isa<graph::ReduceSumOp, graph::ReduceMeanOp, graph::ReduceMaxOp, graph::ReduceMinOp, graph::ReduceProdOp,
+             graph::ReduceAnyOp>(op);
+}
+
+Type mpc::accumulatorType(Operation *op) {
+  Type type = ElementEmitter::registerType(elementType(op));
+  // Booleans are or-ed in bytes, which vectorise; a mean of integers is a sum of integers.
+  return type.isInteger(1) ? IntegerType::get(op->getContext(), 8) : type;
+}
+
+Value mpc::reductionInit(Operation *op, ElementEmitter &e) {
+  Type type = accumulatorType(op);
+  if (isa<graph::ReduceProdOp>(op))
+    return e.constant(type, 1);
+  bool isMax = isa<graph::ReduceMaxOp>(op);
+  if (!isMax && !isa<graph::ReduceMinOp>(op))
+    return e.constant(type, 0);
+  if (isa<FloatType>(type))
+    return e.constant(type, isMax ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+  unsigned width = type.getIntOrFloatBitWidth();
+  bool isUnsigned = elementType(op).isUnsignedInteger();
+  APInt limit = isUnsigned ? (isMax ? APInt::getMinValue(width) : APInt::getMaxValue(width))
+                           : (isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+  return e.constantInt(type, limit.getSExtValue());
+}
+
+Value mpc::reductionStep(Operation *op, Value acc, Value x, ElementEmitter &e) {
+  Type type = acc.getType();
+  auto reassociate = arith::FastMathFlags::reassoc;
+  if (isa<graph::ReduceSumOp, graph::ReduceMeanOp>(op))
+    return isa<FloatType>(type) ? Value(arith::AddFOp::create(e.b, acc, x, reassociate)) : arith::AddIOp::create(e.b, acc, x);
+  if (isa<graph::ReduceProdOp>(op))
+    return isa<FloatType>(type) ? Value(arith::MulFOp::create(e.b, acc, x, reassociate)) : arith::MulIOp::create(e.b, acc, x);
+  if (isa<graph::ReduceAnyOp>(op))
+    return arith::OrIOp::create(e.b, acc, arith::ExtUIOp::create(e.b, type, x));
+  bool isMax = isa<graph::ReduceMaxOp>(op);
+  if (isa<FloatType>(type)) {
+    auto flags = arith::FastMathFlags::nsz;
+    return isMax ? Value(arith::MaximumFOp::create(e.b, acc, x, flags)) : arith::MinimumFOp::create(e.b, acc, x, flags);
+  }
+  if (elementType(op).isUnsignedInteger())
+    return isMax ? Value(arith::MaxUIOp::create(e.b, acc, x)) : arith::MinUIOp::create(e.b, acc, x);
+  return isMax ? Value(arith::MaxSIOp::create(e.b, acc, x)) : arith::MinSIOp::create(e.b, acc, x);
+}
+
+Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
+  Type element = elementType(op), type = acc.getType();
+  if (isa<graph::ReduceAnyOp>(op))
+    return arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, acc, e.constantInt(type, 0));
+  if (isa<graph::ReduceMeanOp>(op)) {
+    int64_t count = graph::typeOf(op->getOperand(0)).getNumElements() / std::max<int64_t>(graph::typeOf(op->getResult(0)).getNumElements(), 1);
+    Value n = e.constant(type, std::max<int64_t>(count, 1));
+    if (isa<FloatType>(type))
+      acc = arith::DivFOp::create(e.b, acc, n);
+    else
+      acc = element.isUnsignedInteger() ? Value(arith::DivUIOp::create(e.b, acc, n)) : arith::DivSIOp::create(e.b, acc, n);
+  }
+  return isa<FloatType>(type) ? e.round(acc, element) : acc;
+}
+
+/// The index of the operand: `index` (of the result) on kept dimensions, `reduced` on the others.
+static IndexVector operandIndex(ArrayRef<Index> index, ArrayRef<int64_t> axes, bool keepdims, ArrayRef<Index> reduced, size_t rank) {
+  IndexVector x;
+  size_t next = 0, nextReduced = 0;
+  for (size_t d = 0; d < rank; ++d) {
+    if (llvm::is_contained(axes, int64_t(d))) {
+      x.push_back(reduced[nextReduced++]);
+      next += keepdims;
+    } else {
+      x.push_back(index[next++]);
+    }
+  }
+  return x;
+}
+
+/// Loops around `body`, one for each extent, carrying `values`.
+static llvm::SmallVector<Value> nest(ArrayRef<int64_t> extents, IndexVector &ivs, ArrayRef<Value> values, ElementEmitter &e,
+                                     llvm::function_ref<llvm::SmallVector<Value>(ValueRange)> body) {
+  if (ivs.size() == extents.size())
+    return body(values);
+  return e.loop(extents[ivs.size()], values, [&](Value iv, ValueRange carried) {
+    ivs.push_back(e.opaque(iv, 0, extents[ivs.size()] - 1));
+    auto next = nest(extents, ivs, llvm::SmallVector<Value>(carried), e, body);
+    ivs.pop_back();
+    return next;
+  });
+}
+
+/// Only when no nest has computed it: a loop where it is used.
+template <typename OpT>
+static Value reduceInline(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
+  ArrayRef<int64_t> shape = graph::shapeOf(op.getX());
+  graph::Shape extents;
+  int64_t count = 1;
+  for (int64_t axis : op.getAxes()) {
+    extents.push_back(shape[axis]);
+    count *= shape[axis];
+  }
+  if (count > 1)
+    ++e.inlineReductions;
+  IndexVector ivs;
+  auto acc = nest(extents, ivs, reductionInit(op, e), e, [&](ValueRange carried) -> llvm::SmallVector<Value> {
+    Value x = e.operand(op, 0, operandIndex(index, op.getAxes(), op.getKeepdims(), ivs, shape.size()));
+    return {reductionStep(op, carried[0], x, e)};
+  });
+  return reductionFinish(op, acc[0], e);
+}
+#define REDUCE(OP)                                                                                                \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) { return reduceInline(op, index, e); }
+REDUCE(ReduceSumOp)
+REDUCE(ReduceMeanOp)
+REDUCE(ReduceMaxOp)
+REDUCE(ReduceMinOp)
+REDUCE(ReduceProdOp)
+REDUCE(ReduceAnyOp)
+#undef REDUCE
+
+/// A loop that carries the best element and where it stood; NaN beats everything.
+static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  ArrayRef<int64_t> shape = graph::shapeOf(op.getX());
+  int64_t axis = op.getAxis();
+  auto at = [&](Index i) { return e.operand(op, 0, operandIndex(index, axis, op.getKeepdims(), i, shape.size())); };
+  Type element = graph::elementOf(op.getX());
+  bool least = op.getMin(), last = op.getLast();
+  auto better = [&](Value x, Value best) -> Value {
+    if (isa<FloatType>(x.getType())) {
+      using F = arith::CmpFPredicate;
+      // Unordered predicates: a NaN that comes is better than a number; and nothing beats a NaN, but a later one with `last`.
+      F p = least ? (last ? F::ULE : F::ULT) : (last ? F::UGE : F::UGT);
+      Value beats = arith::CmpFOp::create(e.b, p, x, best);
+      Value stays = arith::CmpFOp::create(e.b, F::UNO, best, best);
+      if (last)
+        stays = arith::AndIOp::create(e.b, stays, arith::CmpFOp::create(e.b, F::ORD, x, x));
+      return arith::AndIOp::create(e.b, beats, arith::XOrIOp::create(e.b, stays, e.constantInt(stays.getType(), 1)));
+    }
+    using I = arith::CmpIPredicate;
+    I p = element.isUnsignedInteger() ? (least ? (last ? I::ule : I::ult) : (last ? I::uge : I::ugt))
+                                      : (least ? (last ? I::sle : I::slt) : (last ? I::sge : I::sgt));
+    return arith::CmpIOp::create(e.b, p, x, best);
+  };
+  Value first = at(Index(0));
+  auto result = e.loop(e.i64(1), e.i64(shape[axis]), {first, e.i64(0)},
+                       [&](Value iv, ValueRange carried) -> llvm::SmallVector<Value> {
+                         Value x = at(e.opaque(iv, std::min<int64_t>(1, shape[axis] - 1), shape[axis] - 1));
+                         Value wins = better(x, carried[0]);
+                         return {arith::SelectOp::create(e.b, wins, x, carried[0]),
+                                 arith::SelectOp::create(e.b, wins, iv, carried[1])};
+                       });
+  return result[1];
+}
+
+#define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
+void mpc::attachReduceModels(MLIRContext *context) {
+  ATTACH(ReduceSumOp), ATTACH(ReduceMeanOp), ATTACH(ReduceMaxOp), ATTACH(ReduceMinOp), ATTACH(ReduceProdOp), ATTACH(ReduceAnyOp);
+  ATTACH(ArgMaxOp);
+}

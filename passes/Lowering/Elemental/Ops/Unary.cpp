@@ -1,0 +1,152 @@
+//===- Unary.cpp - elements of elementwise functions of one operand -----------===//
+#include "passes/Lowering/Elemental/Ops/Models.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// y = f(x), computed in the register type and rounded once.
+template <typename OpT, typename F>
+static Value unary(OpT op, ArrayRef<Index> index, ElementEmitter &e, F f) {
+  Value x = e.operand(op, 0, index);
+  return e.round(f(x), graph::elementOf(op.getResult()));
+}
+/// The same for functions that stay within the element type.
+template <typename OpT, typename F>
+static Value exactUnary(OpT op, ArrayRef<Index> index, ElementEmitter &e, F f) {
+  return f(e.operand(op, 0, index));
+}
+static bool isUnsigned(Operation *op) { return graph::elementOf(op->getOperand(0)).isUnsignedInteger(); }
+
+static Value emit(graph::AbsOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return exactUnary(op, index, e, [&](Value x) -> Value {
+    if (isa<FloatType>(x.getType()))
+      return math::AbsFOp::create(e.b, x);
+    if (isUnsigned(op))
+      return x;
+    return arith::MaxSIOp::create(e.b, x, arith::SubIOp::create(e.b, e.constantInt(x.getType(), 0), x));
+  });
+}
+static Value emit(graph::NegOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return exactUnary(op, index, e, [&](Value x) -> Value {
+    if (isa<FloatType>(x.getType()))
+      return arith::NegFOp::create(e.b, x);
+    return arith::SubIOp::create(e.b, e.constantInt(x.getType(), 0), x);
+  });
+}
+static Value emit(graph::SignOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return exactUnary(op, index, e, [&](Value x) -> Value {
+    Type type = x.getType();
+    Value zero = e.constant(type, 0), one = e.constant(type, 1), minusOne = e.constant(type, -1);
+    if (isa<FloatType>(type)) { // zeros and NaN are returned as they are
+      Value negative = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OLT, x, zero);
+      Value positive = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGT, x, zero);
+      return arith::SelectOp::create(e.b, positive, one, arith::SelectOp::create(e.b, negative, minusOne, x));
+    }
+    auto greater = isUnsigned(op) ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+    Value positive = arith::CmpIOp::create(e.b, greater, x, zero);
+    Value other = zero;
+    if (!isUnsigned(op))
+      other = arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, x, zero), minusOne, zero);
+    return arith::SelectOp::create(e.b, positive, one, other);
+  });
+}
+static Value emit(graph::ReluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return exactUnary(op, index, e, [&](Value x) -> Value {
+    Value zero = e.constant(x.getType(), 0);
+    if (isa<FloatType>(x.getType())) // NaN stays NaN; the sign of a zero does not matter
+      return arith::MaximumFOp::create(e.b, x, zero, arith::FastMathFlags::nsz);
+    return isUnsigned(op) ? x : Value(arith::MaxSIOp::create(e.b, x, zero));
+  });
+}
+static Value emit(graph::ClipOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  double low = op.getMin().convertToDouble(), high = op.getMax().convertToDouble();
+  Type element = graph::elementOf(op.getY());
+  return exactUnary(op, index, e, [&](Value x) -> Value {
+    Type type = x.getType();
+    if (isa<FloatType>(type)) {
+      // The bounds are numbers of the element type.
+      auto bound = [&](double v) { return e.round(e.constant(type, v), element); };
+      if (!std::isinf(low) || low > 0)
+        x = arith::MaximumFOp::create(e.b, x, bound(low), arith::FastMathFlags::nsz);
+      if (!std::isinf(high) || high < 0)
+        x = arith::MinimumFOp::create(e.b, x, bound(high), arith::FastMathFlags::nsz);
+      return x;
+    }
+    // Bounds beyond the integers of this width do not act; a fractional one lets the integers inside it through.
+    unsigned width = type.getIntOrFloatBitWidth();
+    bool isUnsignedType = isUnsigned(op);
+    double least = isUnsignedType ? 0.0 : -std::ldexp(1.0, width - 1);
+    double greatest = std::ldexp(1.0, isUnsignedType ? width : width - 1);
+    auto integer = [&](double v) { return e.constantInt(type, v >= 0 ? int64_t(uint64_t(v)) : int64_t(v)); };
+    if (low > least) {
+      Value c = integer(std::min(std::ceil(low), std::nextafter(greatest, 0)));
+      x = isUnsignedType ? Value(arith::MaxUIOp::create(e.b, x, c)) : arith::MaxSIOp::create(e.b, x, c);
+    }
+    if (high < greatest - 1) {
+      Value c = integer(std::max(std::floor(high), least));
+      x = isUnsignedType ? Value(arith::MinUIOp::create(e.b, x, c)) : arith::MinSIOp::create(e.b, x, c);
+    }
+    return x;
+  });
+}
+static Value emit(graph::NotOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return exactUnary(op, index, e,
+                    [&](Value x) -> Value { return arith::XOrIOp::create(e.b, x, e.constantInt(x.getType(), 1)); });
+}
+
+static Value emit(graph::IsNaNOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return exactUnary(op, index, e,
+                    [&](Value x) -> Value { return arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNO, x, x); });
+}
+static Value emit(graph::IsNonFiniteOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  // Not (|x| < inf): also true of NaN.
+  return exactUnary(op, index, e, [&](Value x) -> Value {
+    Value infinity = e.constant(x.getType(), std::numeric_limits<double>::infinity());
+    return arith::CmpFOp::create(e.b, arith::CmpFPredicate::UGE, math::AbsFOp::create(e.b, x), infinity);
+  });
+}
+
+// Functions that the math dialect has; passes/Lowering/MathApprox gives them code.
+#define MATH(OP, MATHOP)                                                                                          \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                            \
+    return unary(op, index, e, [&](Value x) -> Value { return math::MATHOP::create(e.b, x); });                    \
+  }
+MATH(FloorOp, FloorOp)
+MATH(CeilOp, CeilOp)
+MATH(RoundOp, RoundEvenOp)
+MATH(ExpOp, ExpOp)
+MATH(LogOp, LogOp)
+MATH(SqrtOp, SqrtOp)
+MATH(SinOp, SinOp)
+MATH(CosOp, CosOp)
+MATH(TanOp, TanOp)
+MATH(AsinOp, AsinOp)
+MATH(AcosOp, AcosOp)
+MATH(AtanOp, AtanOp)
+MATH(SinhOp, SinhOp)
+MATH(CoshOp, CoshOp)
+MATH(AsinhOp, AsinhOp)
+MATH(AcoshOp, AcoshOp)
+MATH(AtanhOp, AtanhOp)
+MATH(ErfOp, ErfOp)
+MATH(TanhOp, TanhOp)
+#undef MATH
+
+static Value emit(graph::RsqrtOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return unary(op, index, e, [&](Value x) -> Value {
+    return arith::DivFOp::create(e.b, e.constant(x.getType(), 1), math::SqrtOp::create(e.b, x));
+  });
+}
+static Value emit(graph::ReciprocalOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return unary(op, index, e, [&](Value x) -> Value { return arith::DivFOp::create(e.b, e.constant(x.getType(), 1), x); });
+}
+
+#define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
+void mpc::attachUnaryModels(MLIRContext *context) {
+  ATTACH(AbsOp), ATTACH(NegOp), ATTACH(SignOp), ATTACH(ReluOp), ATTACH(ClipOp), ATTACH(NotOp);
+  ATTACH(IsNaNOp), ATTACH(IsNonFiniteOp);
+  ATTACH(FloorOp), ATTACH(CeilOp), ATTACH(RoundOp), ATTACH(ExpOp), ATTACH(LogOp), ATTACH(SqrtOp);
+  ATTACH(SinOp), ATTACH(CosOp), ATTACH(TanOp), ATTACH(AsinOp), ATTACH(AcosOp), ATTACH(AtanOp);
+  ATTACH(SinhOp), ATTACH(CoshOp), ATTACH(AsinhOp), ATTACH(AcoshOp), ATTACH(AtanhOp), ATTACH(ErfOp), ATTACH(TanhOp);
+  ATTACH(RsqrtOp), ATTACH(ReciprocalOp);
+}

@@ -1,0 +1,19 @@
+//===- Register.cpp - attaches all elemental models ------------------------------===//
+#include "mlir/IR/DialectRegistry.h"
+#include "passes/Lowering/Elemental/Ops/Models.h"
+
+using namespace mlir;
+
+void mpc::registerElementalModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
+    attachUnaryModels(context);
+    attachActivationModels(context);
+    attachBinaryModels(context);
+    attachCastModels(context);
+    attachRandomModels(context);
+    attachTensorModels(context);
+    attachReduceModels(context);
+    attachPoolModels(context);
+    attachResizeModels(context);
+  });
+}

@@ -1,0 +1,206 @@
+//===- Symbols.cpp - ranges, quotients and materialisation of index forms -----===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Lowering/Elemental/ElementEmitter.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mpc;
+
+SymbolId ElementEmitter::addSymbol(int64_t extent) {
+  symbols.push_back({extent, 0, std::max<int64_t>(extent - 1, 0), Value(), {}});
+  return symbols.size() - 1;
+}
+
+void ElementEmitter::bindSymbols(ArrayRef<SymbolId> ids, Value value) {
+  for (SymbolId id : ids) {
+    symbols[id].value = value;
+    symbols[id].shared = ids;
+  }
+}
+
+Index ElementEmitter::opaque(Value value, int64_t low, int64_t high) {
+  if (low == high)
+    return Index(low);
+  SymbolId id = addSymbol(high + 1);
+  setRange(id, low, high);
+  bindSymbols(id, value);
+  return Index::symbol(id);
+}
+
+std::pair<int64_t, int64_t> ElementEmitter::range(const Index &i) const {
+  int64_t low = i.constant(), high = i.constant();
+  for (auto [id, c] : i.terms()) {
+    low += c * (c > 0 ? symbols[id].low : symbols[id].high);
+    high += c * (c > 0 ? symbols[id].high : symbols[id].low);
+  }
+  return {low, high};
+}
+
+bool ElementEmitter::visible(Value v) { return v.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()); }
+
+//===-- Quotients ----------------------------------------------------------------===//
+
+/// i = divisor*quotient + remainder. Terms whose coefficient the divisor divides leave the division; when the range of the
+/// others fits into [0, divisor) nothing is left to divide.
+ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divisor) {
+  Region *here = b.getInsertionBlock()->getParent();
+  for (Quotient &q : quotients)
+    if (q.divisor == divisor && q.dividend == i && q.region->isAncestor(here))
+      return q;
+
+  Index whole, rest;
+  for (auto [id, c] : i.terms())
+    (c % divisor == 0 ? whole : rest) = (c % divisor == 0 ? whole : rest) + Index::symbol(id, c % divisor == 0 ? c / divisor : c);
+  int64_t wholeConstant = i.constant() / divisor, restConstant = i.constant() % divisor;
+  if (restConstant < 0)
+    --wholeConstant, restConstant += divisor;
+  whole = whole + Index(wholeConstant);
+  rest = rest + Index(restConstant);
+  auto [low, high] = range(rest);
+  if (low < 0) { // only the whole is known not to be negative
+    rest = i, whole = Index();
+    std::tie(low, high) = range(rest);
+    low = std::max<int64_t>(low, 0);
+  }
+
+  Quotient q{i, divisor, here, whole, rest};
+  if (low / divisor == high / divisor) {
+    q.quotient = whole + Index(low / divisor);
+    q.remainder = rest - Index(low / divisor * divisor);
+  } else {
+    // A common factor leaves dividend and divisor: smaller numbers, and the remainder keeps the factor in its coefficient.
+    int64_t factor = std::gcd(divisor, rest.constant());
+    for (auto [id, c] : rest.terms())
+      factor = std::gcd(factor, c);
+    Index reduced(rest.constant() / factor);
+    for (auto [id, c] : rest.terms())
+      reduced = reduced + Index::symbol(id, c / factor);
+    int64_t by = divisor / factor;
+    Value v = materialize(reduced);
+    // 32-bit divisions by constants vectorise, 64-bit ones do not.
+    bool narrow = high <= INT32_MAX;
+    Type type = narrow ? b.getI32Type() : b.getI64Type();
+    if (narrow)
+      v = arith::TruncIOp::create(b, type, v);
+    auto widen = [&](Value x) -> Value { return narrow ? Value(arith::ExtUIOp::create(b, b.getI64Type(), x)) : x; };
+    Value c = constantInt(type, by);
+    q.quotient = whole + opaque(widen(arith::DivUIOp::create(b, v, c)), low / divisor, high / divisor);
+    q.remainder = opaque(widen(arith::RemUIOp::create(b, v, c)), 0, by - 1) * factor;
+  }
+  quotients.push_back(q);
+  return quotients.back();
+}
+
+Index ElementEmitter::floorDiv(const Index &i, int64_t divisor) { return divisor == 1 ? i : quotient(i, divisor).quotient; }
+Index ElementEmitter::mod(const Index &i, int64_t divisor) { return divisor == 1 ? Index(0) : quotient(i, divisor).remainder; }
+
+Index ElementEmitter::clamp(const Index &i, int64_t low, int64_t high) {
+  auto [least, greatest] = range(i);
+  if (least >= low && greatest <= high)
+    return i;
+  if (greatest <= low)
+    return Index(low);
+  if (least >= high)
+    return Index(high);
+  Value v = materialize(i);
+  if (least < low)
+    v = arith::MaxSIOp::create(b, v, i64(low));
+  if (greatest > high)
+    v = arith::MinSIOp::create(b, v, i64(high));
+  return opaque(v, std::max(low, least), std::min(high, greatest));
+}
+
+Value ElementEmitter::inBounds(const Index &i, int64_t low, int64_t high, bool &never) {
+  auto [least, greatest] = range(i);
+  never = greatest < low || least >= high;
+  if (never || (least >= low && greatest < high))
+    return {};
+  Value v = materialize(i), result;
+  if (least < low)
+    result = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, v, i64(low));
+  if (greatest >= high) {
+    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, i64(high));
+    result = result ? Value(arith::AndIOp::create(b, result, below)) : below;
+  }
+  return result;
+}
+
+Index ElementEmitter::linearize(ArrayRef<Index> index, ArrayRef<int64_t> shape) const {
+  Index linear;
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
+    if (shape[i] != 1)
+      linear = linear + index[i] * stride;
+  return linear;
+}
+
+IndexVector ElementEmitter::delinearize(Index linear, ArrayRef<int64_t> shape) {
+  IndexVector index(shape.size());
+  int64_t rest = 1;
+  for (int64_t n : shape)
+    rest *= n;
+  for (size_t i = shape.size(); i-- > 0;) {
+    rest /= std::max<int64_t>(shape[i], 1);
+    if (shape[i] == 1)
+      continue;
+    if (rest == 1) { // nothing is left outside
+      index[i] = linear;
+      break;
+    }
+    index[i] = mod(linear, shape[i]);
+    linear = floorDiv(linear, shape[i]);
+  }
+  return index;
+}
+
+//===-- Materialisation -----------------------------------------------------------===//
+
+Value ElementEmitter::materialize(const Index &i) {
+  if (i.isConstant())
+    return i64(i.constant());
+  size_t key = hash_value(i);
+  auto [first, last] = materialized.equal_range(key);
+  for (; first != last; ++first)
+    if (first->second.first == i && visible(first->second.second))
+      return first->second.second;
+  if (recording)
+    forms.push_back(i);
+
+  Value sum;
+  auto add = [&](Value v, int64_t coefficient) {
+    if (coefficient != 1)
+      v = arith::MulIOp::create(b, v, i64(coefficient), arith::IntegerOverflowFlags::nsw);
+    sum = sum ? Value(arith::AddIOp::create(b, sum, v, arith::IntegerOverflowFlags::nsw)) : v;
+  };
+  llvm::SmallVector<SymbolId, 8> done;
+  for (auto [id, c] : i.terms()) {
+    if (llvm::is_contained(done, id))
+      continue;
+    ArrayRef<SymbolId> shared = symbols[id].shared;
+    assert(symbols[id].value && "the symbol is bound");
+    // Is this a multiple of the shared variable?
+    int64_t unit = i.coefficient(shared.back()), expected = unit;
+    bool multiple = true;
+    for (size_t k = shared.size(); k-- > 0; expected *= symbols[shared[k]].extent)
+      multiple &= i.coefficient(shared[k]) == expected;
+    if (multiple) {
+      llvm::append_range(done, shared);
+      add(symbols[id].value, unit);
+      continue;
+    }
+    int64_t stride = 1;
+    size_t position = llvm::find(shared, id) - shared.begin();
+    for (SymbolId inner : shared.drop_front(position + 1))
+      stride *= symbols[inner].extent;
+    Value v = symbols[id].value;
+    if (stride != 1)
+      v = arith::DivUIOp::create(b, v, i64(stride));
+    if (position != 0)
+      v = arith::RemUIOp::create(b, v, i64(symbols[id].extent));
+    add(v, c);
+  }
+  if (i.constant() != 0)
+    sum = arith::AddIOp::create(b, sum, i64(i.constant()), arith::IntegerOverflowFlags::nsw);
+  materialized.insert({key, {i, sum}});
+  return sum;
+}

@@ -1,0 +1,70 @@
+//===- GatherGrad.cpp - the kernel of graph.gather_grad ---------------------------===//
+//
+//   for (a, block of b) in grid:
+//     for v: dx[a, v, block] = 0
+//     for i: dx[a, indices[i], block] += dy[a, i, block]
+//
+// One thread owns every address it adds to, in the order of i: deterministic. f32 and f64 only, since it adds in memory;
+// mpc-decompose widens the others.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Lowering/KernelToHost/Plan.h"
+
+using namespace mlir;
+using namespace mpc;
+
+LaunchShape mpc::emitGatherGrad(kernel::DispatchOp dispatch, const KernelBuffers &buffers, ElementEmitter &e, Value begin, Value end) {
+  using Values = llvm::SmallVector<Value>;
+  auto op = cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+  ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
+  size_t axis = op.getAxis();
+  ArrayRef<int64_t> before = dx.take_front(axis), after = dx.drop_front(axis + 1);
+  auto product = [](ArrayRef<int64_t> shape) {
+    int64_t n = 1;
+    for (int64_t extent : shape)
+      n *= extent;
+    return n;
+  };
+  int64_t outer = product(before), inner = product(after), rows = dx[axis], count = product(indices);
+  constexpr int64_t block = 64;
+  int64_t blocks = std::max<int64_t>(1, (inner + block - 1) / block);
+
+  e.loop(begin, end, {}, [&](Value g, ValueRange) -> Values {
+    Index at = e.opaque(g, 0, outer * blocks - 1);
+    Index a = e.floorDiv(at, blocks), b = e.mod(at, blocks);
+    Value low = e.materialize(b * block);
+    Value high = arith::MinSIOp::create(e.b, arith::AddIOp::create(e.b, low, e.i64(block)), e.i64(inner));
+    auto forColumns = [&](llvm::function_ref<void(Index)> body) {
+      e.loop(low, high, {}, [&](Value c, ValueRange) -> Values { return body(e.opaque(c, 0, inner - 1)), Values(); });
+    };
+    auto address = [&](const Index &row, const Index &column) { return (a * rows + row) * inner + column; };
+    Value zero = e.constant(ElementEmitter::registerType(graph::elementOf(op.getDx())), 0);
+    e.loop(rows, {}, [&](Value v, ValueRange) -> Values {
+      Index row = e.opaque(v, 0, rows - 1);
+      forColumns([&](Index c) { e.store(buffers.results[0], address(row, c), zero); });
+      return {};
+    });
+    e.loop(count, {}, [&](Value iv, ValueRange) -> Values {
+      IndexVector i = e.delinearize(e.opaque(iv, 0, count - 1), indices);
+      Value v = e.operand(op, 1, i);
+      if (v.getType() != e.b.getI64Type())
+        v = arith::ExtSIOp::create(e.b, e.b.getI64Type(), v);
+      Value negative = arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, v, e.i64(0));
+      v = arith::SelectOp::create(e.b, negative, arith::AddIOp::create(e.b, v, e.i64(rows)), v);
+      v = arith::MinSIOp::create(e.b, arith::MaxSIOp::create(e.b, v, e.i64(0)), e.i64(rows - 1));
+      Index row = e.opaque(v, 0, rows - 1);
+      forColumns([&](Index c) {
+        IndexVector y = e.delinearize(a, before);
+        llvm::append_range(y, i);
+        llvm::append_range(y, e.delinearize(c, after));
+        Value sum = arith::AddFOp::create(e.b, e.load(buffers.results[0], address(row, c)), e.operand(op, 0, y));
+        e.store(buffers.results[0], address(row, c), sum);
+      });
+      return {};
+    });
+    return {};
+  });
+  return {outer * blocks, 1};
+}
