@@ -1,0 +1,38 @@
+//===- HostLowering.cpp - scf, arith and math to the llvm dialect --------------------===//
+#include "compiler/Codegen/HostLowering.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "passes/Lowering/MathApprox/MathApprox.h"
+
+using namespace mlir;
+
+LogicalResult mpc::lowerToLLVMDialect(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  expandF32Math(module);
+  callLibm(module);
+
+  RewritePatternSet loops(context);
+  populateSCFToControlFlowConversionPatterns(loops);
+  ConversionTarget flat(*context);
+  flat.addIllegalDialect<scf::SCFDialect>();
+  flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  if (failed(applyPartialConversion(module, flat, std::move(loops))))
+    return failure();
+
+  LLVMTypeConverter types(context);
+  RewritePatternSet patterns(context);
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateMathToLLVMConversionPatterns(types, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  LLVMConversionTarget target(*context);
+  target.addLegalOp<ModuleOp>();
+  return applyFullConversion(module, target, std::move(patterns));
+}

@@ -1,0 +1,81 @@
+//===- HostTarget.cpp - LLVM's optimiser and code generator for x86-64 ----------------===//
+#include "compiler/Codegen/HostLowering.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include <mutex>
+
+using namespace llvm;
+
+std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std::string &error) {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+  });
+  Triple triple("x86_64-unknown-linux-gnu");
+  const Target *target = TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  std::string name = cpu.name, features;
+  if (name == "native") {
+    name = sys::getHostCPUName().str();
+    for (auto &feature : sys::getHostCPUFeatures())
+      features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") + feature.first().str();
+  }
+  TargetOptions options;
+  std::unique_ptr<TargetMachine> machine(
+      target->createTargetMachine(triple, name, features, options, Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
+    error = "unknown CPU '" + name + "'";
+    return nullptr;
+  }
+  return machine;
+}
+
+void mpc::optimize(Module &module, TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  for (Function &f : module) {
+    if (f.isDeclaration())
+      continue;
+    f.addFnAttr("target-cpu", machine.getTargetCPU());
+    if (!machine.getTargetFeatureString().empty())
+      f.addFnAttr("target-features", machine.getTargetFeatureString());
+    // Where there are 512-bit registers they are used: the kernels stream memory, and CPUs since Ice Lake and Zen 4 do not
+    // slow down for them.
+    f.addFnAttr("prefer-vector-width", "512");
+  }
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = true;
+  PassBuilder builder(&machine, tuning);
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
+}
+
+std::string mpc::emitObject(Module &module, TargetMachine &machine) {
+  SmallVector<char, 0> bytes;
+  raw_svector_ostream stream(bytes);
+  legacy::PassManager passes;
+  bool unsupported = machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile);
+  assert(!unsupported && "x86 emits objects");
+  (void)unsupported;
+  passes.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}

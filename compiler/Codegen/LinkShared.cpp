@@ -1,0 +1,59 @@
+//===- LinkShared.cpp - object files to a shared object, in process ----------------===//
+#include "compiler/Codegen/LinkShared.h"
+#include "mlir/IR/Diagnostics.h"
+#include "lld/Common/Driver.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace mlir;
+
+FailureOr<std::string> mpc::linkShared(Location loc, ArrayRef<std::string> objects, StringRef soname) {
+  // LLD keeps its state in globals.
+  static std::mutex oneAtATime;
+  std::lock_guard<std::mutex> lock(oneAtATime);
+
+  llvm::SmallString<128> directory;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("mpc-link", directory))
+    return emitError(loc, "cannot create a temporary directory: ") << error.message(), failure();
+  struct Cleanup {
+    StringRef path;
+    ~Cleanup() { llvm::sys::fs::remove_directories(path); }
+  } cleanup{directory};
+  auto inside = [&](const Twine &name) {
+    llvm::SmallString<128> path(directory);
+    llvm::sys::path::append(path, name);
+    return std::string(path);
+  };
+
+  std::vector<std::string> arguments = {"ld.lld", "-shared", "-nostdlib", "--strip-all", "--hash-style=gnu", "--threads=1",
+                                        "-soname", soname.str(), "-o", inside("out.so")};
+  for (auto [i, object] : llvm::enumerate(objects)) {
+    arguments.push_back(inside(Twine(i) + ".o"));
+    std::error_code error;
+    llvm::raw_fd_ostream file(arguments.back(), error);
+    file << object;
+    file.close();
+    if (error || file.has_error()) {
+      std::string reason = error ? error.message() : file.error().message();
+      file.clear_error();
+      return emitError(loc, "cannot write a temporary object file: ") << reason, failure();
+    }
+  }
+  llvm::SmallVector<const char *> argv;
+  for (const std::string &argument : arguments)
+    argv.push_back(argument.c_str());
+  std::string output, errors;
+  llvm::raw_string_ostream outStream(output), errStream(errors);
+  lld::Result result = lld::lldMain(argv, outStream, errStream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0)
+    return emitError(loc, "linking failed: ") << errors, failure();
+  auto buffer = llvm::MemoryBuffer::getFile(arguments[9], /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return emitError(loc, "cannot read the linked object: ") << buffer.getError().message(), failure();
+  return (*buffer)->getBuffer().str();
+}

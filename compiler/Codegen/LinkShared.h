@@ -1,0 +1,15 @@
+//===- LinkShared.h - object files to a shared object, in process ------------------===//
+#ifndef MPC_CODEGEN_LINKSHARED_H
+#define MPC_CODEGEN_LINKSHARED_H
+#include "mlir/IR/Location.h"
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// Links ELF objects (their bytes) as `-shared -nostdlib` with LLD: no system linker, no files but temporary ones. Undefined symbols
+/// stay for the dynamic linker. Fails with LLD's message at `loc`.
+mlir::FailureOr<std::string> linkShared(mlir::Location loc, llvm::ArrayRef<std::string> objects, llvm::StringRef soname);
+
+} // namespace mpc
+#endif
