@@ -75,7 +75,7 @@ FailureOr<HostKernel> HostCodegen::add(kernel::DispatchOp dispatch) {
   if (impl->modules.size() < moduleCount)
     impl->modules.push_back(ModuleOp::create(UnknownLoc::get(impl->context)));
   HostKernel kernel;
-  kernel.symbol = "k" + std::to_string(number);
+  kernel.symbol = ("k" + llvm::Twine(number)).str();
   auto launch = emitHostKernel(dispatch, *impl->modules[number % moduleCount], kernel.symbol);
   if (failed(launch)) {
     impl->known.erase(entry);
@@ -136,7 +136,7 @@ FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, uns
       return emitError(loc, error), failure();
   std::vector<HostObject> result;
   for (auto [cpu, bytes] : llvm::zip_equal(cpus, objects)) {
-    auto linked = linkShared(loc, bytes, "model." + cpu.name + ".so");
+    auto linked = linkShared(loc, bytes, ("model." + llvm::Twine(cpu.name) + ".so").str());
     if (failed(linked))
       return failure();
     result.push_back({cpu, std::move(*linked)});

@@ -5,6 +5,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -35,7 +36,7 @@ std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std:
   std::unique_ptr<TargetMachine> machine(
       target->createTargetMachine(triple, name, features, options, Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
   if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
-    error = "unknown CPU '" + name + "'";
+    error = ("unknown CPU '" + Twine(name) + "'").str();
     return nullptr;
   }
   return machine;

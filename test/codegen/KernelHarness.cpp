@@ -1,0 +1,257 @@
+#include "KernelHarness.h"
+#include "compiler/Evaluator/Evaluator.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+//===-- Memory ------------------------------------------------------------------------===//
+
+static unsigned bytesOfElement(Type element) {
+  return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
+}
+constexpr size_t guardBytes = 256;
+constexpr char guard = 0x5A;
+
+Memory::Memory(RankedTensorType type) : type(type), bytes(type.getNumElements() * bytesOfElement(type.getElementType())) {
+  storage = std::shared_ptr<char>(static_cast<char *>(std::aligned_alloc(64, (bytes + guardBytes + 63) / 64 * 64)), std::free);
+  base = storage.get();
+  std::memset(base, guard, bytes + guardBytes);
+}
+Memory::Memory(const HostTensor &tensor) : Memory(tensor.type()) {
+  for (size_t i = 0; i < tensor.values.size(); ++i)
+    set(i, tensor.values[i]);
+}
+bool Memory::guardIntact() const {
+  return std::all_of(base + bytes, base + bytes + guardBytes, [](char c) { return c == guard; });
+}
+void Memory::set(size_t i, double v) {
+  Type element = type.getElementType();
+  unsigned size = bytesOfElement(element);
+  uint64_t bits;
+  if (auto floatType = dyn_cast<FloatType>(element)) {
+    APFloat f(v);
+    bool inexact;
+    f.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
+    bits = f.bitcastToAPInt().getZExtValue();
+  } else {
+    bits = element.isUnsignedInteger() ? uint64_t(v) : uint64_t(int64_t(v));
+  }
+  std::memcpy(base + i * size, &bits, size);
+}
+HostTensor Memory::read() const {
+  HostTensor tensor(type);
+  Type element = type.getElementType();
+  unsigned size = bytesOfElement(element);
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, base + i * size, size);
+    if (auto floatType = dyn_cast<FloatType>(element)) {
+      APFloat f(floatType.getFloatSemantics(), APInt(size * 8, bits));
+      bool inexact;
+      f.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+      tensor.values[i] = f.convertToDouble();
+    } else if (element.isUnsignedInteger() || element.isInteger(1)) {
+      tensor.values[i] = double(bits);
+    } else {
+      tensor.values[i] = double(int64_t(bits << (64 - 8 * size)) >> (64 - 8 * size));
+    }
+  }
+  return tensor;
+}
+
+//===-- Numbers ------------------------------------------------------------------------===//
+
+double mpc::test::ulpDistance(Type element, double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b)))
+    return 0;
+  auto floatType = dyn_cast<FloatType>(element);
+  if (!floatType || std::isnan(a) || std::isnan(b) || std::isinf(a) || std::isinf(b))
+    return std::numeric_limits<double>::infinity();
+  const llvm::fltSemantics &s = floatType.getFloatSemantics();
+  int precision = llvm::APFloat::semanticsPrecision(s), least = llvm::APFloat::semanticsMinExponent(s);
+  int exponent = b == 0 ? least : std::max(std::ilogb(b), least);
+  return std::abs(a - b) / std::ldexp(1.0, exponent - precision + 1);
+}
+
+HostTensor mpc::test::draw(RankedTensorType type, const Draw &how, std::mt19937_64 &random) {
+  HostTensor tensor(type);
+  Type element = type.getElementType();
+  bool isFloat = isa<FloatType>(element);
+  const double specials[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, 6e-8, -6e-8, 65520, -3.4e38};
+  for (size_t i = 0; i < tensor.values.size(); ++i) {
+    double &v = tensor.values[i];
+    if (isFloat)
+      v = how.specials && i % 7 == 3 ? specials[i / 7 % std::size(specials)] : std::uniform_real_distribution<double>(how.low, how.high)(random);
+    else if (element.isInteger(1))
+      v = random() & 1;
+    else
+      v = double(std::uniform_int_distribution<int64_t>(element.isUnsignedInteger() ? std::max<int64_t>(0, how.low) : how.low, how.high)(random));
+  }
+  tensor.round();
+  return tensor;
+}
+
+//===-- Compilation ---------------------------------------------------------------------===//
+
+std::unique_ptr<MLIRContext> mpc::test::makeContext() {
+  DialectRegistry registry;
+  registry.insert<func::FuncDialect>();
+  HostCodegen::registerDialects(registry);
+  registerEvaluatorModels(registry);
+  auto context = std::make_unique<MLIRContext>(registry);
+  context->loadDialect<func::FuncDialect, graph::GraphDialect, kernel::KernelDialect>();
+  return context;
+}
+
+OwningOpRef<ModuleOp> mpc::test::parseCase(MLIRContext *context, const Case &c) {
+  auto join = [](const std::vector<std::string> &parts) {
+    std::string text;
+    for (const std::string &p : parts)
+      text += (text.empty() ? "" : ", ") + p;
+    return text;
+  };
+  std::vector<std::string> arguments, blockArguments, names, resultTypes, resultNames;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    arguments.push_back("%i" + std::to_string(i) + ": " + c.inputs[i]);
+    names.push_back("%i" + std::to_string(i));
+    blockArguments.push_back("%" + std::to_string(i) + ": " + c.inputs[i]);
+  }
+  for (const std::string &y : c.yields) {
+    resultNames.push_back(y.substr(0, y.find(" :")));
+    resultTypes.push_back(y.substr(y.find(": ") + 2));
+  }
+  std::vector<std::string> places;
+  for (int64_t p : c.inPlace)
+    places.push_back(std::to_string(p));
+  std::string text = "func.func @f(" + join(arguments) + ") {\n%r:" + std::to_string(resultTypes.size()) +
+                     " = kernel.dispatch \"" + c.name + "\" (" + join(names) + ") " +
+                     (places.empty() ? "" : "{in_place = array<i64: " + join(places) + ">} ") + ": (" + join(c.inputs) +
+                     ") -> (" + join(resultTypes) + ") {\n" +
+                     (blockArguments.empty() ? "" : "^bb0(" + join(blockArguments) + "):\n") + c.body +
+                     "\nkernel.yield " + join(resultNames) + " : " + join(resultTypes) + "\n}\nreturn\n}\n";
+  auto module = parseSourceString<ModuleOp>(text, context);
+  EXPECT_TRUE(module) << c.name << "\n" << text;
+  return module;
+}
+
+kernel::DispatchOp mpc::test::dispatchOf(ModuleOp module) {
+  kernel::DispatchOp found;
+  module.walk([&](kernel::DispatchOp op) { found = op; });
+  return found;
+}
+
+Library::Library(const std::string &bytes) {
+  int fd = memfd_create("kernels", 0);
+  EXPECT_EQ(write(fd, bytes.data(), bytes.size()), ssize_t(bytes.size()));
+  handle = dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW);
+  EXPECT_TRUE(handle) << dlerror();
+  close(fd);
+}
+Library::~Library() {
+  if (handle)
+    dlclose(handle);
+}
+mpc_kernel_fn Library::find(const std::string &symbol) const {
+  auto function = handle ? reinterpret_cast<mpc_kernel_fn>(dlsym(handle, symbol.c_str())) : nullptr;
+  EXPECT_TRUE(function) << symbol;
+  return function;
+}
+
+//===-- Batches --------------------------------------------------------------------------===//
+
+struct Batch::Impl {
+  std::unique_ptr<MLIRContext> context = makeContext();
+  struct Item {
+    Case c;
+    OwningOpRef<ModuleOp> module;
+    HostKernel kernel;
+  };
+  std::vector<Item> items;
+  HostCodegen codegen{context.get()};
+};
+
+Batch::Batch() : impl(std::make_unique<Impl>()) {}
+Batch::~Batch() = default;
+MLIRContext *Batch::context() { return impl->context.get(); }
+
+void Batch::add(const Case &c) {
+  OwningOpRef<ModuleOp> module = parseCase(context(), c);
+  if (!module)
+    return;
+  kernel::DispatchOp dispatch = dispatchOf(*module);
+  if (c.form) {
+    std::optional<LoopForm> form = classify(dispatch);
+    EXPECT_TRUE(form && *form == *c.form) << c.name << ": form " << (form ? int(*form) : -1);
+  }
+  for (auto [r, input] : llvm::enumerate(c.inPlace))
+    EXPECT_TRUE(input < 0 || mayShareBuffer(dispatch, r, input)) << c.name;
+  auto kernel = impl->codegen.add(dispatch);
+  EXPECT_TRUE(succeeded(kernel)) << c.name;
+  if (succeeded(kernel))
+    impl->items.push_back({c, std::move(module), *kernel});
+}
+
+void Batch::run(const HostCpu &cpu) {
+  auto objects = impl->codegen.emit(cpu);
+  ASSERT_TRUE(succeeded(objects));
+  Library library(objects->front().sharedObject);
+  for (Impl::Item &item : impl->items) {
+    const Case &c = item.c;
+    SCOPED_TRACE(c.name);
+    kernel::DispatchOp dispatch = dispatchOf(*item.module);
+    mpc_kernel_fn kernel = library.find(item.kernel.symbol);
+    ASSERT_TRUE(kernel);
+    std::mt19937_64 random(7);
+    llvm::SmallVector<HostTensor> inputs, expected;
+    for (auto [i, v] : llvm::enumerate(dispatch.getInputs()))
+      inputs.push_back(draw(graph::typeOf(v), c.draws.empty() ? Draw() : c.draws[std::min(i, c.draws.size() - 1)], random));
+    ASSERT_TRUE(succeeded(Evaluator::evaluateOp(dispatch, inputs, expected, EvalMode::Rounded)));
+
+    std::vector<Memory> memories;
+    for (const HostTensor &t : inputs)
+      memories.emplace_back(t);
+    std::vector<size_t> resultAt;
+    for (auto [r, v] : llvm::enumerate(dispatch.getResults())) {
+      if (r < c.inPlace.size() && c.inPlace[r] >= 0) {
+        resultAt.push_back(c.inPlace[r]);
+        memories.push_back(memories[c.inPlace[r]]); // the same storage
+      } else {
+        resultAt.push_back(memories.size());
+        memories.emplace_back(graph::typeOf(v));
+      }
+    }
+    std::vector<void *> pointers;
+    for (const Memory &m : memories)
+      pointers.push_back(m.data());
+    // Slices of unequal length, out of order, as threads might run them.
+    int64_t grid = item.kernel.grid, a = grid / 3, b = grid - grid / 4;
+    EXPECT_GE(item.kernel.grain, 1);
+    EXPECT_LE(item.kernel.grain, grid);
+    for (auto [low, high] : {std::pair(b, grid), std::pair(int64_t(0), a), std::pair(a, b)})
+      kernel(pointers.data(), low, high);
+
+    for (const Memory &m : memories)
+      EXPECT_TRUE(m.guardIntact()) << "wrote beyond a buffer";
+    for (auto [r, reference] : llvm::enumerate(expected)) {
+      HostTensor actual = memories[resultAt[r]].read();
+      actual.element = reference.element;
+      int failures = 0;
+      for (size_t i = 0; i < actual.values.size() && failures < 5; ++i) {
+        double got = actual.values[i], want = reference.values[i];
+        double distance = ulpDistance(reference.element, got, want);
+        if (distance > c.ulps && !(std::abs(got - want) <= c.absolute)) {
+          ++failures;
+          ADD_FAILURE() << c.name << ": result " << r << " element " << i << ": " << got << ", expected " << want << ", " << distance << " ulp";
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+//===- KernelHarness.h - compiles dispatches and compares them with the evaluator ---===//
+//
+// A case is a dispatch in MLIR text. All cases of a batch are compiled into one shared object, opened from memory, run on random data in
+// slices of their grid, and compared, element by element, with the evaluator in Rounded mode on the same inputs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_TEST_CODEGEN_KERNELHARNESS_H
+#define MPC_TEST_CODEGEN_KERNELHARNESS_H
+#include "compiler/Codegen/HostCodegen.h"
+#include "compiler/Evaluator/HostTensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/Lowering/KernelToHost/KernelToHost.h"
+#include "runtime/abi/mpc/kernel.h"
+#include <functional>
+#include <random>
+
+namespace mpc::test {
+
+/// Raw memory of a tensor, 64-byte aligned, with a guard zone behind it.
+class Memory {
+public:
+  explicit Memory(mlir::RankedTensorType type);
+  Memory(const HostTensor &tensor);
+  HostTensor read() const;
+  bool guardIntact() const;
+  void *data() const { return base; }
+
+private:
+  void set(size_t i, double v);
+  mlir::RankedTensorType type;
+  size_t bytes;
+  std::shared_ptr<char> storage;
+  char *base;
+};
+
+/// How input data is drawn.
+struct Draw {
+  double low = -4, high = 4;   ///< floats: uniform; integers: uniform in [low, high]
+  bool specials = false;       ///< every 7th float is one of 0, -0, inf, -inf, NaN, subnormal, huge
+};
+
+struct Case {
+  std::string name;
+  std::vector<std::string> inputs; ///< types of %0, %1, ...
+  std::string body;                ///< ops over them
+  std::vector<std::string> yields; ///< "%r : tensor<...>"
+  /// Units in the last place of the result's element type that the result may differ by, from the rounding of f32 arithmetic.
+  double ulps = 0;
+  /// Added to that: for sums, whose error is relative to the largest partial sum.
+  double absolute = 0;
+  std::vector<Draw> draws = {}; ///< by input; the last one stands for the rest
+  std::vector<int64_t> inPlace = {};
+  std::optional<LoopForm> form = {}; ///< what classify must say
+};
+
+class Batch {
+public:
+  Batch();
+  ~Batch();
+  void add(const Case &c);
+  /// Compiles and checks every case; failures are GoogleTest failures that name the case and element.
+  void run(const HostCpu &cpu = HostCpu::v3());
+
+  mlir::MLIRContext *context();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// A shared object opened from memory.
+class Library {
+public:
+  explicit Library(const std::string &bytes);
+  ~Library();
+  mpc_kernel_fn find(const std::string &symbol) const;
+
+private:
+  void *handle = nullptr;
+};
+
+/// The context with all dialects that the tests parse.
+std::unique_ptr<mlir::MLIRContext> makeContext();
+/// Parses "module { func.func @f(...) { kernel.dispatch ... } }" made from a case.
+mlir::OwningOpRef<mlir::ModuleOp> parseCase(mlir::MLIRContext *context, const Case &c);
+kernel::DispatchOp dispatchOf(mlir::ModuleOp module);
+HostTensor draw(mlir::RankedTensorType type, const Draw &how, std::mt19937_64 &random);
+/// |a - b| in units of the last place of `element` at b.
+double ulpDistance(mlir::Type element, double a, double b);
+
+} // namespace mpc::test
+#endif
