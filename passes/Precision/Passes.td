@@ -3,6 +3,92 @@
 #define MPC_PASSES_PRECISION
 include "mlir/Pass/PassBase.td"
 
+def AutocastPass : Pass<"mpc-autocast", "::mlir::ModuleOp"> {
+  let summary = "chooses each op's precision and inserts the fewest casts";
+  let description = [{
+    Runs on all entries before differentiation, so that activations are saved in low precision and the VJP of a cast, a cast, brings weight
+    gradients to the fp32 masters.
+
+    ```mlir
+      %w = train.read @w : tensor<4x3xf32>
+      %y = graph.matmul %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+      %p = graph.softmax %y {axis = 1 : i64} : tensor<2x3xf32>
+    ```
+    becomes with `type=fp16 opt-level=O1`
+    ```mlir
+      %x16 = graph.cast %x {mpc.reason = "matmul computes in f16"} : tensor<2x4xf32> to tensor<2x4xf16>
+      %w = train.read @w : tensor<4x3xf32>
+      %w16 = graph.cast %w {mpc.reason = "matmul computes in f16"} : tensor<4x3xf32> to tensor<4x3xf16>
+      %y = graph.matmul %x16, %w16 : (tensor<2x4xf16>, tensor<4x3xf16>) -> tensor<2x3xf16>
+      %y32 = graph.cast %y {mpc.reason = "softmax needs f32"} : tensor<2x3xf16> to tensor<2x3xf32>
+      %p = graph.softmax %y32 {axis = 1 : i64} : tensor<2x3xf32>
+    ```
+    **O1** applies the classes of torch.amp, which ops state themselves (PrecisionOpInterface): *low* ops compute in the low type,
+    *fp32* ops in fp32, *promote* ops in the widest of their operands' types, *follow* ops in the type they are given. Constants do not
+    widen (unless the low type cannot hold them), and a parameter that is added to a low op's result is that op's bias.
+
+    **O2** casts the model: parameters (not those of batch normalisation) and float inputs become low, everything follows, softmax and
+    the like keep low storage, their arithmetic being fp32 anyway. What lies behind the last low op, the loss in particular, follows O1's rules
+    on fp32 targets. **O3** is O2 with the parameters themselves stored low: there are no masters. **O0** does nothing.
+
+    The results of an entry, and what it assigns, keep their types. f64 is never cast. Each value has one cast per type, where it is defined;
+    casts of parameters move through reshapes to the read, where mpc-master-weights finds them. `mpc.reason` says why a cast is there. An op
+    without a class is a warning and computes in fp32.
+
+    `allow`, `deny` and `infer` make ops low, fp32 or follow at every level: regular expressions for an op's mnemonic ("softmax") or its
+    location, the ONNX node's name; the whole of it must match.
+  }];
+  let options = [
+    Option<"type", "type", "std::string", "\"fp16\"", "low precision: fp16, bf16, or fp32 for none">,
+    Option<"optLevel", "opt-level", "std::string", "\"O1\"", "O0, O1, O2 or O3">,
+    Option<"keepBatchnormFp32", "keep-batchnorm-fp32", "std::string", "\"auto\"",
+           "parameters of batch_norm are not rounded: true, false, or auto (all levels but O3)">,
+    Option<"masterWeights", "master-weights", "std::string", "\"auto\"",
+           "parameters stay fp32: true, false (O2 and O3 only), or auto (all levels but O3)">,
+    ListOption<"allow", "allow", "std::string", "ops that compute in the low type">,
+    ListOption<"deny", "deny", "std::string", "ops that compute in fp32">,
+    ListOption<"infer", "infer", "std::string", "ops that compute in the type they are given">,
+    Option<"castCache", "cast-cache", "bool", "true", "one cast per value and type; otherwise one for each use">,
+  ];
+  let statistics = [
+    Statistic<"numCasts", "casts", "casts inserted">,
+    Statistic<"numLow", "low-ops", "ops with a low-precision result">,
+    Statistic<"numUnknown", "unknown-ops", "ops without a precision class">,
+  ];
+  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
+}
+
+def MasterWeightsPass : Pass<"mpc-master-weights", "::mlir::ModuleOp"> {
+  let summary = "keeps low-precision copies of parameters as variables";
+  let description = [{
+    A parameter is cast where it is used; this pass casts it where it is updated instead, once per step, in the kernel that writes it anyway.
+
+    ```mlir
+    train.variable @w parameter : tensor<4xf32> = ...
+      %w = train.read @w : tensor<4xf32>
+      %w16 = graph.cast %w : tensor<4xf32> to tensor<4xf16>
+      train.assign @w, %new : tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    train.variable @w parameter : tensor<4xf32> = ...
+    train.variable @"w/f16" copy : tensor<4xf16> = #train.copy_of<@w> {of = @w}
+      %w16 = train.read @"w/f16" : tensor<4xf16>
+      train.assign @w, %new : tensor<4xf32>
+      %new16 = graph.cast %new : tensor<4xf32> to tensor<4xf16>
+      train.assign @"w/f16", %new16 : tensor<4xf16>
+    ```
+    in every entry; an entry that assigns the parameter assigns its copies, whether it reads them or not. Run it after mpc-optimizers. What is
+    not a parameter or not cast to f16 or bf16 is left alone.
+  }];
+  let statistics = [
+    Statistic<"numCopies", "copies", "low-precision copies made">,
+    Statistic<"copyBytes", "copy-bytes", "bytes of the copies">,
+    Statistic<"numReplaced", "replaced-casts", "casts replaced by reads">,
+  ];
+  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
+}
+
 def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
   let summary = "scales the loss, unscales and checks the gradients, keeps the scaler's state";
   let description = [{

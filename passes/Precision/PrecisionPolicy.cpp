@@ -1,0 +1,71 @@
+#include "passes/Precision/PrecisionPolicy.h"
+#include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/Pattern.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::precision;
+
+/// auto, true or false.
+static FailureOr<bool> parseChoice(Location loc, StringRef option, StringRef text, bool automatic) {
+  if (text == "auto")
+    return automatic;
+  if (text == "true" || text == "false")
+    return text == "true";
+  return emitErrorWithHint(loc, "'" + text + "' is no value of " + option, "true, false or auto");
+}
+
+FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const PolicyOptions &options) {
+  Location loc = module.getLoc();
+  PrecisionPolicy policy;
+  policy.level = options.optLevel.str();
+  int level = -1;
+  if (options.optLevel.size() == 2 && options.optLevel[0] == 'O')
+    level = options.optLevel[1] - '0';
+  if (level < 0 || level > 3)
+    return emitErrorWithHint(loc, "'" + options.optLevel + "' is no opt level", "O0, O1, O2 or O3");
+  if (options.type == "fp16")
+    policy.low = Float16Type::get(module.getContext());
+  else if (options.type == "bf16")
+    policy.low = BFloat16Type::get(module.getContext());
+  else if (options.type != "fp32")
+    return emitErrorWithHint(loc, "'" + options.type + "' is no precision", "fp16, bf16 or fp32");
+  if (level == 0)
+    policy.low = {};
+
+  policy.castsModel = level >= 2;
+  FailureOr<bool> keeps = parseChoice(loc, "keep-batchnorm-fp32", options.keepBatchnormFp32, level < 3);
+  FailureOr<bool> masters = parseChoice(loc, "master-weights", options.masterWeights, level < 3);
+  if (failed(keeps) || failed(masters))
+    return failure();
+  if (level == 1 && (!*keeps || !*masters))
+    return emitErrorWithHint(loc, "O1 keeps parameters in fp32", "use O2 or O3 to round or store them in low precision");
+  policy.keepsBatchNorm = *keeps;
+  policy.storesLow = !*masters && policy.castsModel;
+
+  auto addList = [&](ArrayRef<std::string> patterns, PrecisionClass precision) {
+    for (const std::string &text : patterns) {
+      FailureOr<llvm::Regex> regex = compilePattern(loc, text);
+      if (failed(regex))
+        return failure();
+      policy.lists.emplace_back(std::move(*regex), precision);
+    }
+    return success();
+  };
+  // The safe list wins where two match.
+  if (failed(addList(options.deny, PrecisionClass::Fp32)) || failed(addList(options.allow, PrecisionClass::Low)) ||
+      failed(addList(options.infer, PrecisionClass::Follow)))
+    return failure();
+  return policy;
+}
+
+Decision PrecisionPolicy::classify(Operation *op) {
+  std::string name = locationName(op->getLoc());
+  for (auto &[regex, precision] : lists)
+    if (regex.match(op->getName().stripDialect()) || regex.match(name))
+      return {precision, /*listed=*/true, /*unknown=*/false};
+  if (auto stated = dyn_cast<PrecisionOpInterface>(op))
+    return {stated.getPrecisionClass()};
+  return {PrecisionClass::Fp32, /*listed=*/false, /*unknown=*/true};
+}

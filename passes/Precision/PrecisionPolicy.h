@@ -1,0 +1,45 @@
+//===- PrecisionPolicy.h - opt levels and user lists -------------------------------------===//
+#ifndef MPC_PASSES_PRECISION_PRECISIONPOLICY_H
+#define MPC_PASSES_PRECISION_PRECISIONPOLICY_H
+#include "dialects/Interfaces/Precision.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Regex.h"
+
+namespace mpc::precision {
+
+/// Strings as the user wrote them.
+struct PolicyOptions {
+  llvm::StringRef type, optLevel, keepBatchnormFp32, masterWeights;
+  llvm::ArrayRef<std::string> allow, deny, infer;
+};
+
+/// The class of an op and whether a user's list decided it.
+struct Decision {
+  PrecisionClass precision;
+  bool listed = false;
+  bool unknown = false;
+};
+
+class PrecisionPolicy {
+public:
+  /// Errors are reported at the module.
+  static mlir::FailureOr<PrecisionPolicy> create(mlir::ModuleOp module, const PolicyOptions &options);
+
+  Decision classify(mlir::Operation *op);
+
+  /// f16 or bf16; null when nothing is to be done (O0, fp32).
+  mlir::FloatType low;
+  /// O2 and O3: the model is cast, not single ops.
+  bool castsModel = false;
+  /// The parameters of batch norms are not rounded.
+  bool keepsBatchNorm = true;
+  /// Parameters are variables of the low type.
+  bool storesLow = false;
+  std::string level;
+
+private:
+  llvm::SmallVector<std::pair<llvm::Regex, PrecisionClass>> lists;
+};
+
+} // namespace mpc::precision
+#endif

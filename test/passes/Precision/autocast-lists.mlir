@@ -1,0 +1,21 @@
+// RUN: mpc-opt %s --mpc-autocast="deny=fc1 allow=relu infer=exp" | FileCheck %s
+// RUN: mpc-opt %s --mpc-autocast="deny=matmul,relu" | FileCheck %s --check-prefix=DENY
+// RUN: mpc-opt %s --mpc-autocast="cast-cache=false" | grep -c graph.cast | FileCheck %s --check-prefix=NOCACHE
+// RUN: mpc-opt %s --mpc-autocast | grep -c graph.cast | FileCheck %s --check-prefix=CACHE
+
+// DENY-NOT: f16
+// Without the cache the third use of %x has a cast of its own.
+// NOCACHE: {{^}}4{{$}}
+// CACHE: {{^}}2{{$}}
+func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: graph.matmul {{.*}} -> tensor<4x4xf32>
+  %a = graph.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc("fc1")
+  // CHECK: graph.cast {{.*}} {mpc.reason = "matmul computes in f16"}
+  // CHECK: graph.matmul {{.*}} -> tensor<4x4xf16>
+  %b = graph.matmul %a, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> loc("fc2")
+  // CHECK: graph.relu {{.*}} : tensor<4x4xf16>
+  %c = graph.relu %b : tensor<4x4xf32>
+  // CHECK: graph.exp {{.*}} : tensor<4x4xf16>
+  %d = graph.exp %c : tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}
