@@ -110,9 +110,10 @@ LogicalResult StepExpander::readOptimizer() {
 }
 
 LogicalResult StepExpander::readGroups() {
-  if (!step.getGroups())
+  ArrayAttr list = step.getGroupsAttr();
+  if (!list)
     return success();
-  for (Attribute attr : *step.getGroups()) {
+  for (Attribute attr : list) {
     auto dictionary = dyn_cast<DictionaryAttr>(attr);
     auto match = dictionary ? dictionary.getAs<StringAttr>("match") : StringAttr();
     if (!match)

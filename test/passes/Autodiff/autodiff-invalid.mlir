@@ -1,0 +1,32 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics --mpc-autodiff
+
+train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+// expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
+train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  // expected-note @+1 {{it depends on parameter @w}}
+  %w = train.read @w : tensor<2xf32>
+  // expected-note @+1 {{on the path: 'graph.mul'}}
+  %p = graph.mul %x, %w : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  // expected-error @+1 {{'graph.batch_norm_grad'}}
+  %dx, %ds, %db = graph.batch_norm_grad %p, %w, %w, %w, %p {epsilon = 1.0e-5 : f64, axis = 1 : i64}
+    : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  %l = graph.reduce_sum %dx {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x2xf32>) -> tensor<f32>
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+// expected-warning @+1 {{the loss of step @main does not depend on parameter @w: it keeps its initial value}}
+train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  train.yield %x : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+// expected-error @+2 {{the loss of step @main is not tensor<f32>}}
+// expected-note @+1 {{hint: attach the loss with mpc-attach-loss}}
+train.step @main(%x: tensor<f16>) -> tensor<f16> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  train.yield %x : tensor<f16>
+}

@@ -1,0 +1,74 @@
+// RUN: mpc-opt %s --split-input-file --mpc-optimizers | FileCheck %s
+// RUN: mpc-opt %s --split-input-file --mpc-optimizers | mpc-opt --split-input-file --mpc-optimizers | FileCheck %s
+
+// SGD with momentum, predicated; locations bear the parameter's name.
+train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
+// CHECK: train.variable @"main/lr" hyper : tensor<f32> = #train.fill<1.000000e-01 : f64> {step = @main}
+// CHECK: train.variable @"main/step" counter : tensor<i64> = #train.fill<0.000000e+00 : f64> {step = @main}
+// CHECK: train.variable @"w/momentum" slot : tensor<4xf32> = #train.fill<0.000000e+00 : f64> {of = @w, step = @main}
+// CHECK-LABEL: train.step @main
+// CHECK-SAME: %[[G:[^:]*]]: tensor<4xf32>, %[[SKIP:[^:]*]]: tensor<i1>
+train.step @main(%g: tensor<4xf32>, %skip: tensor<i1>, %l: tensor<f32>) -> tensor<f32>
+    attributes {parameters = [@w], optimizer = {name = "sgd", lr = 0.1 : f64, momentum = 0.5 : f64}, scaler = {kind = "none"}} {
+  // CHECK: %[[LR:.*]] = train.read @"main/lr"
+  // CHECK: %[[T:.*]] = train.read @"main/step"
+  // CHECK: %[[T1:.*]] = graph.add %[[T]],
+  // CHECK: %[[TS:.*]] = graph.select %[[SKIP]], %[[T]], %[[T1]]
+  // CHECK: train.assign @"main/step", %[[TS]]
+  // CHECK: %[[W0:.*]] = train.read @w
+  // CHECK: %[[M0:.*]] = train.read @"w/momentum"
+  // CHECK: %[[HALF:.*]] = graph.constant dense<5.000000e-01>
+  // CHECK: %[[MM:.*]] = graph.mul %[[M0]], %[[HALF]]
+  // CHECK: %[[M1:.*]] = graph.add %[[MM]], %[[G]]
+  // CHECK: %[[D:.*]] = graph.mul %[[M1]], %[[LR]]
+  // CHECK: %[[W1:.*]] = graph.sub %[[W0]], %[[D]]
+  // CHECK: %[[MS:.*]] = graph.select %[[SKIP]], %[[M0]], %[[M1]]
+  // CHECK: train.assign @"w/momentum", %[[MS]]
+  // CHECK: %[[WS:.*]] = graph.select %[[SKIP]], %[[W0]], %[[W1]]
+  // CHECK: train.assign @w, %[[WS]]
+  // CHECK-NOT: train.update
+  train.update @w, %g unless %skip : tensor<4xf32>, tensor<i1>
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
+// A parameter stored in f16 is widened, updated and rounded once. Groups: the first that matches counts.
+train.variable @w.bias parameter : tensor<4xf16> = #train.fill<1.0>
+train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
+// CHECK-LABEL: train.step @main
+train.step @main(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32>
+    attributes {parameters = [@w.bias, @w], optimizer = {name = "sgd", weight_decay = 0.25 : f64}, scaler = {kind = "none"},
+                groups = [{match = ".*bias", lr = 2.0 : f64, weight_decay = 0.0 : f64}, {match = ".*", lr = 8.0 : f64}]} {
+  // CHECK: %[[LR:.*]] = train.read @"main/lr"
+  // CHECK-DAG: %[[TWO:.*]] = graph.constant dense<2.000000e+00>
+  // CHECK-DAG: %[[LR2:.*]] = graph.mul %[[LR]], %[[TWO]]
+  // CHECK-DAG: %[[B16:.*]] = train.read @w.bias : tensor<4xf16>
+  // CHECK-DAG: %[[B32:.*]] = graph.cast %[[B16]]
+  // CHECK: %[[D:.*]] = graph.mul %{{.*}}, %[[LR2]]
+  // CHECK: %[[NEW:.*]] = graph.sub %[[B32]], %[[D]]
+  // CHECK: %[[N16:.*]] = graph.cast %[[NEW]] : tensor<4xf32> to tensor<4xf16>
+  // CHECK: train.assign @w.bias, %[[N16]] : tensor<4xf16>
+  // CHECK: %[[W:.*]] = train.read @w : tensor<4xf32>
+  // CHECK: %[[DECAY:.*]] = graph.constant dense<2.500000e-01>
+  // CHECK: graph.mul %[[W]], %[[DECAY]]
+  train.update @w.bias, %g : tensor<4xf32>
+  train.update @w, %g : tensor<4xf32>
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
+// Two steps that train one parameter keep separate state.
+train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
+// CHECK-DAG: @"w/exp_avg" slot : tensor<4xf32> = #train.fill<0.000000e+00 : f64> {of = @w, step = @a}
+// CHECK-DAG: @"w/b/exp_avg" slot : tensor<4xf32> = #train.fill<0.000000e+00 : f64> {of = @w, step = @b}
+// CHECK-DAG: @"a/beta1_power" counter : tensor<f64> = #train.fill<1.000000e+00 : f64> {step = @a}
+train.step @a(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "adam"}, scaler = {kind = "none"}} {
+  train.update @w, %g : tensor<4xf32>
+  train.yield %l : tensor<f32>
+}
+train.step @b(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "adamw", betas = [0.5, 0.75]}, scaler = {kind = "none"}} {
+  train.update @w, %g : tensor<4xf32>
+  train.yield %l : tensor<f32>
+}

@@ -1,0 +1,43 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics --mpc-loss-scaling
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{loss scaler of step @main: 'sometimes' is no kind}}
+// expected-note @+1 {{hint: none, static or dynamic}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "sometimes"}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{'growth_factor' is no option of kind static}}
+// expected-note @+1 {{hint: static takes init_scale}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "static", growth_factor = 2.0 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{growth_factor must exceed 1, backoff_factor lie between 0 and 1}}
+// expected-note @+1 {{hint: the defaults are 2 and 0.5}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic", backoff_factor = 2.0 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{the initial scale does not lie between min_scale and max_scale}}
+// expected-note @+1 {{hint: change init_scale or the bound}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic", max_scale = 16.0 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}

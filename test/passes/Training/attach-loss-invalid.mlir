@@ -1,0 +1,40 @@
+// RUN: not mpc-opt %s --mpc-attach-loss 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=hinge:y:t 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=mse:yy:t 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=mse:y 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=mse:y:small 2>&1 | FileCheck %s --check-prefix=SHAPE
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=softmax_cross_entropy:y:x 2>&1 | FileCheck %s --check-prefix=LABELS
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=output:y 2>&1 | FileCheck %s --check-prefix=SCALAR
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t params=nothing" 2>&1 | FileCheck %s --check-prefix=PARAMS
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=sgd,lr" 2>&1 | FileCheck %s --check-prefix=PAIR
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=w:speed=2" 2>&1 | FileCheck %s --check-prefix=GROUP
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t outputs=q" 2>&1 | FileCheck %s --check-prefix=PREDICT
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t metric=f1:y:x" 2>&1 | FileCheck %s --check-prefix=METRIC
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=a,a" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t accumulate=0" 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
+
+// NONE: error: the network has no scalar float output that could be the loss
+// NONE: note: hint: attach one, for instance --loss=softmax_cross_entropy:LOGITS:labels; the outputs are 'y'
+// FORM: error: there is no loss 'hinge'
+// FORM: note: hint: the losses are output, softmax_cross_entropy, nll, mse, l1, smooth_l1, bce_with_logits
+// OUTPUT: error: the network has no output 'yy'
+// TARGET: error: loss 'mse:y' names no target
+// TARGET: note: hint: write mse:PREDICTION:TARGET
+// SHAPE: error: input 'small' is tensor<4xf32>, but the target should be tensor<4x3xf32>
+// LABELS: error: input 'x' is tensor<4x3xf32>, but the labels should be tensor<4xi64>
+// SCALAR: error: output 'y' is not a scalar float
+// PARAMS: error: no parameter matches 'nothing': there is nothing to train
+// PAIR: error: 'lr' is not key=value
+// GROUP: error: 'speed' of a parameter group is not a known number
+// PREDICT: error: predict has no output 'q'
+// PREDICT: note: hint: it can return y
+// METRIC: error: 'f1:y:x' is not a metric
+// TWICE: error: two steps are named 'a'
+// ACCUMULATE: error: cannot accumulate 0 micro-batches
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}, %s: tensor<4xf32> {train.name = "small", train.batched})
+    -> (tensor<4x3xf32> {train.name = "y"}) {
+  %w = train.read @w : tensor<3xf32>
+  %y = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}
