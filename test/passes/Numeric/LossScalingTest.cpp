@@ -1,0 +1,233 @@
+//===- LossScalingTest.cpp - the scaler against torch's rules -------------------------------===//
+#include "test/passes/Numeric/PassRun.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mpc;
+using namespace mpc::test;
+
+namespace {
+
+constexpr double kInf = INFINITY;
+constexpr const char *kPasses = "mpc-autodiff,mpc-loss-scaling,mpc-optimizers,mpc-simplify";
+
+/// torch.amp.GradScaler.update, and on top the bounds and the hysteresis that semantics ask for.
+struct ReferenceScaler {
+  float scale;
+  double growth = 2, backoff = 0.5;
+  int interval = 2000;
+  float minScale = 0, maxScale = INFINITY;
+  int hysteresis = 1;
+  int tracker = 0, skipped = 0, units = hysteresis;
+
+  void update(bool overflow) {
+    if (overflow) {
+      ++skipped;
+      tracker = 0;
+      units = std::max(units - 1, 0);
+      if (units == 0)
+        scale = std::max(float(scale * backoff), minScale);
+      if (hysteresis == 1)
+        units = 1;
+    } else if (++tracker >= interval) {
+      float grown = std::min(float(scale * growth), maxScale);
+      if (std::isfinite(grown))
+        scale = grown;
+      tracker = 0;
+      units = hysteresis;
+    }
+  }
+};
+
+/// Numbers in MLIR need a decimal point.
+std::string number(double v) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.17e", v);
+  return text;
+}
+
+std::string scalerAttributes(const ReferenceScaler &r) {
+  std::string text = "optimizer = {name = \"sgd\", lr = 0.125 : f64}, scaler = {kind = \"dynamic\", init_scale = " + number(r.scale) +
+                     ", growth_factor = " + number(r.growth) + ", backoff_factor = " + number(r.backoff) +
+                     ", growth_interval = " + std::to_string(r.interval) + ", hysteresis = " + std::to_string(r.hysteresis);
+  if (r.minScale > 0)
+    text += ", min_scale = " + number(r.minScale);
+  if (std::isfinite(r.maxScale))
+    text += ", max_scale = " + number(r.maxScale);
+  return text + "}";
+}
+
+/// Runs the pattern (true: overflow) and compares the whole state after every step.
+void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
+  PassRun run(linearStep(scalerAttributes(reference)), kPasses);
+  double w = 1;
+  int updates = 0;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    run.step({pattern[i] ? kInf : 0.5, 0.5});
+    reference.update(pattern[i]);
+    if (!pattern[i]) {
+      w -= 0.125 * 0.5;
+      ++updates;
+    }
+    ASSERT_EQ(run["main/scale"][0], double(reference.scale)) << "after step " << i;
+    ASSERT_EQ(run["main/growth_tracker"][0], reference.tracker) << "after step " << i;
+    ASSERT_EQ(run["main/skipped"][0], reference.skipped) << "after step " << i;
+    ASSERT_EQ(run["main/step"][0], updates) << "after step " << i;
+    // Exact for scales that are powers of two. Otherwise three roundings (inverse, product, update) each step.
+    int exponent;
+    bool exact = std::frexp(reference.growth, &exponent) == 0.5 && std::frexp(reference.backoff, &exponent) == 0.5;
+    ASSERT_NEAR(run["w"][0], w, exact ? 0 : updates * 3 * 0x1p-24) << "after step " << i;
+    if (reference.hysteresis > 1) {
+      ASSERT_EQ(run["main/hysteresis"][0], reference.units) << "after step " << i;
+    }
+  }
+}
+
+TEST(LossScaling, TorchUnitTest) {
+  // Scale 4, growth 2, backoff 0.25, interval 2: 4, 8 after two clean steps, 2 after an Inf.
+  PassRun run(linearStep(scalerAttributes({.scale = 4, .growth = 2, .backoff = 0.25, .interval = 2})), kPasses);
+  run.step({1, 1});
+  EXPECT_EQ(run["main/scale"][0], 4);
+  run.step({1, 1});
+  EXPECT_EQ(run["main/scale"][0], 8);
+  run.step({kInf, 1});
+  EXPECT_EQ(run["main/scale"][0], 2);
+}
+
+TEST(LossScaling, OverflowPatterns) {
+  std::vector<std::vector<bool>> patterns = {
+      {0, 0, 0, 0, 0, 0}, {1, 1, 1, 1}, {0, 1, 0, 1, 0, 1, 0}, {0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0, 0, 1}};
+  for (int interval : {1, 2, 3})
+    for (const std::vector<bool> &pattern : patterns)
+      check({.scale = 65536, .interval = interval}, pattern);
+}
+
+TEST(LossScaling, RandomPatterns) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 8; ++i) {
+    std::vector<bool> pattern;
+    for (int n = 0; n < 40; ++n)
+      pattern.push_back(random() % 5 == 0);
+    check({.scale = 1024, .growth = 1.5, .backoff = 0.3, .interval = 3}, pattern);
+    check({.scale = 1024, .interval = 2, .minScale = 256, .maxScale = 4096, .hysteresis = 1 + i % 4, .units = 1 + i % 4}, pattern);
+  }
+}
+
+TEST(LossScaling, GrowthStaysFinite) {
+  check({.scale = 0x1p126f, .interval = 1}, {0, 0, 0});
+}
+
+TEST(LossScaling, NaNCountsAsOverflow) {
+  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"dynamic\"}"), kPasses);
+  run.step({NAN, 1});
+  EXPECT_EQ(run["main/scale"][0], 32768);
+  EXPECT_EQ(run["w"][0], 1);
+}
+
+TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
+  for (const char *scaler : {"{kind = \"dynamic\"}", "{kind = \"static\", init_scale = 8.0}"}) {
+    PassRun run(linearStep(std::string("optimizer = {name = \"adam\", weight_decay = 0.1}, clip_norm = 1.0, scaler = ") + scaler), kPasses);
+    run.step({1, 2});
+    run.step({3, -1});
+    auto before = run.stateWithoutScaler();
+    run.step({1, kInf});
+    EXPECT_EQ(run.stateWithoutScaler(), before);
+    EXPECT_EQ(run["main/skipped"][0], 1);
+    run.step({1, 2});
+    EXPECT_NE(run.stateWithoutScaler(), before);
+  }
+}
+
+TEST(LossScaling, UnscaledGradientIsExactForPowersOfTwo) {
+  PassRun scaled(linearStep("optimizer = {name = \"sgd\", lr = 0.1}, scaler = {kind = \"dynamic\"}"), kPasses);
+  PassRun plain(linearStep("optimizer = {name = \"sgd\", lr = 0.1}, scaler = {kind = \"none\"}"), kPasses);
+  for (int i = 0; i < 5; ++i) {
+    scaled.step({0.3 * i, -0.7});
+    plain.step({0.3 * i, -0.7});
+    EXPECT_EQ(scaled["w"], plain["w"]);
+  }
+}
+
+TEST(Clipping, GlobalNormAndValue) {
+  // Gradient (3, 4), norm 5: the step is lr * g / 5 (torch divides by norm + 1e-6).
+  PassRun norm(linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_norm = 1.0"), kPasses);
+  norm.step({3, 4});
+  EXPECT_NEAR(norm["w"][0], 1 - 3 / 5.000001, 4 * 0x1p-24);
+  EXPECT_NEAR(norm["w"][1], -2 - 4 / 5.000001, 8 * 0x1p-24);
+  // A smaller gradient is left alone.
+  PassRun small(linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}, clip_norm = 100.0"), kPasses);
+  small.step({3, 4});
+  EXPECT_EQ(small["w"], (std::vector<double>{-2, -6}));
+  PassRun value(linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_value = 0.5"), kPasses);
+  value.step({3, -0.25});
+  EXPECT_EQ(value["w"], (std::vector<double>{0.5, -1.75}));
+}
+
+TEST(Accumulation, EqualsTheLargeBatch) {
+  for (const char *scaler : {"none", "dynamic"}) {
+    std::string optimizer = std::string("optimizer = {name = \"sgd\", lr = 0.5, momentum = 0.5}, scaler = {kind = \"") + scaler + "\"}";
+    PassRun micro(linearStep(optimizer + ", accumulate = 4 : i64"), kPasses);
+    PassRun large(linearStep(optimizer), kPasses);
+    for (int window = 0; window < 3; ++window) {
+      double sum[2] = {};
+      for (int i = 0; i < 4; ++i) {
+        std::vector<double> before = micro["w"];
+        std::vector<double> x = {double(i - window), 0.25 * (i + 1)};
+        sum[0] += x[0];
+        sum[1] += x[1];
+        micro.step(x);
+        if (i < 3) {
+          EXPECT_EQ(micro["w"], before);
+        }
+      }
+      large.step({sum[0] / 4, sum[1] / 4}); // the gradient of a mean over the large batch
+      EXPECT_EQ(micro["w"], large["w"]);     // powers of two: exact
+      EXPECT_EQ(micro["w/accumulator"], (std::vector<double>{0, 0}));
+    }
+    EXPECT_EQ(micro["main/step"][0], 3);
+  }
+}
+
+TEST(Accumulation, OneOverflowSkipsTheWindowOnce) {
+  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\", growth_interval = 1}, accumulate = 3 : i64"), kPasses);
+  for (double x : {1.0, kInf, 1.0}) {
+    EXPECT_EQ(run["main/scale"][0], 65536) << "the scale is constant within a window";
+    run.step({x, 1});
+  }
+  EXPECT_EQ(run["w"], (std::vector<double>{1, -2}));
+  EXPECT_EQ(run["main/scale"][0], 32768);
+  EXPECT_EQ(run["main/skipped"][0], 1);
+  for (int i = 0; i < 3; ++i)
+    run.step({3, 3});
+  EXPECT_EQ(run["w"], (std::vector<double>{-0.5, -3.5}));
+  EXPECT_EQ(run["main/scale"][0], 65536);
+}
+
+TEST(LossScaling, BuffersStayOnOverflow) {
+  PassRun run(R"(
+    train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+    train.variable @stat buffer : tensor<2xf32> = #train.fill<7.0>
+    train.variable @"rng.step" counter : tensor<i64> = #train.fill<0.0>
+    train.step @main(%x: tensor<2xf32>) -> tensor<f32>
+        attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic"}} {
+      %w = train.read @w : tensor<2xf32>
+      train.assign @stat, %x : tensor<2xf32>
+      %c = train.read @"rng.step" : tensor<i64>
+      %one = graph.constant dense<1> : tensor<i64>
+      %d = graph.add %c, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      train.assign @"rng.step", %d : tensor<i64>
+      %p = graph.mul %w, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      %l = graph.reduce_sum %p {axes = array<i64: 0>, keepdims = false} : (tensor<2xf32>) -> tensor<f32>
+      train.yield %l : tensor<f32>
+    })",
+              kPasses);
+  run.step({kInf, 1});
+  EXPECT_EQ(run["stat"], (std::vector<double>{7, 7}));
+  EXPECT_EQ(run["rng.step"][0], 1);
+  run.step({5, 1});
+  EXPECT_EQ(run["stat"], (std::vector<double>{5, 1}));
+  EXPECT_EQ(run["rng.step"][0], 2);
+}
+
+} // namespace
