@@ -133,11 +133,15 @@ struct Imported {
   bool ok() const { return !ir.empty(); }
 };
 
+/// The module's text, runs of spaces as one.
 inline std::string print(mlir::ModuleOp module) {
-  std::string text;
+  std::string text, squeezed;
   llvm::raw_string_ostream stream(text);
   module.print(stream);
-  return text;
+  for (char c : text)
+    if (c != ' ' || squeezed.empty() || squeezed.back() != ' ')
+      squeezed += c;
+  return squeezed;
 }
 
 inline Imported import(const std::string &bytes, const ImportOptions &options = {}, const std::string &folder = "") {

@@ -264,12 +264,18 @@ static bool foldCast(Node &n) {
 
 /// The whole of a small integer tensor: exporters take products of shapes.
 static bool foldReduce(Node &n, bool product) {
-  if (isFloat(n.element(0)) || n.numInputs() != 1 || n.hasAttribute("axes") || n.entry(0).type.getRank() != 1)
+  if (isFloat(n.element(0)) || n.entry(0).type.getRank() != 1)
+    return false;
+  if (auto axes = n.intsAttribute("axes"); axes && *axes != Shape{0} && *axes != Shape{-1})
     return false;
   bool keepdims = n.intAttribute("keepdims", 1) != 0;
-  n.ignore({"noop_with_empty_axes"});
-  if (n.intAttribute("noop_with_empty_axes", 0) != 0)
+  if (n.numInputs() > 2 || n.intAttribute("noop_with_empty_axes", 0) != 0)
     return false;
+  if (n.numInputs() == 2) {
+    std::vector<int64_t> axes = n.entry(1).constant->ints();
+    if (axes.size() != 1 || (axes[0] != 0 && axes[0] != -1))
+      return false;
+  }
   uint64_t total = product ? 1 : 0;
   for (int64_t v : n.entry(0).constant->ints())
     total = product ? total * uint64_t(v) : total + uint64_t(v);

@@ -40,6 +40,12 @@ void Import::note(const std::string &text, const std::string &node) {
     noteOrder.push_back(text);
 }
 
+void Import::needConstant(const std::string &name) {
+  for (const auto &input : current->proto.graph().input())
+    if (input.name() == name && !llvm::is_contained(report.neededConstants, name))
+      report.neededConstants.push_back(name);
+}
+
 //===-- Values -------------------------------------------------------------------------===//
 
 void Import::define(const std::string &name, Entry entry) {
@@ -240,10 +246,22 @@ static Input readInput(MLIRContext *context, const onnx::ValueInfoProto &info) {
 
 void Import::bindInputs() {
   std::vector<Input> inputs;
+  for (const auto &[name, data] : options.constants) {
+    Entry entry;
+    entry.type = data.type;
+    entry.constant = HostTensor{data.type, std::make_shared<const std::string>(data.bytes), false};
+    bool isInput = llvm::any_of(current->proto.graph().input(), [&, &name = name](const auto &info) { return info.name() == name; });
+    if (!isInput || values.count(name) || int64_t(data.bytes.size()) != data.type.getNumElements() * elementBytes(data.type.getElementType())) {
+      problem({printable(name), "", 0, "", "a constant is given for what is no graph input, or it is malformed", ""});
+      continue;
+    }
+    report.tensors.push_back({printable(name), typeText(data.type), "constant", "value given"});
+    values.emplace(name, std::move(entry));
+  }
   for (const auto &info : current->proto.graph().input()) {
     auto known = values.find(info.name());
     if (known != values.end() && !info.name().empty())
-      continue; // an initializer gives its value
+      continue; // an initializer or an option gives its value
     try {
       inputs.push_back(readInput(context, info));
     } catch (ImportError &error) {

@@ -46,6 +46,8 @@ public:
   /// Something that the importer changed, told once per text.
   void note(const std::string &text, const std::string &node);
   mlir::Value materialize(Entry &);
+  /// A graph input would have to be known.
+  void needConstant(const std::string &name);
   Model &model() { return *current; }
   bool isUsed(const std::string &value) const { return useCount.count(value) != 0; }
   std::string takeDiagnostics();
@@ -74,7 +76,6 @@ private:
   std::string symbolFor(const std::string &name, bool &renamed);
   std::string addVariable(const std::string &name, train::Role, mlir::RankedTensorType, mlir::Attribute init);
   mlir::OpBuilder variableBuilder();
-  std::optional<Shape> inputShape(const onnx::ValueInfoProto &, bool isData);
   std::optional<int64_t> fixedBatch;
   Roles roles;
   int64_t nodeIndex = 0;

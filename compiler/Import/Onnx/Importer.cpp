@@ -4,6 +4,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <climits>
 
 using namespace mlir;
 using namespace mpc;
@@ -93,4 +94,20 @@ ImportReport mpc::checkOnnxBytes(MLIRContext &context, StringRef bytes, StringRe
   ImportReport report;
   (void)importInto(context, bytes, name, folder, options, report);
   return report;
+}
+
+FailureOr<TensorData> mpc::readOnnxTensor(MLIRContext &context, StringRef bytes, StringRef name) {
+  const std::string shown = printable(name);
+  auto loc = NameLoc::get(StringAttr::get(&context, shown));
+  try {
+    onnx::TensorProto proto;
+    if (bytes.size() > size_t(INT_MAX) || !proto.ParseFromArray(bytes.data(), int(bytes.size())))
+      return emitErrorWithHint(loc, "this is not an ONNX tensor", "give a serialised TensorProto");
+    HostTensor tensor = readTensor(&context, proto, shown, "");
+    return TensorData{proto.name(), tensor.type, *tensor.bytes};
+  } catch (const ImportError &error) {
+    return emitErrorWithHint(loc, error.problem.why, error.problem.hint);
+  } catch (const std::exception &error) {
+    return emitError(loc) << error.what();
+  }
 }

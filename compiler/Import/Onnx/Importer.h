@@ -11,6 +11,7 @@
 #ifndef MPC_IMPORT_ONNX_IMPORTER_H
 #define MPC_IMPORT_ONNX_IMPORTER_H
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -21,12 +22,21 @@
 
 namespace mpc {
 
+/// A tensor of a file: row-major, little endian, one byte per boolean.
+struct TensorData {
+  std::string name;
+  mlir::RankedTensorType type;
+  std::string bytes;
+};
+
 /// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a name.
 struct ImportOptions {
   /// Leading dimension of the data inputs: binds it when it is open, rebinds it when it is fixed.
   std::optional<int64_t> batch;
   /// Values of named dimensions ("seq" -> 128).
   std::map<std::string, int64_t> dims;
+  /// Graph inputs whose values are fixed: shapes, axes and the like, which must be known at compile time.
+  std::map<std::string, TensorData> constants;
   /// Keeps eval-mode BatchNormalization and Dropout as exported instead of turning them back on.
   bool asExported = false;
   /// Graph inputs that are parameters. Without it: those used as nothing but weights, biases and statistics.
@@ -65,6 +75,7 @@ struct ImportReport {
   int64_t irVersion = 0, opset = 0;
   std::vector<ImportProblem> problems;
   std::vector<std::string> unboundDims; // "x[0] (batch)"
+  std::vector<std::string> neededConstants; // graph inputs that must be in ImportOptions::constants
   std::vector<TensorVerdict> tensors;
   std::vector<std::string> notes;         // what the importer changed or assumed
   std::map<std::string, int64_t> opCount; // by op type
@@ -83,6 +94,9 @@ ImportReport checkOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOp
 ImportReport checkOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name, llvm::StringRef folder,
                             const ImportOptions &);
 
+/// Reads a serialised TensorProto (the inputs and outputs of ONNX's backend tests). Emits a diagnostic on failure.
+mlir::FailureOr<TensorData> readOnnxTensor(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name);
+
 /// A row of the documentation's op table.
 struct SupportedOp {
   llvm::StringRef name, family;
@@ -92,8 +106,9 @@ struct SupportedOp {
 /// All rows, by family and name.
 std::vector<SupportedOp> supportedOps();
 
-/// Lowest and highest opset of the default domain that is accepted.
-inline constexpr int64_t kMinOpset = 7, kMaxOpset = 23;
+/// Lowest and highest opset of the default domain that is accepted: 9 and up in full, older ones as far as the rows of
+/// the table go.
+inline constexpr int64_t kMinOpset = 1, kMaxOpset = 23;
 
 } // namespace mpc
 #endif

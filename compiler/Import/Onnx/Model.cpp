@@ -57,8 +57,6 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
   for (const auto &import : proto.opset_import())
     if (import.domain().empty() || import.domain() == "ai.onnx")
       opset = import.version();
-  if (opset == 0 && proto.graph().node_size() > 0 && proto.functions_size() == 0)
-    fail(this->name, "the model imports no opset of the ONNX domain", "export it with standard ONNX operators");
   if (opset != 0 && (opset < kMinOpset || opset > kMaxOpset))
     fail(this->name, "opset " + std::to_string(opset) + " is not supported",
          "export the model with an opset from 9 to " + std::to_string(kMaxOpset));
@@ -66,7 +64,8 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
 
 //===-- Tensors -------------------------------------------------------------------===//
 
-std::string Model::readExternal(const onnx::TensorProto &tensor, const std::string &where, int64_t size) const {
+static std::string readExternal(const onnx::TensorProto &tensor, const std::string &where, const std::string &folder,
+                                int64_t size) {
   std::string location;
   uint64_t offset = 0, length = uint64_t(size);
   for (const auto &entry : tensor.external_data()) {
@@ -146,7 +145,8 @@ static std::string fromList(const List &list, int64_t count, const std::string &
   return bytes;
 }
 
-HostTensor Model::tensor(MLIRContext *context, onnx::TensorProto &tensor, const std::string &where) const {
+HostTensor onnx_import::readTensor(MLIRContext *context, onnx::TensorProto &tensor, const std::string &where,
+                                   const std::string &folder) {
   Type element = elementType(context, tensor.data_type());
   if (!element)
     fail(where, "element type " + onnxTypeName(tensor.data_type()) + " is not supported",
@@ -160,7 +160,7 @@ HostTensor Model::tensor(MLIRContext *context, onnx::TensorProto &tensor, const 
   int64_t size = *count * elementBytes(element);
   std::string bytes;
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    bytes = readExternal(tensor, where, size);
+    bytes = readExternal(tensor, where, folder, size);
   } else if (tensor.has_raw_data()) {
     bytes = std::move(*tensor.mutable_raw_data());
     if (int64_t(bytes.size()) != size)

@@ -23,6 +23,9 @@ struct ImportError {
 /// A name as it may be shown: bytes that are not printable UTF-8 become \xNN.
 std::string printable(llvm::StringRef name);
 
+/// The elements of a tensor, of the file `where`'s data beside `folder` if they are external.
+HostTensor readTensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where, const std::string &folder);
+
 /// A node of the main graph, with functions already inlined.
 struct FlatNode {
   onnx::NodeProto proto;
@@ -43,14 +46,15 @@ public:
   std::vector<FlatNode> nodes;
 
   /// The elements of a tensor; takes raw bytes out of the proto. Throws ImportError.
-  HostTensor tensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where) const;
+  HostTensor tensor(mlir::MLIRContext *context, onnx::TensorProto &tensor, const std::string &where) const {
+    return readTensor(context, tensor, where, folder);
+  }
 
   /// Inlines functions into `nodes` and sorts them; problems (unknown domains, cycles) go to the report.
   void flatten(ImportReport &);
 
 private:
   std::string folder;
-  std::string readExternal(const onnx::TensorProto &, const std::string &where, int64_t size) const;
   void inlineNode(onnx::NodeProto &&, const std::map<std::string, int64_t> &opsets, const std::string &prefix, int depth,
                   ImportReport &);
   void sort(ImportReport &);

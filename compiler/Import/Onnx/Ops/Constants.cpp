@@ -139,10 +139,10 @@ static void nonZero(Node &n) {
 
 OpFamily onnx_import::constantOps() {
   static const OpRow rows[] = {
-      {"Constant", 7, 23, "", "dense tensors of numbers", constant},
+      {"Constant", 1, 23, "", "dense tensors of numbers", constant},
       {"ConstantOfShape", 9, 23, "", "constant shape", constantOfShape},
-      {"Shape", 7, 23, "", "", shapeOp},
-      {"Size", 7, 23, "", "", size},
+      {"Shape", 1, 23, "", "", shapeOp},
+      {"Size", 1, 23, "", "", size},
       {"Range", 11, 23, "", "constant bounds", range},
       {"EyeLike", 9, 23, "", "", eyeLike},
       {"NonZero", 9, 23, "", "of constants", nonZero},

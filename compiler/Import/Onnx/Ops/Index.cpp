@@ -183,9 +183,10 @@ static void oneHot(Node &n) {
 
 OpFamily onnx_import::indexOps() {
   static const OpRow rows[] = {
-      {"Gather", 7, 23, "ed", "", gather},
+      {"Gather", 1, 23, "ed", "", gather},
       {"GatherElements", 11, 23, "", "", gatherElements},
       {"GatherND", 11, 23, "", "", gatherND},
+      {"Scatter", 9, 10, "", "floats", scatterElements},
       {"ScatterElements", 11, 23, "", "floats; reduction none or add", scatterElements},
       {"ScatterND", 11, 23, "", "floats; reduction none or add", scatterND},
       {"OneHot", 9, 23, "", "constant depth", oneHot},

@@ -53,7 +53,7 @@ OpFamily onnx_import::logicOps() {
       {"And", 7, 23, "", "", logical<AndOp>},
       {"Or", 7, 23, "", "", logical<OrOp>},
       {"Xor", 7, 23, "", "", logical<XorOp>},
-      {"Not", 7, 23, "", "", logicalNot},
+      {"Not", 1, 23, "", "", logicalNot},
       {"Where", 9, 23, "", "", where},
       {"IsNaN", 9, 23, "", "", isNaN},
       {"IsInf", 10, 23, "", "", isInf},

@@ -77,9 +77,9 @@ static void loss(Node &n) {
 
 OpFamily onnx_import::lossOps() {
   static const OpRow rows[] = {
-      {"Softmax", 7, 23, "", "", softmaxLike<along<SoftmaxOp>>},
-      {"LogSoftmax", 7, 23, "", "", softmaxLike<along<LogSoftmaxOp>>},
-      {"Hardmax", 7, 23, "", "", softmaxLike<hardmaxAlong>},
+      {"Softmax", 1, 23, "", "", softmaxLike<along<SoftmaxOp>>},
+      {"LogSoftmax", 1, 23, "", "", softmaxLike<along<LogSoftmaxOp>>},
+      {"Hardmax", 1, 23, "", "", softmaxLike<hardmaxAlong>},
       {"SoftmaxCrossEntropyLoss", 12, 23, "", "", loss<SoftmaxCrossEntropyOp>},
       {"NegativeLogLikelihoodLoss", 12, 23, "", "", loss<NllLossOp>},
   };

@@ -192,7 +192,8 @@ static void convTranspose(Node &n) {
       int64_t total = whole + outputPadding[i] - wanted;
       if (same && !outputShape)
         total = std::max<int64_t>(total, 0);
-      w.low[i] = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      // What the output has beyond the whole comes at its end.
+      w.low[i] = total < 0 ? 0 : autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.high[i] = total - w.low[i];
     }
     y.push_back(whole + outputPadding[i] - w.low[i] - w.high[i]);
@@ -323,13 +324,13 @@ OpFamily onnx_import::nnOps() {
   static const OpRow rows[] = {
       {"Gemm", 7, 23, "@wb", "floats", gemm},
       {"MatMul", 7, 23, "@@", "floats", matMul},
-      {"Conv", 7, 23, "dwb", "1 to 3 spatial dimensions", conv},
-      {"ConvTranspose", 7, 23, "dwb", "1 to 3 spatial dimensions", convTranspose},
+      {"Conv", 1, 23, "dwb", "1 to 3 spatial dimensions", conv},
+      {"ConvTranspose", 1, 23, "dwb", "1 to 3 spatial dimensions", convTranspose},
       {"MaxPool", 7, 23, "", "windows of less than 32768 elements", maxPool},
       {"AveragePool", 7, 23, "", "", averagePool},
       {"LpPool", 7, 23, "", "no ceil_mode", lpPool},
-      {"GlobalAveragePool", 7, 23, "", "", globalPool<ReduceMeanOp>},
-      {"GlobalMaxPool", 7, 23, "", "", globalPool<ReduceMaxOp>},
+      {"GlobalAveragePool", 1, 23, "", "", globalPool<ReduceMeanOp>},
+      {"GlobalMaxPool", 1, 23, "", "", globalPool<ReduceMaxOp>},
   };
   return {"NN", rows};
 }

@@ -267,11 +267,11 @@ OpFamily onnx_import::normOps() {
       {"Dropout", 7, 23, "", "constant ratio; one seed for the whole program", dropout},
       {"LayerNormalization", 17, 23, "dsb", "", layerNorm},
       {"RMSNormalization", 23, 23, "ds", "", rmsNorm},
-      {"InstanceNormalization", 7, 23, "dsb", "", instanceNorm},
+      {"InstanceNormalization", 6, 23, "dsb", "", instanceNorm},
       {"GroupNormalization", 18, 23, "dsb", "", groupNorm},
-      {"LRN", 7, 23, "", "", lrn},
+      {"LRN", 1, 23, "", "", lrn},
       {"MeanVarianceNormalization", 9, 23, "", "", mvn},
-      {"LpNormalization", 7, 23, "", "", lpNorm},
+      {"LpNormalization", 1, 23, "", "", lpNorm},
   };
   return {"Norm", rows};
 }

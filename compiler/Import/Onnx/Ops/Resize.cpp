@@ -27,8 +27,13 @@ static std::pair<double, double> coordinate(Node &n, const std::string &mode, do
     return {1 / scale, 0.5 / scale - 0.5};
   if (mode == "pytorch_half_pixel")
     return out > 1 ? std::pair(1 / scale, 0.5 / scale - 0.5) : std::pair(0.0, 0.0);
-  if (mode == "align_corners")
-    return {out > 1 ? double(in - 1) / double(out - 1) : 0, 0};
+  if (mode == "align_corners") {
+    // The specification's length is in*scale before it is rounded down; where it is whole they are one.
+    double length = scale * double(in);
+    if (std::fabs(length - double(out)) < 1e-4)
+      length = double(out);
+    return {length != 1 ? double(in - 1) / (length - 1) : 0, 0};
+  }
   if (mode == "asymmetric")
     return {1 / scale, 0};
   if (mode == "tf_half_pixel_for_nn")

@@ -339,6 +339,8 @@ static void pad(Node &n) {
         low[axis] + extent + high[axis] < 0)
       n.fail("pads " + Twine(low[axis]) + " and " + Twine(high[axis]) + " leave nothing of dimension " + Twine(axis), "", "pads");
   }
+  if (llvm::all_of(pads, [](int64_t p) { return p == 0; }))
+    return n.forward(0, 0);
   Value x = n.in(0);
   if (mode == "constant") {
     n.out(0, n.make<PadOp>(x, [&](auto &p) {
@@ -409,19 +411,19 @@ static void trilu(Node &n) {
 
 OpFamily onnx_import::tensorOps() {
   static const OpRow rows[] = {
-      {"Reshape", 7, 23, "=d", "constant shape", reshape},
-      {"Flatten", 7, 23, "=", "", flatten},
-      {"Squeeze", 7, 23, "=d", "constant axes", squeeze},
-      {"Unsqueeze", 7, 23, "=d", "constant axes", unsqueeze},
-      {"Transpose", 7, 23, "=", "", transpose},
+      {"Reshape", 5, 23, "=d", "constant shape", reshape},
+      {"Flatten", 1, 23, "=", "", flatten},
+      {"Squeeze", 1, 23, "=d", "constant axes", squeeze},
+      {"Unsqueeze", 1, 23, "=d", "constant axes", unsqueeze},
+      {"Transpose", 1, 23, "=", "", transpose},
       {"Expand", 8, 23, "=d", "constant shape", expand},
-      {"Tile", 7, 23, "=d", "constant repeats", tile},
-      {"Concat", 7, 23, "=", "", concat},
-      {"Split", 7, 23, "=d", "constant sizes", split},
-      {"Slice", 7, 23, "=d", "constant bounds", slice},
-      {"Pad", 7, 23, "", "constant pads; modes constant, reflect, edge, wrap", pad},
-      {"DepthToSpace", 7, 23, "", "", depthToSpace},
-      {"SpaceToDepth", 7, 23, "", "", spaceToDepth},
+      {"Tile", 6, 23, "=d", "constant repeats", tile},
+      {"Concat", 4, 23, "=", "", concat},
+      {"Split", 2, 23, "=d", "constant sizes", split},
+      {"Slice", 1, 23, "=d", "constant bounds", slice},
+      {"Pad", 2, 23, "", "constant pads; modes constant, reflect, edge, wrap", pad},
+      {"DepthToSpace", 1, 23, "", "", depthToSpace},
+      {"SpaceToDepth", 1, 23, "", "", spaceToDepth},
       {"Trilu", 14, 23, "", "constant k", trilu},
   };
   return {"Tensor", rows};

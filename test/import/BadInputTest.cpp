@@ -1,0 +1,262 @@
+//===- BadInputTest.cpp - a located error or a valid result, never a crash ------------===//
+#include "ModelBuilder.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <unistd.h>
+
+using namespace mpc;
+using namespace mpc::test;
+using L = std::vector<int64_t>;
+
+/// Imports broken bytes: problems, or a module that verifies.
+static bool importsOrFails(const std::string &bytes) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+  ImportReport report;
+  auto module = importOnnxBytes(context, bytes, "broken.onnx", "", {}, &report);
+  if (module)
+    EXPECT_TRUE(succeeded(mlir::verify(*module)));
+  else
+    EXPECT_FALSE(report.problems.empty());
+  return bool(module);
+}
+
+TEST(BadInput, Truncated) {
+  std::string bytes = lenet().bytes();
+  int imported = 0;
+  for (size_t length = 0; length < bytes.size(); length += 97)
+    imported += importsOrFails(bytes.substr(0, length));
+  EXPECT_EQ(imported, 0); // the outputs come last
+}
+
+TEST(BadInput, FlippedBits) {
+  const std::string bytes = lenet().bytes();
+  std::mt19937 random(2024);
+  // Most of the file is weights; half of the flips go to its structure.
+  size_t weights = bytes.find("conv1.weight");
+  int imported = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string flipped = bytes;
+    size_t range = i % 2 ? weights : bytes.size();
+    flipped[random() % range] ^= char(1 << (random() % 8));
+    imported += importsOrFails(flipped);
+  }
+  EXPECT_GT(imported, 0);
+  EXPECT_LT(imported, 2000);
+}
+
+static void expectError(const ModelBuilder &m, const std::string &message, const ImportOptions &options = {}, const std::string &folder = "") {
+  Imported r = import(m.bytes(), options, folder);
+  EXPECT_FALSE(r.ok());
+  EXPECT_NE(r.diagnostics.find(message), std::string::npos) << message << "\nnot in\n" << r.diagnostics;
+}
+
+static ModelBuilder relu() {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  m.node("Relu", {"x"}, {"y"});
+  return m;
+}
+
+TEST(BadInput, Files) {
+  EXPECT_NE(import(std::string()).diagnostics.find("the file is empty"), std::string::npos);
+  EXPECT_NE(import(std::string("PK\3\4 not a model at all")).diagnostics.find("not an ONNX model"), std::string::npos);
+  ModelBuilder m = relu();
+  m.model.clear_graph();
+  expectError(m, "model.onnx: error: the model has no graph");
+  m = relu();
+  m.model.clear_opset_import();
+  expectError(m, "does not say which opset");
+  m = ModelBuilder(24);
+  m.output("y");
+  expectError(m, "opset 24 is not supported");
+  mlir::MLIRContext context;
+  ImportReport report = checkOnnx(context, "/nonexistent/model.onnx", {});
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].why.find("cannot read"), std::string::npos);
+}
+
+TEST(BadInput, Graphs) {
+  ModelBuilder m = relu();
+  m.node("Relu", {"nowhere"}, {"z"});
+  expectError(m, "z: error: 'Relu' (opset 17): input 'nowhere' is made by no node");
+  m = relu();
+  m.node("Tanh", {"x"}, {"y"});
+  expectError(m, "value 'y' is made twice");
+  m = relu();
+  m.node("Tanh", {"b"}, {"a"});
+  m.node("Tanh", {"a"}, {"b"});
+  expectError(m, "a: error: 'Tanh' (opset 17): depends on its own result: the graph has a cycle");
+  m = relu();
+  m.output("z");
+  expectError(m, "z: error: this graph output is made by no node");
+  m = relu();
+  m.model.mutable_graph()->clear_output();
+  expectError(m, "the graph has no outputs");
+  m = relu();
+  m.model.mutable_graph()->mutable_node(0)->set_domain("com.example");
+  expectError(m, "domain 'com.example' is not supported");
+  m = relu();
+  m.model.mutable_graph()->mutable_input(0)->clear_type();
+  expectError(m, "x: error: this graph input is no tensor");
+  m = relu();
+  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(8);
+  expectError(m, "x: error: element type STRING is not supported");
+  m = relu();
+  m.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(17);
+  expectError(m, "x: error: element type FLOAT8E4M3FN is not supported");
+  m = ModelBuilder();
+  m.input("x", {int64_t(1) << 40, int64_t(1) << 40}).node("Relu", {"x"}, {"y"});
+  m.output("y");
+  expectError(m, "x: error: has a negative dimension or more than 2^33 elements");
+}
+
+TEST(BadInput, NodesAreSortedFirst) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  m.node("Relu", {"t"}, {"y"});
+  m.node("Tanh", {"x"}, {"t"});
+  EXPECT_TRUE(import(m).ok());
+}
+
+TEST(BadInput, Attributes) {
+  ModelBuilder m = relu();
+  ModelBuilder::set(*m.model.mutable_graph()->mutable_node(0)->add_attribute(), "alpha", 1.0);
+  expectError(m, "y: error: 'Relu' (opset 17): attribute 'alpha' is not supported at this opset");
+  m = ModelBuilder();
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  m.node("LeakyRelu", {"x"}, {"y"}, {{"alpha", int64_t(1)}});
+  expectError(m, "attribute 'alpha' has the wrong type");
+  for (L kernel : {L{0, 2}, L{-1, 2}, L{int64_t(1) << 40, 2}, L{2}, L{9, 9}}) {
+    m = ModelBuilder();
+    m.input("x", {int64_t(1), int64_t(3), int64_t(8), int64_t(8)}).output("y");
+    m.node("MaxPool", {"x"}, {"y"}, {{"kernel_shape", kernel}});
+    expectError(m, "y: error: 'MaxPool' (opset 17): ");
+  }
+  m = ModelBuilder();
+  m.input("x", {int64_t(1), int64_t(3), int64_t(8), int64_t(8)}).weight("w", {4, 5, 3, 3}).output("y");
+  m.node("Conv", {"x", "w"}, {"y"});
+  expectError(m, "y: error: 'Conv' (opset 17): x has 3 channels, w takes 5 x 1 groups");
+  m = ModelBuilder();
+  m.input("a", {int64_t(2), int64_t(3)}).input("b", {int64_t(4)}).output("y");
+  m.node("Add", {"a", "b"}, {"y"});
+  expectError(m, "y: error: 'Add' (opset 17): shapes [2, 3] and [4] do not broadcast");
+}
+
+TEST(BadInput, Tensors) {
+  auto withTensor = [](auto edit) {
+    ModelBuilder m;
+    m.input("x", {int64_t(2), int64_t(3)}).weight("w", {3}).output("y");
+    m.node("Add", {"x", "w"}, {"y"});
+    edit(*m.model.mutable_graph()->mutable_initializer(0));
+    return m;
+  };
+  expectError(withTensor([](auto &t) { t.set_raw_data("1234567"); }), "w: error: has 7 bytes of data, its shape and type need 12");
+  expectError(withTensor([](auto &t) { t.set_dims(0, -3); }), "w: error: has a negative dimension");
+  expectError(withTensor([](auto &t) { t.set_dims(0, int64_t(1) << 60); }), "more than 2^33 elements");
+  expectError(withTensor([](auto &t) { t.clear_raw_data(); }), "w: error: has 0 elements of data, its shape says 3");
+  expectError(withTensor([](auto &t) { t.set_data_type(8); }), "w: error: element type STRING is not supported");
+  expectError(withTensor([](auto &t) { t.set_data_type(99); }), "w: error: element type type code 99 is not supported");
+}
+
+TEST(BadInput, EverythingAtOnce) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  m.node("Einsum", {"x"}, {"a"});
+  m.node("Relu", {"a"}, {"b"}); // silent: it only suffers
+  m.node("Det", {"x"}, {"c"});
+  m.node("Add", {"b", "c"}, {"y"});
+  mlir::MLIRContext context;
+  ImportReport report = checkOnnxBytes(context, m.bytes(), "m", "", {});
+  ASSERT_EQ(report.problems.size(), 2u);
+  EXPECT_EQ(report.problems[0].op, "Einsum");
+  EXPECT_EQ(report.problems[1].op, "Det");
+  EXPECT_EQ(report.problems[1].node, "c");
+  EXPECT_EQ(report.problems[1].opset, 17);
+}
+
+//===-- External data ------------------------------------------------------------------===//
+
+namespace {
+struct Folder {
+  llvm::SmallString<128> path;
+  Folder() { EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("mpc-import", path)); }
+  ~Folder() { llvm::sys::fs::remove_directories(path); }
+  void write(const std::string &name, const std::string &bytes) const { std::ofstream((path + "/" + name).str(), std::ios::binary) << bytes; }
+};
+} // namespace
+
+static ModelBuilder external(const std::string &location, const std::string &offset = "", const std::string &length = "") {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  auto *t = m.tensor("w", {3}, onnx::TensorProto::FLOAT);
+  t->set_data_location(onnx::TensorProto::EXTERNAL);
+  for (auto [key, value] : {std::pair("location", location), {"offset", offset}, {"length", length}})
+    if (!value.empty()) {
+      auto *entry = t->add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+  m.node("Add", {"x", "w"}, {"y"});
+  return m;
+}
+
+TEST(BadInput, ExternalData) {
+  Folder folder;
+  std::string path = folder.path.str().str();
+  float values[] = {0, 1, 2, 3};
+  folder.write("w.bin", std::string(reinterpret_cast<char *>(values), 16));
+  EXPECT_NE(import(external("w.bin", "4", "12").bytes(), {}, path).ir.find("dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]>"), std::string::npos);
+  expectError(external("missing.bin"), "w: error: external data file 'missing.bin': No such file", {}, path);
+  expectError(external("w.bin"), "the model is not in a folder");
+  expectError(external("../w.bin"), "lies outside the model's folder", {}, path);
+  expectError(external("/etc/passwd"), "is not a relative path", {}, path);
+  expectError(external("w.bin", "8"), "has 16 bytes, the tensor stands at 8", {}, path);
+  expectError(external("w.bin", "18446744073709551615"), "has 16 bytes", {}, path);
+  expectError(external("w.bin", "0", "16"), "the tensor needs 12 bytes, its length is 16", {}, path);
+  expectError(external("w.bin", "four"), "external data has offset 'four', not a number", {}, path);
+  expectError(external("."), "error", {}, path);
+  ASSERT_EQ(symlink("/etc/passwd", (path + "/link").c_str()), 0);
+  expectError(external("link"), "leads outside the model's folder", {}, path);
+}
+
+//===-- Models that unfold --------------------------------------------------------------===//
+
+TEST(BadInput, FunctionsThatCallThemselves) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  m.node("F", {"x"}, {"y"}).set_domain("mine");
+  auto *f = m.model.add_functions();
+  f->set_name("F");
+  f->set_domain("mine");
+  f->add_input("in");
+  f->add_output("out");
+  auto *n = f->add_node();
+  n->set_op_type("F");
+  n->set_domain("mine");
+  n->add_input("in");
+  n->add_output("out");
+  expectError(m, "function 'F' calls itself");
+}
+
+TEST(BadInput, FunctionsThatDouble) { // 2^40 calls of nothing
+  auto name = [](int i) { return ("F" + llvm::Twine(i)).str(); };
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("x");
+  m.node("F0", {}, {}).set_domain("mine");
+  for (int i = 0; i < 40; ++i) {
+    auto *f = m.model.add_functions();
+    f->set_name(name(i));
+    f->set_domain("mine");
+    for (int k = 0; k < (i < 39 ? 2 : 0); ++k) {
+      auto *n = f->add_node();
+      n->set_op_type(name(i + 1));
+      n->set_domain("mine");
+    }
+  }
+  expectError(m, "unfolds to more than a million");
+}

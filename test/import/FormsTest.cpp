@@ -1,0 +1,240 @@
+//===- FormsTest.cpp - what an import looks like: variables, entry, training and exported form ---===//
+#include "ModelBuilder.h"
+#include <gtest/gtest.h>
+
+using namespace mpc;
+using namespace mpc::test;
+using L = std::vector<int64_t>;
+
+static void expectIn(const Imported &result, std::initializer_list<const char *> parts) {
+  ASSERT_TRUE(result.ok()) << result.diagnostics;
+  for (const char *part : parts)
+    EXPECT_NE(result.ir.find(part), std::string::npos) << part << "\nnot in\n" << result.ir.substr(0, 6000);
+}
+
+TEST(Forms, LeNet) {
+  Imported r = import(lenet());
+  expectIn(r, {"train.variable @conv1.weight parameter : tensor<6x1x5x5xf32> = dense_resource<conv1.weight>",
+               "train.variable @conv1.bias parameter : tensor<6xf32> = dense<[", // 24 bytes stay inline
+               "%arg0: tensor<4x1x28x28xf32> {train.batched, train.name = \"x\"}",
+               "%arg1: tensor<4xi64> {train.batched, train.labels_below = 10 : i64, train.name = \"target\"}",
+               "{train.name = \"loss\", train.role = \"output\"}", "graph.matmul", "{transpose_b}", "graph.softmax_cross_entropy"});
+  EXPECT_EQ(count(r.ir, "train.variable"), 8u);
+  EXPECT_EQ(count(r.ir, "train.read"), 8u);
+  EXPECT_EQ(count(r.ir, "graph.conv "), 2u);
+  EXPECT_EQ(count(r.ir, "graph.max_pool"), 2u);
+  EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics;
+}
+
+TEST(Forms, NodesNamesAreLocations) {
+  mlir::MLIRContext context;
+  auto module = importOnnxBytes(context, lenet().bytes(), "m", "", {});
+  ASSERT_TRUE(module);
+  std::vector<std::string> names;
+  module->walk([&](graph::ReluOp op) { names.push_back(mlir::cast<mlir::NameLoc>(op.getLoc()).getName().str()); });
+  EXPECT_EQ(names, (std::vector<std::string>{"r1", "r2", "r3"}));
+}
+
+static ModelBuilder norm(int64_t opset, std::vector<std::string> outputs, std::optional<int64_t> trainingMode) {
+  ModelBuilder m(opset);
+  m.input("x", {int64_t(2), int64_t(3), int64_t(4), int64_t(4)});
+  m.weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
+  auto &n = m.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, outputs, {{"momentum", 0.75}, {"epsilon", 0.001}});
+  if (trainingMode)
+    ModelBuilder::set(*n.add_attribute(), "training_mode", *trainingMode);
+  m.output("y");
+  return m;
+}
+
+TEST(Forms, EvalNormIsTurnedOn) {
+  Imported r = import(norm(15, {"y"}, 0));
+  expectIn(r, {"train.variable @scale parameter", "train.variable @mean buffer", "train.variable @var buffer", "graph.batch_norm %arg0",
+               "train.running_mean = @mean, train.running_variance = @var", "dense<7.500000e-01>", "dense<2.500000e-01>",
+               "train.assign @mean", "train.assign @var"});
+  EXPECT_NE(r.diagnostics.find("remark: BatchNormalization was exported for inference"), std::string::npos) << r.diagnostics;
+  ImportOptions options;
+  options.asExported = true;
+  r = import(norm(15, {"y"}, 0), options);
+  expectIn(r, {"graph.batch_norm_inference %arg0"});
+  EXPECT_EQ(count(r.ir, "train.assign"), 0u);
+  options = {};
+  options.forwardOnly = true;
+  r = import(norm(15, {"y"}, 0), options);
+  expectIn(r, {"graph.batch_norm_inference %arg0"});
+}
+
+TEST(Forms, TrainingNormUpdatesBuffersThatDangle) {
+  for (auto [opset, mode] : {std::pair<int64_t, std::optional<int64_t>>(15, 1), {14, 1}, {9, std::nullopt}}) {
+    std::vector<std::string> outputs = {"y", "rm", "rv"};
+    if (opset < 14)
+      outputs.insert(outputs.end(), {"sm", "sv"});
+    Imported r = import(norm(opset, outputs, mode));
+    expectIn(r, {"graph.batch_norm %arg0", "train.assign @mean", "train.assign @var"});
+    EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics;
+    ImportOptions forward;
+    forward.forwardOnly = true;
+    r = import(norm(opset, outputs, mode), forward);
+    expectIn(r, {"graph.batch_norm %arg0"});
+    EXPECT_EQ(count(r.ir, "train.assign"), 0u);
+  }
+}
+
+TEST(Forms, NormsThatShareABufferGetTheirOwn) {
+  ModelBuilder m = norm(15, {"h"}, 0);
+  m.node("BatchNormalization", {"h", "scale", "bias", "mean", "var"}, {"second"});
+  m.model.mutable_graph()->mutable_output(0)->set_name("second");
+  Imported r = import(m);
+  expectIn(r, {"train.assign @mean,", "train.assign @\"mean@second\",", "train.variable @\"mean@second\" buffer"});
+}
+
+static ModelBuilder dropout(int64_t opset, bool training) {
+  ModelBuilder m(opset);
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  if (opset < 12) {
+    m.node("Dropout", {"x"}, {"y", "mask"}, {{"ratio", 0.25}});
+  } else {
+    m.scalar("ratio", 0.25);
+    m.tensor("mode", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, char(training)));
+    m.node("Dropout", {"x", "ratio", "mode"}, {"y", "mask"});
+  }
+  return m;
+}
+
+TEST(Forms, Dropout) {
+  for (int64_t opset : {9, 11, 12, 13, 17}) {
+    Imported r = import(dropout(opset, false));
+    expectIn(r, {"graph.dropout %arg0", "ratio = 2.500000e-01", "train.variable @rng.seed rng : tensor<i64>",
+                 "train.variable @rng.step counter : tensor<i64>"});
+    EXPECT_NE(r.diagnostics.find("remark: Dropout was exported"), std::string::npos);
+    EXPECT_EQ(count(r.ir, "train.assign"), 0u);
+    ImportOptions exported;
+    exported.asExported = true;
+    r = import(dropout(opset, false), exported);
+    expectIn(r, {"return %arg0"});
+  }
+  ImportOptions exported;
+  exported.asExported = true;
+  expectIn(import(dropout(13, true), exported), {"graph.dropout"});
+  EXPECT_TRUE(import(dropout(13, true)).diagnostics.empty());
+}
+
+TEST(Forms, DropoutMaskFollowsTheSameDraw) {
+  ModelBuilder m = dropout(13, true);
+  m.output("mask");
+  Imported r = import(m);
+  expectIn(r, {"graph.compare ne"});
+  EXPECT_EQ(count(r.ir, "graph.dropout"), 2u);
+  EXPECT_EQ(count(r.ir, "salt = 0"), 2u);
+}
+
+TEST(Forms, Batch) {
+  ImportOptions options;
+  options.batch = 32;
+  expectIn(import(lenet(4), options), {"tensor<32x1x28x28xf32> {train.batched", "tensor<32xi64> {train.batched", "tensor<32x256xf32>"});
+  options.batch = 0;
+  EXPECT_FALSE(import(lenet(4), options).ok());
+}
+
+static ModelBuilder reshaped(L shape) {
+  ModelBuilder m;
+  m.input("x", {int64_t(4), int64_t(6)}).ints("shape", shape).node("Reshape", {"x", "shape"}, {"y"});
+  m.output("y");
+  return m;
+}
+
+TEST(Forms, BatchAndReshapeConstants) {
+  ImportOptions options;
+  options.batch = 8;
+  expectIn(import(reshaped({4, 2, 3}), options), {"to tensor<8x2x3xf32>"});
+  expectIn(import(reshaped({4, -1}), options), {"tensor<8x6xf32>"});
+  expectIn(import(reshaped({-1, 3}), options), {"to tensor<16x3xf32>"});
+  expectIn(import(reshaped({0, 3, 2}), options), {"to tensor<8x3x2xf32>"});
+  Imported r = import(reshaped({4, 7}), options);
+  EXPECT_FALSE(r.ok());
+  EXPECT_NE(r.diagnostics.find("y: error: 'Reshape' (opset 17): its constant shape holds the exported batch 4, which --batch=8 changes"),
+            std::string::npos)
+      << r.diagnostics;
+}
+
+TEST(Forms, NamedDimensions) {
+  ModelBuilder m;
+  m.input("x", {std::string("N"), std::string("seq")}).node("Relu", {"x"}, {"y"});
+  m.output("y");
+  Imported r = import(m);
+  EXPECT_FALSE(r.ok());
+  EXPECT_EQ(r.report.unboundDims, (std::vector<std::string>{"x[0] (N)", "x[1] (seq)"}));
+  EXPECT_NE(r.diagnostics.find("hint: bind it with --batch=N or --dim N=N"), std::string::npos) << r.diagnostics;
+  ImportOptions options;
+  options.batch = 3;
+  options.dims["seq"] = 7;
+  expectIn(import(m, options), {"tensor<3x7xf32> {train.batched"});
+  options.dims["sqe"] = 7;
+  EXPECT_NE(import(m, options).diagnostics.find("hint: the model's are: N, seq"), std::string::npos);
+}
+
+TEST(Forms, FunctionsAreInlinedWithAttributes) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  auto &call = m.node("Leaky", {"x"}, {"y"}, {{"slope", 0.5}});
+  call.set_domain("mine");
+  m.model.add_opset_import()->set_domain("mine");
+  auto *f = m.model.add_functions();
+  f->set_name("Leaky");
+  f->set_domain("mine");
+  f->add_input("in");
+  f->add_output("out");
+  f->add_attribute("slope");
+  f->add_opset_import()->set_version(17);
+  auto *n = f->add_node();
+  n->set_op_type("LeakyRelu");
+  n->set_name("inner");
+  n->add_input("in");
+  n->add_output("t");
+  auto *a = n->add_attribute();
+  a->set_name("alpha");
+  a->set_type(onnx::AttributeProto::FLOAT);
+  a->set_ref_attr_name("slope");
+  n = f->add_node();
+  n->set_op_type("Relu");
+  n->add_input("t");
+  n->add_output("out");
+  expectIn(import(m), {"graph.leaky_relu %arg0 {alpha = 5.000000e-01 : f64}", "graph.relu"});
+  // Without the attribute, ONNX's default of the inner op.
+  m.model.mutable_graph()->mutable_node(0)->clear_attribute();
+  expectIn(import(m), {"alpha = 1.000000e-02"});
+}
+
+TEST(Forms, IfWithAKnownConditionFolds) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y");
+  m.tensor("cond", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
+  auto &n = m.node("If", {"cond"}, {"y"});
+  for (auto [name, op] : {std::pair("then_branch", "Relu"), std::pair("else_branch", "Tanh")}) {
+    auto *a = n.add_attribute();
+    a->set_name(name);
+    a->set_type(onnx::AttributeProto::GRAPH);
+    auto *inner = a->mutable_g()->add_node();
+    inner->set_op_type(op);
+    inner->add_input("x");
+    inner->add_output(std::string(name) + "_out");
+    a->mutable_g()->add_output()->set_name(std::string(name) + "_out");
+  }
+  Imported r = import(m);
+  expectIn(r, {"graph.relu %arg0"});
+  EXPECT_EQ(count(r.ir, "graph.tanh"), 0u);
+}
+
+TEST(Forms, ShapeArithmeticFolds) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3), int64_t(4)}).ints("one", {1}).ints("zero", {0}).ints("minus", {-1});
+  m.node("Shape", {"x"}, {"s"});
+  m.node("Gather", {"s", "zero"}, {"first"});
+  m.node("Slice", {"s", "one", "minus", "zero"}, {"middle"});
+  m.node("Mul", {"first", "middle"}, {"product"});
+  m.node("Concat", {"product", "minus"}, {"shape"}, {{"axis", int64_t(0)}});
+  m.node("Reshape", {"x", "shape"}, {"y"});
+  m.output("y");
+  Imported r = import(m);
+  expectIn(r, {"graph.reshape %arg0 : tensor<2x3x4xf32> to tensor<6x4xf32>"});
+  EXPECT_EQ(count(r.ir, "graph."), 1u);
+}
