@@ -1,6 +1,7 @@
 //===- CheckCommand.cpp - mpc check: everything that stands against a model, at once ------------------===//
 #include "tools/mpc/Common.h"
 #include "tools/mpc/TrainingFlags.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 

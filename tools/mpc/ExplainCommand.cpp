@@ -6,6 +6,7 @@
 #include "passes/Memory/Passes.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/TrainingFlags.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 //===- RunCommand.cpp - mpc run: forward only, in process -------------------------------------------===//
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
