@@ -38,9 +38,9 @@ static AutocastPassOptions autocastOptions(const TrainingOptions &options) {
   AutocastPassOptions result;
   result.type = options.precision;
   result.optLevel = options.optLevel;
-  bool isO2 = options.optLevel == "O2";
-  result.keepBatchnormFp32 = options.keepBatchnormFp32.value_or(isO2);
-  result.masterWeights = options.masterWeights.value_or(isO2);
+  auto text = [](std::optional<bool> choice) { return !choice ? "auto" : *choice ? "true" : "false"; };
+  result.keepBatchnormFp32 = text(options.keepBatchnormFp32);
+  result.masterWeights = text(options.masterWeights);
   result.castCache = options.castCache;
   result.allow.assign(options.allow.begin(), options.allow.end());
   result.deny.assign(options.deny.begin(), options.deny.end());
