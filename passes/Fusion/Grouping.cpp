@@ -308,9 +308,6 @@ bool Grouping::canMerge(Group *a, Group *b) {
       Group *group = work.pop_back_val();
       if (group == to)
         return false;
-      // What stands wholly before both cannot lead to either.
-      if (group->position < oldest && group != to)
-        continue;
       for (Group *producer : producersOf(group)) {
         if (producer == to)
           return false;

@@ -158,8 +158,9 @@ void StepScaler::unscaleAndClip(Value scale) {
 /// Running statistics stay as they were when the gradients overflow: the activations behind both may be
 /// infinite.
 void StepScaler::guardBuffers() {
-  for (train::AssignOp assign :
-       llvm::make_early_inc_range(step.getBody().front().getOps<train::AssignOp>())) {
+  // The new assignments go to the same block: walk over those from before.
+  SmallVector<train::AssignOp> assigns(step.getBody().front().getOps<train::AssignOp>());
+  for (train::AssignOp assign : assigns) {
     train::VariableOp variable = train::lookupVariable(step, assign.getVariableAttr());
     if (variable.getRole() != train::Role::buffer)
       continue;
