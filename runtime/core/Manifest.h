@@ -36,7 +36,6 @@ struct Scaler {
 
 struct Step {
   std::string name, optimizer, entry;
-  std::string traceEntry; // the same step with gradients as outputs; "" when there is none
   std::vector<Hyper> hyper;
   std::optional<Scaler> scaler;
   int64_t accumulate = 1;

@@ -6,8 +6,7 @@
 
 namespace mpc::rt {
 
-StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
-                   bool gradients)
+StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule)
     : session_(session), schedule_(schedule) {
   if (session.manifest().steps.empty())
     fail(session.program().where(), "cannot train: it was compiled without a loss",
@@ -18,7 +17,7 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
   std::string known;
   for (const Step &step : session.manifest().steps) {
     Prepared prepared{&step, nullptr, 0, {}, 0};
-    entries_.push_back(&session.entry(gradients && !step.traceEntry.empty() ? step.traceEntry : step.entry));
+    entries_.push_back(&session.entry(step.entry));
     prepared.loss = entries_.back()->outputOfRole("loss");
     for (const Hyper &h : step.hyper) {
       double value = h.standard;

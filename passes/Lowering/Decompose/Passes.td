@@ -1,26 +1,28 @@
-//===- Passes.td - decomposition of composite ops ------------------*- tablegen -*-===//
+//===- Passes.td - decomposition ----------------------------------*- tablegen -*-===//
 #ifndef MPC_DECOMPOSE_PASSES
 #define MPC_DECOMPOSE_PASSES
 include "mlir/Pass/PassBase.td"
 
-def DecomposePass : Pass<"mpc-decompose"> {
-  let summary = "Composite graph ops become primitive ones, so that fusion sees their parts";
+def DecomposePass : Pass<"mpc-decompose", "::mlir::ModuleOp"> {
+  let summary = "Composite graph ops become primitive ones";
   let description = [{
-    softmax, log_softmax, the classification losses, batch norms and means become reductions and elementwise arithmetic in fp32 between a cast
-    from and one to the op's type: one rounding, as the op promises.
+    Softmax, log-softmax, losses, batch normalisation and gather_grad of narrow floats become elementwise ops, reductions
+    and movement, in fp32 (fp64 for fp64) between one cast up and one cast down, so that fusion sees what they are made of. The result differs
+    from the composite op's by the rounding of the fp32 steps; test/codegen states the ULPs.
+
+    Long reductions to few values are then split into two: a tensor of partial results gives every thread something to do, and sums stay short.
 
     ```mlir
-    %y = graph.softmax %x {axis = 1 : i64} : tensor<8x10xf16>
+    %s = graph.reduce_sum %x {axes = [0], keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
     // becomes
-    %0 = graph.cast %x : tensor<8x10xf16> to tensor<8x10xf32>
-    %1 = graph.reduce_max %0 {axes = array<i64: 1>, keepdims = true} ...
-    %2 = graph.exp (graph.sub %0, %1)
-    %3 = graph.reduce_sum %2 {axes = array<i64: 1>, keepdims = true} ...
-    %y = graph.cast (graph.div %2, %3) : tensor<8x10xf32> to tensor<8x10xf16>
+    %r = graph.reshape %x : tensor<1048576xf32> to tensor<64x16384xf32>
+    %p = graph.reduce_sum %r {axes = [1], keepdims = false} : (tensor<64x16384xf32>) -> tensor<64xf32>
+    %s = graph.reduce_sum %p {axes = [0], keepdims = false} : (tensor<64xf32>) -> tensor<f32>
     ```
-    For targets that have no kernel of their own for these ops.
   }];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
-  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">];
+  let options = [Option<"split", "split", "bool", "true", "Split long reductions">];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops replaced">,
+                    Statistic<"numSplit", "split-reductions", "Reductions split in two">];
 }
 #endif
