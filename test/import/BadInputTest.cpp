@@ -49,6 +49,31 @@ TEST(BadInput, FlippedBits) {
   EXPECT_LT(imported, 2000);
 }
 
+/// Every op's node test, flipped: what LeNet does not have.
+TEST(BadInput, FlippedNodeTests) {
+  const std::string root = "/usr/share/libonnx-testdata/data/node";
+  std::vector<std::string> files;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error))
+    files.push_back(it->path() + "/model.onnx");
+  if (files.empty())
+    GTEST_SKIP() << "no " << root << " (package libonnx-testdata)";
+  llvm::sort(files);
+  std::mt19937 random(7);
+  const char *flips = std::getenv("MPC_FLIPS");
+  int perFile = flips ? std::atoi(flips) : 6, imported = 0;
+  for (const std::string &file : files) {
+    std::ifstream stream(file, std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(stream)), {});
+    for (int i = 0; i < perFile && !bytes.empty(); ++i) {
+      std::string flipped = bytes;
+      flipped[random() % bytes.size()] ^= char(1 << (random() % 8));
+      imported += importsOrFails(flipped);
+    }
+  }
+  EXPECT_GT(imported, 0);
+}
+
 static void expectError(const ModelBuilder &m, const std::string &message, const ImportOptions &options = {}, const std::string &folder = "") {
   Imported r = import(m.bytes(), options, folder);
   EXPECT_FALSE(r.ok());

@@ -6,7 +6,12 @@ using namespace mpc;
 using namespace mpc::test;
 using L = std::vector<int64_t>;
 
-static void expectIn(const Imported &result, std::initializer_list<const char *> parts) {
+static void expectIn(const Imported &result, std::initializer_list<const char *> parts, const char *error = nullptr) {
+  if (error) {
+    EXPECT_FALSE(result.ok()) << result.ir;
+    EXPECT_NE(result.diagnostics.find(error), std::string::npos) << result.diagnostics;
+    return;
+  }
   ASSERT_TRUE(result.ok()) << result.diagnostics;
   for (const char *part : parts)
     EXPECT_NE(result.ir.find(part), std::string::npos) << part << "\nnot in\n" << result.ir.substr(0, 6000);
@@ -149,6 +154,9 @@ TEST(Forms, BatchAndReshapeConstants) {
   expectIn(import(reshaped({4, -1}), options), {"tensor<8x6xf32>"});
   expectIn(import(reshaped({-1, 3}), options), {"to tensor<16x3xf32>"});
   expectIn(import(reshaped({0, 3, 2}), options), {"to tensor<8x3x2xf32>"});
+  expectIn(import(reshaped({2, 4, 3}), options), {}, "holds the exported batch 4");
+  expectIn(import(reshaped({8, 3}), options), {"to tensor<16x3xf32>"}); // [batch*2, 3]
+  expectIn(import(reshaped({3, -1}), options), {}, "holds the exported batch 4");
   Imported r = import(reshaped({4, 7}), options);
   EXPECT_FALSE(r.ok());
   EXPECT_NE(r.diagnostics.find("y: error: 'Reshape' (opset 17): its constant shape holds the exported batch 4, which --batch=8 changes"),

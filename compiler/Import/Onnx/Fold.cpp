@@ -16,7 +16,6 @@ using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
 static constexpr int64_t kMaxFolded = 1 << 16; // elements that are computed
-static constexpr int64_t kMaxMoved = 1 << 20;  // elements that are moved
 
 //===-- Movement -----------------------------------------------------------------------===//
 

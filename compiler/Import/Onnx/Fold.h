@@ -8,6 +8,9 @@ namespace mpc::onnx_import {
 /// Whether input i is known and small enough to be moved at import.
 bool foldable(Node &, size_t i);
 
+/// No result of data movement at import has more elements.
+inline constexpr int64_t kMaxMoved = 1 << 20;
+
 /// Arguments are checked by the caller.
 HostTensor foldSlice(const HostTensor &, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
                      llvm::ArrayRef<int64_t> strides);

@@ -21,6 +21,9 @@ void Node::fail(const Twine &why, const Twine &hint, const Twine &attribute) {
 
 void Node::failWithDiagnostics() {
   std::string text = import.takeDiagnostics();
+  if (import.rebound)
+    fail(text.empty() ? "its operands do not fit together" : text,
+         "--batch changed the batch from " + Twine(import.rebound->first) + "; a constant of this node or before it may hold the old one");
   fail(text.empty() ? "its operands do not fit together" : text, "check the shapes of its inputs");
 }
 

@@ -115,6 +115,8 @@ static void eyeLike(Node &n) {
 
 /// NonZero of a constant: exporters index with it.
 static void nonZero(Node &n) {
+  if (n.constant(0, "the input").size() > kMaxMoved)
+    n.fail("more than 2^20 elements are not supported");
   std::vector<double> values = n.constant(0, "the input").doubles();
   Shape shape(n.shape(0));
   if (shape.empty())

@@ -26,7 +26,7 @@ static void gather(Node &n) {
   if (!isa<IntegerType>(n.element(1)))
     n.fail("indices must be integers");
   const Entry &indices = n.entry(1);
-  if (indices.constant) {
+  if (indices.constant && indices.constant->size() <= kMaxMoved) {
     // Known indices are checked here; one of them is a slice.
     std::vector<int64_t> values = indices.constant->ints();
     for (int64_t &v : values) {
@@ -34,7 +34,8 @@ static void gather(Node &n) {
         n.fail("index " + Twine(v) + " is out of range for " + Twine(extent) + " elements", "", "indices");
       v += v < 0 ? extent : 0;
     }
-    if (foldable(n, 0))
+    int64_t rest = extent ? n.type(0).getNumElements() / extent : 0;
+    if (foldable(n, 0) && int64_t(values.size()) <= kMaxMoved / std::max<int64_t>(rest, 1))
       return n.out(0, foldGather(*n.entry(0).constant, values, n.shape(1), axis));
     if (values.size() == 1) {
       Shape starts(n.rank(0), 0), sizes(n.shape(0)), shape(n.shape(0).take_front(axis));

@@ -105,6 +105,9 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
   check(w.kernel, spatial, 1, "kernel_shape");
   check(w.strides, spatial, 1, "strides");
   check(w.dilations, spatial, 1, "dilations");
+  for (int64_t in : n.shape(0).drop_front(2))
+    if (in > INT32_MAX)
+      n.fail("spatial dimensions of " + Twine(in) + " elements are not supported");
   w.low = w.high = Shape(spatial, 0);
   if (autoPad == "NOTSET" || autoPad.empty()) {
     if (pads) {
@@ -120,6 +123,19 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
     n.fail("auto_pad '" + printable(autoPad) + "' is not known", "NOTSET, SAME_UPPER, SAME_LOWER or VALID", "auto_pad");
   }
   return w;
+}
+
+/// A pooling window that lies in the padding alone has nothing to pool.
+static void checkPoolPadding(Node &n, const Window &w) {
+  int64_t positions = 1;
+  for (size_t i = 0; i < w.kernel.size(); ++i) {
+    int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    if (w.low[i] >= extent || w.high[i] >= extent)
+      n.fail("pads " + Twine(w.low[i]) + " and " + Twine(w.high[i]) + " are not smaller than the window of " + Twine(extent), "", "pads");
+    if (positions > INT32_MAX / w.kernel[i])
+      n.fail("the window has too many elements", "", "kernel_shape");
+    positions *= w.kernel[i];
+  }
 }
 
 /// Adds a bias [O] to a channels-first activation.
@@ -262,6 +278,7 @@ static Value flatIndices(Node &n, Value argmax, const Window &w, bool columnMajo
 
 static void maxPool(Node &n) {
   Window w = window(n, {}, n.opset >= 10);
+  checkPoolPadding(n, w);
   bool ceil = n.opset >= 10 && n.intAttribute("ceil_mode", 0) != 0;
   bool columnMajor = n.intAttribute("storage_order", 0) != 0;
   auto op = n.make<MaxPoolOp>(n.in(0), [&](auto &p) {
@@ -288,6 +305,7 @@ static Value avgPool(Node &n, Value x, const Window &w, bool countPad, bool ceil
 
 static void averagePool(Node &n) {
   Window w = window(n, {}, n.opset >= 19);
+  checkPoolPadding(n, w);
   bool ceil = n.opset >= 10 && n.intAttribute("ceil_mode", 0) != 0;
   bool countPad = n.intAttribute("count_include_pad", 0) != 0;
   n.out(0, avgPool(n, n.floatIn(0), w, countPad, ceil));
@@ -296,6 +314,7 @@ static void averagePool(Node &n) {
 /// LpPool: (sum |x|^p)^(1/p), from the mean over windows whose padding counts.
 static void lpPool(Node &n) {
   Window w = window(n, {}, n.opset >= 18);
+  checkPoolPadding(n, w);
   bool ceil = n.opset >= 18 && n.intAttribute("ceil_mode", 0) != 0;
   if (ceil)
     n.fail("ceil_mode is not supported", "", "ceil_mode");
@@ -323,11 +342,11 @@ static void globalPool(Node &n) {
 OpFamily onnx_import::nnOps() {
   static const OpRow rows[] = {
       {"Gemm", 7, 23, "@wb", "floats", gemm},
-      {"MatMul", 7, 23, "@@", "floats", matMul},
+      {"MatMul", 1, 23, "@@", "floats", matMul},
       {"Conv", 1, 23, "dwb", "1 to 3 spatial dimensions", conv},
       {"ConvTranspose", 1, 23, "dwb", "1 to 3 spatial dimensions", convTranspose},
-      {"MaxPool", 7, 23, "", "windows of less than 32768 elements", maxPool},
-      {"AveragePool", 7, 23, "", "", averagePool},
+      {"MaxPool", 1, 23, "", "windows of less than 32768 elements", maxPool},
+      {"AveragePool", 1, 23, "", "", averagePool},
       {"LpPool", 7, 23, "", "no ceil_mode", lpPool},
       {"GlobalAveragePool", 1, 23, "", "", globalPool<ReduceMeanOp>},
       {"GlobalMaxPool", 1, 23, "", "", globalPool<ReduceMaxOp>},

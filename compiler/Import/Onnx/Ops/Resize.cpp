@@ -103,6 +103,12 @@ static void applyScales(Node &n, Sampling &s, ArrayRef<double> scales, ArrayRef<
   }
 }
 
+static std::vector<double> scalesOf(Node &n, size_t input) {
+  if (n.constant(input, "scales").size() > n.rank(0))
+    n.fail("scales has " + Twine(n.constant(input, "scales").size()) + " entries", "", "scales");
+  return n.constant(input, "scales").doubles();
+}
+
 static Shape allAxes(int64_t rank) {
   Shape axes;
   for (int64_t i = 0; i < rank; ++i)
@@ -133,7 +139,7 @@ static void resize(Node &n) {
   if (hasScales == hasSizes)
     n.fail("needs either scales or sizes");
   if (hasScales) {
-    applyScales(n, s, n.constant(scalesInput, "scales").doubles(), axes);
+    applyScales(n, s, scalesOf(n, scalesInput), axes);
     return resample(n, s);
   }
   Shape sizes = n.constantInts(sizesInput, "sizes");
@@ -168,7 +174,7 @@ static void upsample(Node &n) {
   s.nearest = "floor";
   std::vector<double> scales;
   if (n.opset >= 9)
-    scales = n.constant(1, "scales").doubles();
+    scales = scalesOf(n, 1);
   else
     scales = n.floatsAttribute("scales").value_or(std::vector<double>());
   applyScales(n, s, scales, allAxes(n.rank(0)));

@@ -21,38 +21,68 @@ static void outReshaped(Node &n, ArrayRef<int64_t> shape) {
 
 //===-- Reshape and its kin --------------------------------------------------------===//
 
-/// A leading constant that is the exported batch follows --batch, where nothing else can be meant; else it is an error
-/// that names the node.
+/// --batch changed a fixed batch: a constant shape may hold the old one. It follows where nothing else can be meant:
+/// the counts match after scaling one entry by now/before, which is the leading one when the batch leads. All else is an error that
+/// names the node; a -1 that would swallow the change anywhere but in front counts as such.
 static void rebindBatch(Node &n, Shape &wanted) {
   const auto &rebound = n.import.rebound;
-  if (!rebound || !n.entry(0).fromData || wanted.empty() || wanted[0] != rebound->first)
+  if (!rebound || !n.entry(0).fromData || wanted.empty())
     return;
   auto [before, now] = *rebound;
-  int64_t rest = 1, open = 0;
-  for (int64_t d : ArrayRef<int64_t>(wanted).drop_front()) {
-    if (d <= 0)
-      ++open;
-    else if (rest <= kMaxElements / d)
-      rest *= d;
-  }
-  int64_t elements = n.type(0).getNumElements();
-  bool leads = n.rank(0) > 0 && n.shape(0)[0] == now;
-  if (open == 0 && elements == before * rest)
-    return; // right as it stands
-  if ((open == 0 && elements == now * rest) || (open > 0 && leads)) {
-    wanted[0] = now;
+  auto refuse = [&, before = before, now = now] {
+    n.fail("its constant shape holds the exported batch " + Twine(before) + ", which --batch=" + Twine(now) + " changes",
+           "compile with --batch=" + Twine(before) + ", or export the model with a dynamic batch", "shape");
+  };
+  auto rebind = [&, before = before, now = now](int64_t &entry) {
+    entry = entry / before * now;
     n.import.note("Reshape constants hold the exported batch " + std::to_string(before) + " and follow --batch",
-                  cast<NameLoc>(n.loc).getName().str());
-    return;
+                  mlir::cast<NameLoc>(n.loc).getName().str());
+  };
+  ArrayRef<int64_t> x = n.shape(0);
+  bool leads = !x.empty() && x[0] == now;
+  auto open = llvm::find(wanted, -1);
+  if (open != wanted.end()) {
+    if (open == wanted.begin() || wanted[0] == 0 || (leads && wanted[0] == now))
+      return;
+    if (leads && wanted[0] > 0 && wanted[0] == before)
+      return rebind(wanted[0]);
+    // A constant that is no dimension of x may be a product with the batch.
+    bool suspicious = leads;
+    for (int64_t d : wanted)
+      suspicious |= before > 1 && d > 0 && d % before == 0 && !llvm::is_contained(x, d);
+    return suspicious ? refuse() : void();
   }
-  n.fail("its constant shape holds the exported batch " + Twine(before) + ", which --batch=" + Twine(now) + " changes",
-         "compile with --batch=" + Twine(before) + ", or export the model with a dynamic batch", "shape");
+  // All entries are given; 0 copies.
+  int64_t elements = n.type(0).getNumElements(), product = 1;
+  for (auto [i, d] : llvm::enumerate(wanted)) {
+    int64_t extent = d == 0 && i < x.size() ? x[i] : d;
+    if (extent <= 0 || product > kMaxElements / extent)
+      return; // reported below
+    product *= extent;
+  }
+  if (product == elements)
+    return;
+  if (__int128(product) * now != __int128(elements) * before)
+    return refuse();
+  SmallVector<int64_t *> exact, divisible;
+  for (int64_t &d : leads ? MutableArrayRef<int64_t>(wanted).take_front() : MutableArrayRef<int64_t>(wanted)) {
+    if (d == before)
+      exact.push_back(&d);
+    if (d > 0 && d % before == 0)
+      divisible.push_back(&d);
+  }
+  if (exact.size() == 1)
+    return rebind(*exact[0]);
+  if (divisible.size() == 1)
+    return rebind(*divisible[0]);
+  refuse();
 }
 
 static void reshape(Node &n) {
   bool allowZero = n.opset >= 14 && n.intAttribute("allowzero", 0) != 0;
   Shape wanted = n.constantInts(1, "shape");
-  rebindBatch(n, wanted);
+  if (!allowZero)
+    rebindBatch(n, wanted);
   int64_t open = -1, product = 1;
   for (auto [i, d] : llvm::enumerate(wanted)) {
     if (d == 0 && !allowZero) {
@@ -357,7 +387,7 @@ static void pad(Node &n) {
     if (low[axis] == 0 && high[axis] == 0)
       continue;
     int64_t extent = n.shape(0)[axis], length = low[axis] + extent + high[axis];
-    if (extent == 0 || length > 1 << 24)
+    if (extent == 0 || length > 1 << 22)
       n.fail("dimension " + Twine(axis) + " cannot be padded to " + Twine(length) + " elements", "", "pads");
     Shape index;
     for (int64_t i = 0; i < length; ++i)
