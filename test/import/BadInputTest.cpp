@@ -74,7 +74,8 @@ TEST(BadInput, FlippedNodeTests) {
   EXPECT_GT(imported, 0);
 }
 
-static void expectError(const ModelBuilder &m, const std::string &message, const ImportOptions &options = {}, const std::string &folder = "") {
+static void expectError(const ModelBuilder &m, const std::string &message, const ImportOptions &options = {},
+                        const std::string &folder = "") {
   Imported r = import(m.bytes(), options, folder);
   EXPECT_FALSE(r.ok());
   EXPECT_NE(r.diagnostics.find(message), std::string::npos) << message << "\nnot in\n" << r.diagnostics;
@@ -89,7 +90,8 @@ static ModelBuilder relu() {
 
 TEST(BadInput, Files) {
   EXPECT_NE(import(std::string()).diagnostics.find("the file is empty"), std::string::npos);
-  EXPECT_NE(import(std::string("PK\3\4 not a model at all")).diagnostics.find("not an ONNX model"), std::string::npos);
+  EXPECT_NE(import(std::string("PK\3\4 not a model at all")).diagnostics.find("not an ONNX model"),
+            std::string::npos);
   ModelBuilder m = relu();
   m.model.clear_graph();
   expectError(m, "model.onnx: error: the model has no graph");
@@ -180,12 +182,16 @@ TEST(BadInput, Tensors) {
     edit(*m.model.mutable_graph()->mutable_initializer(0));
     return m;
   };
-  expectError(withTensor([](auto &t) { t.set_raw_data("1234567"); }), "w: error: has 7 bytes of data, its shape and type need 12");
+  expectError(withTensor([](auto &t) { t.set_raw_data("1234567"); }),
+              "w: error: has 7 bytes of data, its shape and type need 12");
   expectError(withTensor([](auto &t) { t.set_dims(0, -3); }), "w: error: has a negative dimension");
   expectError(withTensor([](auto &t) { t.set_dims(0, int64_t(1) << 60); }), "more than 2^33 elements");
-  expectError(withTensor([](auto &t) { t.clear_raw_data(); }), "w: error: has 0 elements of data, its shape says 3");
-  expectError(withTensor([](auto &t) { t.set_data_type(8); }), "w: error: element type STRING is not supported");
-  expectError(withTensor([](auto &t) { t.set_data_type(99); }), "w: error: element type type code 99 is not supported");
+  expectError(withTensor([](auto &t) { t.clear_raw_data(); }),
+              "w: error: has 0 elements of data, its shape says 3");
+  expectError(withTensor([](auto &t) { t.set_data_type(8); }),
+              "w: error: element type STRING is not supported");
+  expectError(withTensor([](auto &t) { t.set_data_type(99); }),
+              "w: error: element type type code 99 is not supported");
 }
 
 TEST(BadInput, EverythingAtOnce) {
@@ -211,11 +217,14 @@ struct Folder {
   llvm::SmallString<128> path;
   Folder() { EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("mpc-import", path)); }
   ~Folder() { llvm::sys::fs::remove_directories(path); }
-  void write(const std::string &name, const std::string &bytes) const { std::ofstream((path + "/" + name).str(), std::ios::binary) << bytes; }
+  void write(const std::string &name, const std::string &bytes) const {
+    std::ofstream((path + "/" + name).str(), std::ios::binary) << bytes;
+  }
 };
 } // namespace
 
-static ModelBuilder external(const std::string &location, const std::string &offset = "", const std::string &length = "") {
+static ModelBuilder external(const std::string &location, const std::string &offset = "",
+                             const std::string &length = "") {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3)}).output("y");
   auto *t = m.tensor("w", {3}, onnx::TensorProto::FLOAT);
@@ -235,7 +244,9 @@ TEST(BadInput, ExternalData) {
   std::string path = folder.path.str().str();
   float values[] = {0, 1, 2, 3};
   folder.write("w.bin", std::string(reinterpret_cast<char *>(values), 16));
-  EXPECT_NE(import(external("w.bin", "4", "12").bytes(), {}, path).ir.find("dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]>"), std::string::npos);
+  EXPECT_NE(import(external("w.bin", "4", "12").bytes(), {}, path)
+                .ir.find("dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]>"),
+            std::string::npos);
   expectError(external("missing.bin"), "w: error: external data file 'missing.bin': No such file", {}, path);
   expectError(external("w.bin"), "the model is not in a folder");
   expectError(external("../w.bin"), "lies outside the model's folder", {}, path);

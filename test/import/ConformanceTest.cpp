@@ -1,8 +1,8 @@
 //===- ConformanceTest.cpp - ONNX's node tests, imported and evaluated ---------------===//
 //
-// Each folder holds model.onnx and test_data_set_N with inputs and outputs. What imports is run by the reference
-// evaluator, which rounds as the target does, and compared. Folders: MPC_ONNX_TESTDATA (":" between several), or Debian's
-// libonnx-testdata.
+// Each folder holds model.onnx and test_data_set_N with inputs and outputs. What imports is run by the
+// reference evaluator, which rounds as the target does, and compared. Folders: MPC_ONNX_TESTDATA (":" between
+// several), or Debian's libonnx-testdata.
 //
 //===----------------------------------------------------------------------===//
 #include "ModelBuilder.h"
@@ -34,11 +34,13 @@ static mlir::FailureOr<HostTensor> readTensor(mlir::MLIRContext &context, const 
     llvm::SmallVector<bool> bits;
     for (char c : data->bytes)
       bits.push_back(c != 0);
-    return HostTensor::fromAttr(mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(data->type, llvm::ArrayRef<bool>(bits))));
+    return HostTensor::fromAttr(
+        mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::get(data->type, llvm::ArrayRef<bool>(bits))));
   }
   if (data->bytes.empty())
     return HostTensor(data->type);
-  return HostTensor::fromAttr(mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::getFromRawBuffer(data->type, data->bytes)));
+  return HostTensor::fromAttr(
+      mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::getFromRawBuffer(data->type, data->bytes)));
 }
 
 /// ONNX 1.12 stores bfloat16 results as the uint16 of their bits.

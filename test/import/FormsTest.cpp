@@ -6,7 +6,8 @@ using namespace mpc;
 using namespace mpc::test;
 using L = std::vector<int64_t>;
 
-static void expectIn(const Imported &result, std::initializer_list<const char *> parts, const char *error = nullptr) {
+static void expectIn(const Imported &result, std::initializer_list<const char *> parts,
+                     const char *error = nullptr) {
   if (error) {
     EXPECT_FALSE(result.ok()) << result.ir;
     EXPECT_NE(result.diagnostics.find(error), std::string::npos) << result.diagnostics;
@@ -23,7 +24,8 @@ TEST(Forms, LeNet) {
                "train.variable @conv1.bias parameter : tensor<6xf32> = dense<[", // 24 bytes stay inline
                "%arg0: tensor<4x1x28x28xf32> {train.batched, train.name = \"x\"}",
                "%arg1: tensor<4xi64> {train.batched, train.labels_below = 10 : i64, train.name = \"target\"}",
-               "{train.name = \"loss\", train.role = \"output\"}", "graph.matmul", "{transpose_b}", "graph.softmax_cross_entropy"});
+               "{train.name = \"loss\", train.role = \"output\"}", "graph.matmul", "{transpose_b}",
+               "graph.softmax_cross_entropy"});
   EXPECT_EQ(count(r.ir, "train.variable"), 8u);
   EXPECT_EQ(count(r.ir, "train.read"), 8u);
   EXPECT_EQ(count(r.ir, "graph.conv "), 2u);
@@ -36,15 +38,18 @@ TEST(Forms, NodesNamesAreLocations) {
   auto module = importOnnxBytes(context, lenet().bytes(), "m", "", {});
   ASSERT_TRUE(module);
   std::vector<std::string> names;
-  module->walk([&](graph::ReluOp op) { names.push_back(mlir::cast<mlir::NameLoc>(op.getLoc()).getName().str()); });
+  module->walk(
+      [&](graph::ReluOp op) { names.push_back(mlir::cast<mlir::NameLoc>(op.getLoc()).getName().str()); });
   EXPECT_EQ(names, (std::vector<std::string>{"r1", "r2", "r3"}));
 }
 
-static ModelBuilder norm(int64_t opset, std::vector<std::string> outputs, std::optional<int64_t> trainingMode) {
+static ModelBuilder norm(int64_t opset, std::vector<std::string> outputs,
+                         std::optional<int64_t> trainingMode) {
   ModelBuilder m(opset);
   m.input("x", {int64_t(2), int64_t(3), int64_t(4), int64_t(4)});
   m.weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
-  auto &n = m.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, outputs, {{"momentum", 0.75}, {"epsilon", 0.001}});
+  auto &n = m.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, outputs,
+                   {{"momentum", 0.75}, {"epsilon", 0.001}});
   if (trainingMode)
     ModelBuilder::set(*n.add_attribute(), "training_mode", *trainingMode);
   m.output("y");
@@ -53,10 +58,11 @@ static ModelBuilder norm(int64_t opset, std::vector<std::string> outputs, std::o
 
 TEST(Forms, EvalNormIsTurnedOn) {
   Imported r = import(norm(15, {"y"}, 0));
-  expectIn(r, {"train.variable @scale parameter", "train.variable @mean buffer", "train.variable @var buffer", "graph.batch_norm %arg0",
-               "train.running_mean = @mean, train.running_variance = @var", "dense<7.500000e-01>", "dense<2.500000e-01>",
-               "train.assign @mean", "train.assign @var"});
-  EXPECT_NE(r.diagnostics.find("remark: BatchNormalization was exported for inference"), std::string::npos) << r.diagnostics;
+  expectIn(r, {"train.variable @scale parameter", "train.variable @mean buffer", "train.variable @var buffer",
+               "graph.batch_norm %arg0", "train.running_mean = @mean, train.running_variance = @var",
+               "dense<7.500000e-01>", "dense<2.500000e-01>", "train.assign @mean", "train.assign @var"});
+  EXPECT_NE(r.diagnostics.find("remark: BatchNormalization was exported for inference"), std::string::npos)
+      << r.diagnostics;
   ImportOptions options;
   options.asExported = true;
   r = import(norm(15, {"y"}, 0), options);
@@ -89,7 +95,8 @@ TEST(Forms, NormsThatShareABufferGetTheirOwn) {
   m.node("BatchNormalization", {"h", "scale", "bias", "mean", "var"}, {"second"});
   m.model.mutable_graph()->mutable_output(0)->set_name("second");
   Imported r = import(m);
-  expectIn(r, {"train.assign @mean,", "train.assign @\"mean@second\",", "train.variable @\"mean@second\" buffer"});
+  expectIn(
+      r, {"train.assign @mean,", "train.assign @\"mean@second\",", "train.variable @\"mean@second\" buffer"});
 }
 
 static ModelBuilder dropout(int64_t opset, bool training) {
@@ -135,7 +142,8 @@ TEST(Forms, DropoutMaskFollowsTheSameDraw) {
 TEST(Forms, Batch) {
   ImportOptions options;
   options.batch = 32;
-  expectIn(import(lenet(4), options), {"tensor<32x1x28x28xf32> {train.batched", "tensor<32xi64> {train.batched", "tensor<32x256xf32>"});
+  expectIn(import(lenet(4), options),
+           {"tensor<32x1x28x28xf32> {train.batched", "tensor<32xi64> {train.batched", "tensor<32x256xf32>"});
   options.batch = 0;
   EXPECT_FALSE(import(lenet(4), options).ok());
 }
@@ -159,7 +167,8 @@ TEST(Forms, BatchAndReshapeConstants) {
   expectIn(import(reshaped({3, -1}), options), {}, "holds the exported batch 4");
   Imported r = import(reshaped({4, 7}), options);
   EXPECT_FALSE(r.ok());
-  EXPECT_NE(r.diagnostics.find("y: error: 'Reshape' (opset 17): its constant shape holds the exported batch 4, which --batch=8 changes"),
+  EXPECT_NE(r.diagnostics.find("y: error: 'Reshape' (opset 17): its constant shape holds the exported batch "
+                               "4, which --batch=8 changes"),
             std::string::npos)
       << r.diagnostics;
 }
@@ -171,7 +180,8 @@ TEST(Forms, NamedDimensions) {
   Imported r = import(m);
   EXPECT_FALSE(r.ok());
   EXPECT_EQ(r.report.unboundDims, (std::vector<std::string>{"x[0] (N)", "x[1] (seq)"}));
-  EXPECT_NE(r.diagnostics.find("hint: bind it with --batch=N or --dim N=N"), std::string::npos) << r.diagnostics;
+  EXPECT_NE(r.diagnostics.find("hint: bind it with --batch=N or --dim N=N"), std::string::npos)
+      << r.diagnostics;
   ImportOptions options;
   options.batch = 3;
   options.dims["seq"] = 7;

@@ -17,7 +17,12 @@ static std::string roleOf(const Imported &r, const std::string &name) {
 static ModelBuilder kinds() {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(8)}).input("ids", {int64_t(2)}, onnx::TensorProto::INT64);
-  m.weight("table", {20, 8}).weight("w", {8, 8}).weight("b", {8}).weight("gain", {8}).weight("tw", {8, 8}).weight("shift", {8});
+  m.weight("table", {20, 8})
+      .weight("w", {8, 8})
+      .weight("b", {8})
+      .weight("gain", {8})
+      .weight("tw", {8, 8})
+      .weight("shift", {8});
   m.weight("slope", {8}).scalar("scalar", 2).weight("exponent", {8}).scalar("low", 0).weight("unused", {4});
   m.node("Gather", {"table", "ids"}, {"e"});
   m.node("Add", {"x", "e"}, {"a"});
@@ -63,15 +68,23 @@ TEST(Roles, FreezeAndTrainable) {
   options.trainable = "(";
   r = import(kinds(), options);
   EXPECT_FALSE(r.ok());
-  EXPECT_NE(r.diagnostics.find("--trainable: error: '(' is not a regular expression"), std::string::npos) << r.diagnostics;
+  EXPECT_NE(r.diagnostics.find("--trainable: error: '(' is not a regular expression"), std::string::npos)
+      << r.diagnostics;
 }
 
 /// conv + norm + dense, all weights as graph inputs.
 static ModelBuilder weightless() {
   ModelBuilder m;
-  m.input("x", {int64_t(2), int64_t(3), int64_t(8), int64_t(8)}).input("cw", {int64_t(4), int64_t(3), int64_t(3), int64_t(3)});
-  m.input("cb", {int64_t(4)}).input("s", {int64_t(4)}).input("nb", {int64_t(4)}).input("m", {int64_t(4)}).input("v", {int64_t(4)});
-  m.input("fw", {int64_t(10), int64_t(4)}).input("fb", {int64_t(10)}).input("extra", {int64_t(4), int64_t(1), int64_t(1)});
+  m.input("x", {int64_t(2), int64_t(3), int64_t(8), int64_t(8)})
+      .input("cw", {int64_t(4), int64_t(3), int64_t(3), int64_t(3)});
+  m.input("cb", {int64_t(4)})
+      .input("s", {int64_t(4)})
+      .input("nb", {int64_t(4)})
+      .input("m", {int64_t(4)})
+      .input("v", {int64_t(4)});
+  m.input("fw", {int64_t(10), int64_t(4)})
+      .input("fb", {int64_t(10)})
+      .input("extra", {int64_t(4), int64_t(1), int64_t(1)});
   m.input("mask", {int64_t(2), int64_t(4), int64_t(1), int64_t(1)});
   m.node("Conv", {"x", "cw", "cb"}, {"c"});
   m.node("BatchNormalization", {"c", "s", "nb", "m", "v"}, {"n"});
@@ -94,9 +107,12 @@ TEST(Roles, WeightsAsInputs) {
   for (const char *name : {"x", "mask"}) // the mask has the batch
     EXPECT_EQ(roleOf(r, name), "data") << name;
   // kaiming: sqrt(2/27), sqrt(2/4); biases 0, scales and variances 1.
-  for (const char *part : {"@cw parameter : tensor<4x3x3x3xf32> = #train.normal<0.000000e+00 : f64, 0.27216", "@fw parameter : tensor<10x4xf32> = #train.normal<0.000000e+00 : f64, 0.7071",
-                           "@cb parameter : tensor<4xf32> = #train.fill<0.000000e+00", "@s parameter : tensor<4xf32> = #train.fill<1.000000e+00",
-                           "@v buffer : tensor<4xf32> = #train.fill<1.000000e+00", "@m buffer : tensor<4xf32> = #train.fill<0.000000e+00",
+  for (const char *part : {"@cw parameter : tensor<4x3x3x3xf32> = #train.normal<0.000000e+00 : f64, 0.27216",
+                           "@fw parameter : tensor<10x4xf32> = #train.normal<0.000000e+00 : f64, 0.7071",
+                           "@cb parameter : tensor<4xf32> = #train.fill<0.000000e+00",
+                           "@s parameter : tensor<4xf32> = #train.fill<1.000000e+00",
+                           "@v buffer : tensor<4xf32> = #train.fill<1.000000e+00",
+                           "@m buffer : tensor<4xf32> = #train.fill<0.000000e+00",
                            "@extra parameter : tensor<4x1x1xf32> = #train.fill<1.000000e+00"})
     EXPECT_NE(r.ir.find(part), std::string::npos) << part << "\n" << r.ir.substr(0, 3000);
   EXPECT_NE(r.diagnostics.find("remark: graph inputs are taken for parameters"), std::string::npos);
@@ -107,7 +123,8 @@ TEST(Roles, InitAndParams) {
   options.init = "xavier";
   Imported r = import(weightless(), options);
   // sqrt(6/(27 + 36)), from fan-in 3*9 and fan-out 4*9.
-  EXPECT_NE(r.ir.find("@cw parameter : tensor<4x3x3x3xf32> = #train.uniform<-0.3086"), std::string::npos) << r.ir.substr(0, 2000);
+  EXPECT_NE(r.ir.find("@cw parameter : tensor<4x3x3x3xf32> = #train.uniform<-0.3086"), std::string::npos)
+      << r.ir.substr(0, 2000);
   options.init = "zeros";
   EXPECT_FALSE(import(weightless(), options).ok());
   options = {};

@@ -16,7 +16,8 @@ static std::string sharedDir() {
 static std::vector<std::string> models(const std::string &folder) {
   std::vector<std::string> result;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(sharedDir() + "/" + folder, error), end; !error && it != end; it.increment(error))
+  for (llvm::sys::fs::directory_iterator it(sharedDir() + "/" + folder, error), end; !error && it != end;
+       it.increment(error))
     if (llvm::StringRef(it->path()).ends_with(".onnx"))
       result.push_back(it->path());
   llvm::sort(result);
@@ -38,7 +39,8 @@ static File importFile(const std::string &path) {
   auto module = importOnnx(context, path, {}, &file.report);
   file.ok = bool(module);
   for (const ImportProblem &p : file.report.problems)
-    file.problems += "  " + p.node + ": '" + p.op + "' (opset " + std::to_string(p.opset) + "): " + p.why + "\n";
+    file.problems +=
+        "  " + p.node + ": '" + p.op + "' (opset " + std::to_string(p.opset) + "): " + p.why + "\n";
   if (module) {
     llvm::raw_string_ostream stream(file.ir);
     mlir::OpPrintingFlags flags;
@@ -65,7 +67,8 @@ static void check(const std::string &folder, std::initializer_list<const char *>
 }
 
 TEST(SharedModels, GradientReferences) {
-  check("gradref", {"ref_deepspeech2_ctc_primitives", "ref_gru_lm_ce", "ref_lstm_lm_ce", "ref_seq2seq_attn_ce", "ref_ssd_tiny_multibox"});
+  check("gradref", {"ref_deepspeech2_ctc_primitives", "ref_gru_lm_ce", "ref_lstm_lm_ce",
+                    "ref_seq2seq_attn_ce", "ref_ssd_tiny_multibox"});
 }
 TEST(SharedModels, FullSize) { check("models/full-size", {}); }
 TEST(SharedModels, Trained) { check("models/trained", {}); }

@@ -1,7 +1,7 @@
 //===- Flatten.cpp - functions inlined, nodes in order -------------------------===//
 //
-// Before: nodes in any order, some of them calls of model-local functions. After: one list of standard nodes in which
-// every value is made before it is used. Subgraphs (If) stay with their node.
+// Before: nodes in any order, some of them calls of model-local functions. After: one list of standard nodes
+// in which every value is made before it is used. Subgraphs (If) stay with their node.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Model.h"
@@ -127,8 +127,8 @@ static void renameGraph(onnx::GraphProto &graph, const Rename &rename, const Att
     specialise(node, rename, attributes);
 }
 
-/// Attribute defaults of a function: FunctionProto.attribute_proto, field 11, which the protobuf classes of ONNX 1.12 do
-/// not know and keep as unknown bytes.
+/// Attribute defaults of a function: FunctionProto.attribute_proto, field 11, which the protobuf classes of
+/// ONNX 1.12 do not know and keep as unknown bytes.
 static std::vector<onnx::AttributeProto> defaultAttributes(const onnx::FunctionProto &function) {
   std::vector<onnx::AttributeProto> defaults;
   const auto &unknown = function.unknown_fields();
@@ -142,8 +142,8 @@ static std::vector<onnx::AttributeProto> defaultAttributes(const onnx::FunctionP
   return defaults;
 }
 
-void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64_t> &opsets, const std::string &prefix,
-                       int depth, ImportReport &report) {
+void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64_t> &opsets,
+                       const std::string &prefix, int depth, ImportReport &report) {
   std::string location = printable(!node.name().empty() ? node.name()
                                    : node.output_size() > 0 && !node.output(0).empty()
                                        ? node.output(0)
@@ -164,11 +164,13 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
   if (++calls > kMaxNodes)
     fail(name, "the model unfolds to more than a million function calls");
   if (depth > kMaxDepth)
-    fail(location, "function '" + shown + "' calls itself, or functions are nested deeper than " + std::to_string(kMaxDepth));
+    fail(location, "function '" + shown + "' calls itself, or functions are nested deeper than " +
+                       std::to_string(kMaxDepth));
   if (node.input_size() > function.input_size() || node.output_size() > function.output_size())
     fail(location, "gives function '" + shown + "' " + std::to_string(node.input_size()) + " inputs and " +
-                       std::to_string(node.output_size()) + " outputs, it has " + std::to_string(function.input_size()) +
-                       " and " + std::to_string(function.output_size()));
+                       std::to_string(node.output_size()) + " outputs, it has " +
+                       std::to_string(function.input_size()) + " and " +
+                       std::to_string(function.output_size()));
   std::vector<onnx::AttributeProto> defaults = defaultAttributes(function);
   Attributes attributes;
   for (const auto &attribute : defaults)
@@ -177,7 +179,8 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
     attributes[attribute.name()] = &attribute;
   // Formal names become the caller's; all others get a prefix that no other call has.
   std::map<std::string, std::string> names;
-  const std::string unique = prefix + printable(node.name()) + "#" + std::to_string(nodes.size()) + "." + std::to_string(depth) + "/";
+  const std::string unique = prefix + printable(node.name()) + "#" + std::to_string(nodes.size()) + "." +
+                             std::to_string(depth) + "/";
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < node.input_size() ? node.input(i) : "";
   for (int i = 0; i < function.output_size(); ++i)
@@ -220,7 +223,8 @@ void Model::flatten(ImportReport &report) {
   for (const auto &import : proto.opset_import())
     opsets[isOnnxDomain(import.domain()) ? "" : import.domain()] = import.version();
   for (const auto &function : proto.functions())
-    functions.emplace(std::make_pair(isOnnxDomain(function.domain()) ? "" : function.domain(), function.name()), &function);
+    functions.emplace(
+        std::make_pair(isOnnxDomain(function.domain()) ? "" : function.domain(), function.name()), &function);
   for (auto &node : *proto.mutable_graph()->mutable_node())
     inlineNode(std::move(node), opsets, "", 0, report);
   sort(report);

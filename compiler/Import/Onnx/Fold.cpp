@@ -1,7 +1,8 @@
 //===- Fold.cpp - shape arithmetic goes away ----------------------------------===//
 //
-// Shapes are static, so what exporters compute from Shape is known at import. Small tensors of numbers are evaluated
-// here: integers in int64, floats in double with one rounding to their type (exact for float: 53 >= 2*24 + 2 bits).
+// Shapes are static, so what exporters compute from Shape is known at import. Small tensors of numbers are
+// evaluated here: integers in int64, floats in double with one rounding to their type (exact for float: 53 >=
+// 2*24 + 2 bits).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Fold.h"
@@ -40,7 +41,8 @@ static Shape stridesOf(ArrayRef<int64_t> shape) {
 }
 
 /// Element at position p of the result is source element offset + sum of p[d]*strides[d].
-static HostTensor moveElements(const HostTensor &t, ArrayRef<int64_t> shape, int64_t offset, ArrayRef<int64_t> strides) {
+static HostTensor moveElements(const HostTensor &t, ArrayRef<int64_t> shape, int64_t offset,
+                               ArrayRef<int64_t> strides) {
   RankedTensorType type = t.type.clone(shape);
   int64_t n = type.getNumElements(), width = elementBytes(t.element());
   auto bytes = std::make_shared<std::string>(n * width, '\0');
@@ -59,7 +61,8 @@ static HostTensor moveElements(const HostTensor &t, ArrayRef<int64_t> shape, int
   return {type, std::move(bytes), false};
 }
 
-HostTensor onnx_import::foldSlice(const HostTensor &t, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes, ArrayRef<int64_t> steps) {
+HostTensor onnx_import::foldSlice(const HostTensor &t, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
+                                  ArrayRef<int64_t> steps) {
   Shape strides = stridesOf(t.shape());
   int64_t offset = 0;
   for (size_t d = 0; d < strides.size(); ++d) {
@@ -100,7 +103,8 @@ HostTensor onnx_import::foldConcat(ArrayRef<HostTensor> parts, int64_t axis) {
     }
   return {parts[0].type.clone(shape), std::move(bytes), false};
 }
-HostTensor onnx_import::foldGather(const HostTensor &t, ArrayRef<int64_t> indices, ArrayRef<int64_t> indexShape, int64_t axis) {
+HostTensor onnx_import::foldGather(const HostTensor &t, ArrayRef<int64_t> indices,
+                                   ArrayRef<int64_t> indexShape, int64_t axis) {
   Shape shape(t.shape().take_front(axis));
   llvm::append_range(shape, indexShape);
   llvm::append_range(shape, t.shape().drop_front(axis + 1));
@@ -148,11 +152,19 @@ static int64_t power(int64_t a, int64_t b) {
 }
 
 static const llvm::StringMap<BinaryFold> &binaryFolds() {
-#define BOTH(expression) [](int64_t a, int64_t b) -> int64_t { return expression; }, [](double a, double b) -> double { return expression; }
+#define BOTH(expression)                                                                                     \
+  [](int64_t a, int64_t b) -> int64_t { return expression; },                                                \
+      [](double a, double b) -> double { return expression; }
   static const llvm::StringMap<BinaryFold> map = {
-      {"Add", {[](int64_t a, int64_t b) { return wrap(uint64_t(a) + uint64_t(b)); }, [](double a, double b) { return a + b; }, false}},
-      {"Sub", {[](int64_t a, int64_t b) { return wrap(uint64_t(a) - uint64_t(b)); }, [](double a, double b) { return a - b; }, false}},
-      {"Mul", {[](int64_t a, int64_t b) { return wrap(uint64_t(a) * uint64_t(b)); }, [](double a, double b) { return a * b; }, false}},
+      {"Add",
+       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) + uint64_t(b)); },
+        [](double a, double b) { return a + b; }, false}},
+      {"Sub",
+       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) - uint64_t(b)); },
+        [](double a, double b) { return a - b; }, false}},
+      {"Mul",
+       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) * uint64_t(b)); },
+        [](double a, double b) { return a * b; }, false}},
       {"Div", {divide, [](double a, double b) { return a / b; }, false}},
       {"Mod", {modulo, nullptr, false}},
       {"Pow", {power, [](double a, double b) { return std::pow(a, b); }, false}},
@@ -174,7 +186,8 @@ static const llvm::StringMap<BinaryFold> &binaryFolds() {
 static const llvm::StringMap<std::pair<int64_t (*)(int64_t), double (*)(double)>> &unaryFolds() {
   static const llvm::StringMap<std::pair<int64_t (*)(int64_t), double (*)(double)>> map = {
       {"Neg", {[](int64_t a) { return wrap(0 - uint64_t(a)); }, [](double a) { return -a; }}},
-      {"Abs", {[](int64_t a) { return a < 0 ? wrap(0 - uint64_t(a)) : a; }, [](double a) { return std::fabs(a); }}},
+      {"Abs",
+       {[](int64_t a) { return a < 0 ? wrap(0 - uint64_t(a)) : a; }, [](double a) { return std::fabs(a); }}},
       {"Not", {[](int64_t a) -> int64_t { return !a; }, nullptr}},
       {"Floor", {nullptr, [](double a) { return std::floor(a); }}},
       {"Ceil", {nullptr, [](double a) { return std::ceil(a); }}},
@@ -224,7 +237,8 @@ static bool foldBinary(Node &n, const BinaryFold &f) {
       a[i] = T(fn(a[i], b[i]));
     return a;
   };
-  HostTensor result = floats ? HostTensor::fromDoubles(type, each(double(), f.floats)) : HostTensor::fromInts(type, each(int64_t(), f.ints));
+  HostTensor result = floats ? HostTensor::fromDoubles(type, each(double(), f.floats))
+                             : HostTensor::fromInts(type, each(int64_t(), f.ints));
   result.splat = false;
   n.out(0, std::move(result));
   return true;
@@ -255,7 +269,8 @@ static bool foldCast(Node &n) {
   n.ignore({"saturate", "round_mode"});
   const HostTensor &t = *n.entry(0).constant;
   RankedTensorType from = t.type, type = from.clone(to);
-  HostTensor result = isFloat(t.element()) ? HostTensor::fromDoubles(type, t.doubles()) : HostTensor::fromInts(type, t.ints());
+  HostTensor result = isFloat(t.element()) ? HostTensor::fromDoubles(type, t.doubles())
+                                           : HostTensor::fromInts(type, t.ints());
   result.splat = false;
   n.out(0, std::move(result));
   return true;

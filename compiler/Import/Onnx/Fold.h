@@ -18,7 +18,8 @@ HostTensor foldTranspose(const HostTensor &, llvm::ArrayRef<int64_t> permutation
 HostTensor foldBroadcast(const HostTensor &, llvm::ArrayRef<int64_t> shape);
 HostTensor foldConcat(llvm::ArrayRef<HostTensor>, int64_t axis);
 /// Indices in range, negative ones resolved.
-HostTensor foldGather(const HostTensor &, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> indexShape, int64_t axis);
+HostTensor foldGather(const HostTensor &, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> indexShape,
+                      int64_t axis);
 
 } // namespace mpc::onnx_import
 #endif

@@ -22,14 +22,25 @@ public:
   ImportReport &report;
   mlir::OpBuilder builder;
 
+  /// A graph input as it is declared.
+  struct InputDim {
+    std::optional<int64_t> value;
+    std::string name;
+  };
+  struct Input {
+    std::string name;
+    mlir::Type element;
+    std::vector<InputDim> dims;
+  };
+
   //===-- For converters ---------------------------------------------------------===//
   /// Whether eval-mode normalisation and dropout are turned back on, and state is updated.
   bool turnsOn() const { return !options.asExported && !options.forwardOnly; }
   bool updatesState() const { return !options.forwardOnly; }
   /// The batch that the data inputs had and now have, when --batch changed it.
   std::optional<std::pair<int64_t, int64_t>> rebound;
-  /// Values for the next step of the variable that an entry reads; false when it reads none. A variable that is
-  /// assigned already is copied for this node, since two normalisations must not share running statistics.
+  /// Values for the next step of the variable that an entry reads; false when it reads none. A variable that
+  /// is assigned already is copied for this node, since two normalisations must not share running statistics.
   void assign(const std::string &variable, mlir::Value value, mlir::Location);
   /// The variable for running statistics that an entry stands for: the one it reads, or a copy for this node
   /// when another node has it. Empty when the entry is computed.
@@ -64,7 +75,6 @@ private:
   std::map<std::string, std::pair<size_t, std::string>> noted; // text -> how often, first node
   std::vector<std::string> noteOrder;
   std::string diagnostics; // emitted by MLIR since the last takeDiagnostics
-  int64_t depth = 0;
 
   void problem(ImportProblem);
   void bindInitializers();
@@ -76,7 +86,14 @@ private:
   std::string symbolFor(const std::string &name, bool &renamed);
   std::string addVariable(const std::string &name, train::Role, mlir::RankedTensorType, mlir::Attribute init);
   mlir::OpBuilder variableBuilder();
-  std::optional<int64_t> fixedBatch;
+  void bindGivenConstants();
+  /// The batch is the leading dimension of the first data input.
+  void findBatch(llvm::ArrayRef<Input>);
+  /// The number of a dimension, or a problem.
+  std::optional<int64_t> extentOf(const Input &, size_t dim, bool isData);
+  void bindInput(const Input &);
+  std::optional<int64_t> exportedBatch, batch;
+  std::string batchName; // where the exported one is open
   Roles roles;
   int64_t nodeIndex = 0;
   friend class Node;

@@ -11,8 +11,9 @@ using namespace mpc;
 using namespace mpc::onnx_import;
 
 /// Imports into a report; nothing escapes, neither exceptions nor diagnostics.
-static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
-                                        const ImportOptions &options, ImportReport &report) {
+static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name,
+                                        StringRef folder, const ImportOptions &options,
+                                        ImportReport &report) {
   context.loadDialect<graph::GraphDialect, train::TrainDialect, func::FuncDialect>();
   try {
     Model model(bytes, name, folder);
@@ -33,7 +34,8 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
   return {};
 }
 
-static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, const ImportOptions &options, ImportReport &report) {
+static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, const ImportOptions &options,
+                                        ImportReport &report) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer) {
     ImportProblem problem;
@@ -44,7 +46,8 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, co
     return {};
   }
   StringRef folder = llvm::sys::path::parent_path(path);
-  return importInto(context, (*buffer)->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options, report);
+  return importInto(context, (*buffer)->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options,
+                    report);
 }
 
 static void emit(MLIRContext &context, StringRef name, const ImportReport &report) {
@@ -68,15 +71,17 @@ static void emit(MLIRContext &context, StringRef name, const ImportReport &repor
     emitRemark(at(name)) << note;
 }
 
-OwningOpRef<ModuleOp> mpc::importOnnx(MLIRContext &context, StringRef path, const ImportOptions &options, ImportReport *out) {
+OwningOpRef<ModuleOp> mpc::importOnnx(MLIRContext &context, StringRef path, const ImportOptions &options,
+                                      ImportReport *out) {
   ImportReport own, &report = out ? *out : own;
   auto module = importFile(context, path, options, report);
   emit(context, printable(path), report);
   return module;
 }
 
-OwningOpRef<ModuleOp> mpc::importOnnxBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
-                                           const ImportOptions &options, ImportReport *out) {
+OwningOpRef<ModuleOp> mpc::importOnnxBytes(MLIRContext &context, StringRef bytes, StringRef name,
+                                           StringRef folder, const ImportOptions &options,
+                                           ImportReport *out) {
   ImportReport own, &report = out ? *out : own;
   auto module = importInto(context, bytes, name, folder, options, report);
   emit(context, printable(name), report);

@@ -3,9 +3,9 @@
 // The one door from ONNX. Callers see MLIR and plain structs, never protobuf.
 //
 // Result: a module of `train.variable`s (symbols are the ONNX names; a renamed one carries `train.name`) and
-// `func.func @forward`, whose arguments are the data inputs (train.name, train.batched, train.labels_below) and whose
-// results are the graph outputs (train.name, train.role = "output"). Everything in it is static in shape; the locations are
-// NameLocs of the ONNX nodes' names.
+// `func.func @forward`, whose arguments are the data inputs (train.name, train.batched, train.labels_below)
+// and whose results are the graph outputs (train.name, train.role = "output"). Everything in it is static in
+// shape; the locations are NameLocs of the ONNX nodes' names.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_IMPORTER_H
@@ -29,7 +29,8 @@ struct TensorData {
   std::string bytes;
 };
 
-/// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a name.
+/// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a
+/// name.
 struct ImportOptions {
   /// Leading dimension of the data inputs: binds it when it is open, rebinds it when it is fixed.
   std::optional<int64_t> batch;
@@ -74,7 +75,7 @@ struct ImportReport {
   std::string producer;
   int64_t irVersion = 0, opset = 0;
   std::vector<ImportProblem> problems;
-  std::vector<std::string> unboundDims; // "x[0] (batch)"
+  std::vector<std::string> unboundDims;     // "x[0] (batch)"
   std::vector<std::string> neededConstants; // graph inputs that must be in ImportOptions::constants
   std::vector<TensorVerdict> tensors;
   std::vector<std::string> notes;         // what the importer changed or assumed
@@ -82,19 +83,22 @@ struct ImportReport {
   bool ok() const { return problems.empty(); }
 };
 
-/// Imports a model. Null on error; every problem is emitted as a located error with a hint, every note as a remark.
+/// Imports a model. Null on error; every problem is emitted as a located error with a hint, every note as a
+/// remark.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &,
                                              ImportReport *report = nullptr);
-/// The same from memory. `name` stands for the file in diagnostics, `folder` holds external data ("": there is none).
-mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name,
-                                                  llvm::StringRef folder, const ImportOptions &,
-                                                  ImportReport *report = nullptr);
+/// The same from memory. `name` stands for the file in diagnostics, `folder` holds external data ("": there
+/// is none).
+mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes,
+                                                  llvm::StringRef name, llvm::StringRef folder,
+                                                  const ImportOptions &, ImportReport *report = nullptr);
 /// Everything unsupported, at once, and what is trained; emits no diagnostics.
 ImportReport checkOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &);
-ImportReport checkOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name, llvm::StringRef folder,
-                            const ImportOptions &);
+ImportReport checkOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name,
+                            llvm::StringRef folder, const ImportOptions &);
 
-/// Reads a serialised TensorProto (the inputs and outputs of ONNX's backend tests). Emits a diagnostic on failure.
+/// Reads a serialised TensorProto (the inputs and outputs of ONNX's backend tests). Emits a diagnostic on
+/// failure.
 mlir::FailureOr<TensorData> readOnnxTensor(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name);
 
 /// A row of the documentation's op table.
@@ -106,8 +110,8 @@ struct SupportedOp {
 /// All rows, by family and name.
 std::vector<SupportedOp> supportedOps();
 
-/// Lowest and highest opset of the default domain that is accepted: 9 and up in full, older ones as far as the rows of
-/// the table go.
+/// Lowest and highest opset of the default domain that is accepted: 9 and up in full, older ones as far as
+/// the rows of the table go.
 inline constexpr int64_t kMinOpset = 1, kMaxOpset = 23;
 
 } // namespace mpc

@@ -1,7 +1,7 @@
 //===- Model.h - reading ONNX files: bytes, protobuf, functions, external data ---===//
 //
-// What can be wrong with a file, apart from its ops, is found here. Errors are exceptions of type ImportError; the
-// importer catches them and makes them problems of its report.
+// What can be wrong with a file, apart from its ops, is found here. Errors are exceptions of type
+// ImportError; the importer catches them and makes them problems of its report.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_MODEL_H
@@ -24,7 +24,8 @@ struct ImportError {
 std::string printable(llvm::StringRef name);
 
 /// The elements of a tensor, of the file `where`'s data beside `folder` if they are external.
-HostTensor readTensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where, const std::string &folder);
+HostTensor readTensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where,
+                      const std::string &folder);
 
 /// A node of the main graph, with functions already inlined.
 struct FlatNode {
@@ -55,15 +56,15 @@ public:
 
 private:
   std::string folder;
-  void inlineNode(onnx::NodeProto &&, const std::map<std::string, int64_t> &opsets, const std::string &prefix, int depth,
-                  ImportReport &);
+  void inlineNode(onnx::NodeProto &&, const std::map<std::string, int64_t> &opsets, const std::string &prefix,
+                  int depth, ImportReport &);
   void sort(ImportReport &);
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions;
   size_t calls = 0;
 };
 
-/// Sorts nodes so that values are made before they are used; `known` are values from outside. Returns the nodes'
-/// indices, fewer than there are when the rest form cycles.
+/// Sorts nodes so that values are made before they are used; `known` are values from outside. Returns the
+/// nodes' indices, fewer than there are when the rest form cycles.
 std::vector<size_t> topologicalOrder(const std::vector<const onnx::NodeProto *> &nodes);
 /// All values that a node reads, those of its subgraphs from outside of them included.
 void collectUses(const onnx::NodeProto &, std::vector<std::string> &uses);

@@ -7,9 +7,10 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-Node::Node(Import &import, onnx::NodeProto &proto, int64_t opset, Location loc, int64_t index, std::vector<Entry *> inputs)
-    : proto(proto), opset(opset), loc(loc), index(index), b(import.builder), context(import.context), import(import),
-      inputs(std::move(inputs)) {}
+Node::Node(Import &import, onnx::NodeProto &proto, int64_t opset, Location loc, int64_t index,
+           std::vector<Entry *> inputs)
+    : proto(proto), opset(opset), loc(loc), index(index), b(import.builder), context(import.context),
+      import(import), inputs(std::move(inputs)) {}
 
 void Node::fail(const Twine &why, const Twine &hint, const Twine &attribute) {
   ImportError error;
@@ -23,7 +24,8 @@ void Node::failWithDiagnostics() {
   std::string text = import.takeDiagnostics();
   if (import.rebound)
     fail(text.empty() ? "its operands do not fit together" : text,
-         "--batch changed the batch from " + Twine(import.rebound->first) + "; a constant of this node or before it may hold the old one");
+         "--batch changed the batch from " + Twine(import.rebound->first) +
+             "; a constant of this node or before it may hold the old one");
   fail(text.empty() ? "its operands do not fit together" : text, "check the shapes of its inputs");
 }
 
@@ -51,7 +53,8 @@ const HostTensor &Node::constant(size_t i, StringRef what) {
   if (!e.constant && isa_and_nonnull<BlockArgument>(e.value))
     import.needConstant(proto.input(int(i)));
   if (!e.constant)
-    fail(Twine(what) + " (input " + Twine(i) + ", '" + printable(proto.input(int(i))) + "') is not known at compile time",
+    fail(Twine(what) + " (input " + Twine(i) + ", '" + printable(proto.input(int(i))) +
+             "') is not known at compile time",
          e.variable.empty() ? "shapes are static in mpc: make it a constant of the model"
                             : "it is a trained parameter: keep it as it is with --freeze",
          what);
@@ -107,7 +110,8 @@ onnx::AttributeProto *Node::attribute(StringRef name, ArrayRef<int> types) {
     if (attribute.name() != name.str())
       continue;
     for (int type : types)
-      if (attribute.type() == type || (attribute.type() == onnx::AttributeProto::UNDEFINED && holds(attribute, type)))
+      if (attribute.type() == type ||
+          (attribute.type() == onnx::AttributeProto::UNDEFINED && holds(attribute, type)))
         return &attribute;
     fail("attribute '" + Twine(name) + "' has the wrong type", "", name);
   }
@@ -146,7 +150,8 @@ std::optional<Shape> Node::intsAttribute(StringRef name) {
 }
 std::optional<std::vector<double>> Node::floatsAttribute(StringRef name) {
   auto *a = attribute(name, {onnx::AttributeProto::FLOATS});
-  return a ? std::optional<std::vector<double>>(std::in_place, a->floats().begin(), a->floats().end()) : std::nullopt;
+  return a ? std::optional<std::vector<double>>(std::in_place, a->floats().begin(), a->floats().end())
+           : std::nullopt;
 }
 void Node::ignore(ArrayRef<StringRef> names) {
   for (StringRef name : names)
@@ -156,7 +161,8 @@ void Node::ignore(ArrayRef<StringRef> names) {
 void Node::checkAttributesAsked() {
   for (const auto &attribute : proto.attribute())
     if (!asked.count(attribute.name()))
-      fail("attribute '" + printable(attribute.name()) + "' is not supported at this opset", "", printable(attribute.name()));
+      fail("attribute '" + printable(attribute.name()) + "' is not supported at this opset", "",
+           printable(attribute.name()));
 }
 
 int64_t Node::axis(int64_t axis, int64_t rank) {
@@ -227,7 +233,8 @@ RankedTensorType Node::tensorType(ArrayRef<int64_t> shape, Type element) {
 
 Operation *Node::finish(OperationState &state, ArrayRef<Type> types) {
   for (Type type : types)
-    (void)tensorType(mlir::cast<RankedTensorType>(type).getShape(), mlir::cast<RankedTensorType>(type).getElementType());
+    (void)tensorType(mlir::cast<RankedTensorType>(type).getShape(),
+                     mlir::cast<RankedTensorType>(type).getElementType());
   state.addTypes(types);
   Operation *op = b.create(state);
   if (failed(verify(op, /*verifyRecursively=*/false))) {
@@ -258,37 +265,50 @@ Value Node::transpose(Value x, ArrayRef<int64_t> permutation) {
     identity &= int64_t(i) == p;
   if (identity)
     return x;
-  return make<TransposeOp>(x, [&](auto &p) { p.permutation = b.getDenseI64ArrayAttr(permutation); }).getResult();
+  return make<TransposeOp>(x, [&](auto &p) { p.permutation = b.getDenseI64ArrayAttr(permutation); })
+      .getResult();
 }
 Value Node::slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
   if (shapeOf(x) == sizes && llvm::all_of(strides, [](int64_t s) { return s == 1; }))
     return x;
-  return make<SliceOp>(x, [&](auto &p) {
-           p.starts = b.getDenseI64ArrayAttr(starts);
-           p.sizes = b.getDenseI64ArrayAttr(sizes);
-           p.strides = b.getDenseI64ArrayAttr(strides);
-         })
+  return make<SliceOp>(x,
+                       [&](auto &p) {
+                         p.starts = b.getDenseI64ArrayAttr(starts);
+                         p.sizes = b.getDenseI64ArrayAttr(sizes);
+                         p.strides = b.getDenseI64ArrayAttr(strides);
+                       })
       .getResult();
 }
 Value Node::gather(Value x, Value indices, int64_t axis) {
   if (!elementOf(indices).isInteger(32) && !elementOf(indices).isInteger(64))
     indices = cast(indices, b.getI64Type());
-  return make<GatherOp>(ValueRange{x, indices}, [&](auto &p) { p.axis = b.getI64IntegerAttr(axis); }).getResult();
-}
-Value Node::iota(RankedTensorType type, int64_t axis) {
-  return make<IotaOp>(ValueRange(), [&](auto &p) { p.axis = b.getI64IntegerAttr(axis); },
-                      tensorType(type.getShape(), type.getElementType()))
+  return make<GatherOp>(ValueRange{x, indices}, [&](auto &p) { p.axis = b.getI64IntegerAttr(axis); })
       .getResult();
 }
-Value Node::select(Value condition, Value x, Value y) { return make<SelectOp>(ValueRange{condition, x, y}).getResult(); }
+Value Node::iota(RankedTensorType type, int64_t axis) {
+  return make<IotaOp>(
+             ValueRange(), [&](auto &p) { p.axis = b.getI64IntegerAttr(axis); },
+             tensorType(type.getShape(), type.getElementType()))
+      .getResult();
+}
+Value Node::select(Value condition, Value x, Value y) {
+  return make<SelectOp>(ValueRange{condition, x, y}).getResult();
+}
 Value Node::compare(Predicate predicate, Value x, Value y) {
-  return make<CompareOp>(ValueRange{x, y}, [&](auto &p) { p.predicate = PredicateAttr::get(context, predicate); }).getResult();
+  return make<CompareOp>(ValueRange{x, y},
+                         [&](auto &p) { p.predicate = PredicateAttr::get(context, predicate); })
+      .getResult();
 }
 Value Node::constantValue(const HostTensor &tensor) {
   StringRef name = proto.output_size() ? StringRef(proto.output(0)) : StringRef("constant");
-  return make<ConstantOp>(ValueRange(), [&](auto &p) { p.value = tensor.attribute(printable(name)); }).getResult();
+  return make<ConstantOp>(ValueRange(), [&](auto &p) { p.value = tensor.attribute(printable(name)); })
+      .getResult();
 }
 Value Node::number(double value, Type element) { return scalar(b, loc, element, value); }
 Value Node::i64(int64_t value) { return scalar(b, loc, b.getI64Type(), double(value)); }
-Value Node::sum(Value x, ArrayRef<int64_t> axes, bool keepdims) { return reduce<ReduceSumOp>(x, axes, keepdims); }
-Value Node::mean(Value x, ArrayRef<int64_t> axes, bool keepdims) { return reduce<ReduceMeanOp>(x, axes, keepdims); }
+Value Node::sum(Value x, ArrayRef<int64_t> axes, bool keepdims) {
+  return reduce<ReduceSumOp>(x, axes, keepdims);
+}
+Value Node::mean(Value x, ArrayRef<int64_t> axes, bool keepdims) {
+  return reduce<ReduceMeanOp>(x, axes, keepdims);
+}

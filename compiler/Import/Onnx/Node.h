@@ -1,9 +1,9 @@
 //===- Node.h - what a converter of one ONNX op works with ----------------------===//
 //
-// A converter reads inputs and attributes from a Node, builds graph ops through it and sets its outputs. Everything that
-// can be wrong is reported by `fail`, which throws: the importer catches it, notes the problem and goes on with the
-// next node. No malformed graph op is ever left in the module: `make` infers, checks and verifies each one and turns what it finds
-// into a failure of the node.
+// A converter reads inputs and attributes from a Node, builds graph ops through it and sets its outputs.
+// Everything that can be wrong is reported by `fail`, which throws: the importer catches it, notes the
+// problem and goes on with the next node. No malformed graph op is ever left in the module: `make` infers,
+// checks and verifies each one and turns what it finds into a failure of the node.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_NODE_H
@@ -41,7 +41,8 @@ public:
   mlir::OpBuilder &b;
   mlir::MLIRContext *context;
 
-  [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
+  [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "",
+                         const llvm::Twine &attribute = "");
 
   //===-- Inputs --------------------------------------------------------------===//
   size_t numInputs() const { return inputs.size(); }
@@ -103,12 +104,14 @@ public:
     if (set)
       set(properties);
     llvm::SmallVector<mlir::Type> inferred(types);
-    if constexpr (requires(llvm::SmallVectorImpl<mlir::Type> &results) {
-                    OpT::inferReturnTypes(context, std::optional<mlir::Location>(), operands, mlir::DictionaryAttr(),
-                                          mlir::OpaqueProperties(&properties), mlir::RegionRange(), results);
+    if constexpr (requires(llvm::SmallVectorImpl<mlir::Type> & results) {
+                    OpT::inferReturnTypes(context, std::optional<mlir::Location>(), operands,
+                                          mlir::DictionaryAttr(), mlir::OpaqueProperties(&properties),
+                                          mlir::RegionRange(), results);
                   }) {
-      if (inferred.empty() && failed(OpT::inferReturnTypes(context, loc, operands, mlir::DictionaryAttr::get(context),
-                                                           mlir::OpaqueProperties(&properties), mlir::RegionRange(), inferred)))
+      if (inferred.empty() &&
+          failed(OpT::inferReturnTypes(context, loc, operands, mlir::DictionaryAttr::get(context),
+                                       mlir::OpaqueProperties(&properties), mlir::RegionRange(), inferred)))
         failWithDiagnostics();
     }
     return mlir::cast<OpT>(finish(state, inferred));
@@ -145,10 +148,11 @@ public:
   mlir::Value mean(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims = true);
   template <typename OpT>
   mlir::Value reduce(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims) {
-    return make<OpT>(x, [&](auto &p) {
-             p.axes = b.getDenseI64ArrayAttr(axes);
-             p.keepdims = b.getBoolAttr(keepdims);
-           })
+    return make<OpT>(x,
+                     [&](auto &p) {
+                       p.axes = b.getDenseI64ArrayAttr(axes);
+                       p.keepdims = b.getBoolAttr(keepdims);
+                     })
         .getResult();
   }
 

@@ -7,8 +7,9 @@ using namespace mpc;
 using namespace mpc::onnx_import;
 
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
-  static const llvm::SmallVector<OpFamily> families = {mathOps(), logicOps(),  reduceOps(), nnOps(),       normOps(),
-                                                       lossOps(), tensorOps(), indexOps(),  constantOps(), resizeOps()};
+  static const llvm::SmallVector<OpFamily> families = {mathOps(),     logicOps(), reduceOps(), nnOps(),
+                                                       normOps(),     lossOps(),  tensorOps(), indexOps(),
+                                                       constantOps(), resizeOps()};
   return families;
 }
 

@@ -1,7 +1,7 @@
 //===- Registry.h - the table of ONNX ops -----------------------------------===//
 //
-// One row per op (or per range of opsets in which its signature is another), in Ops/<Family>.cpp. The documentation's
-// op table is printed from it.
+// One row per op (or per range of opsets in which its signature is another), in Ops/<Family>.cpp. The
+// documentation's op table is printed from it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_REGISTRY_H
@@ -15,18 +15,18 @@ class Node;
 
 /// What an input of an op is to training: the letters of OpRow::positions.
 enum class Position : char {
-  Data = 'd',       // not a parameter's place
-  Weight = 'w',     // convolution and Gemm weights
-  Bias = 'b',       // biases
-  Scale = 's',      // scales of normalisations
-  Slope = 'p',      // PRelu
-  Mean = 'm',       // running mean
-  Variance = 'v',   // running variance
-  Embedding = 'e',  // a table that is gathered from
-  MatMul = '@',     // either operand of a matrix product
-  Add = '+',        // either operand of an addition
-  Mul = '*',        // either operand of a product
-  View = '=',       // passes its input's elements on: what uses the output uses the input
+  Data = 'd',      // not a parameter's place
+  Weight = 'w',    // convolution and Gemm weights
+  Bias = 'b',      // biases
+  Scale = 's',     // scales of normalisations
+  Slope = 'p',     // PRelu
+  Mean = 'm',      // running mean
+  Variance = 'v',  // running variance
+  Embedding = 'e', // a table that is gathered from
+  MatMul = '@',    // either operand of a matrix product
+  Add = '+',       // either operand of an addition
+  Mul = '*',       // either operand of a product
+  View = '=',      // passes its input's elements on: what uses the output uses the input
 };
 
 struct OpRow {

@@ -72,7 +72,8 @@ void Roles::analyse(const Model &model, const ImportOptions &importOptions, Impo
       ImportProblem problem;
       problem.node = flag;
       problem.why = ("'" + llvm::Twine(printable(*regex)) + "' is not a regular expression: " + error).str();
-      problem.hint = "POSIX extended regular expressions, matched anywhere in the name: '^fc[0-9]+\\.weight$'";
+      problem.hint =
+          "POSIX extended regular expressions, matched anywhere in the name: '^fc[0-9]+\\.weight$'";
       report.problems.push_back(problem);
     }
   }
@@ -85,7 +86,8 @@ void Roles::analyse(const Model &model, const ImportOptions &importOptions, Impo
     if (initializers.count(input.name()))
       continue;
     auto found = usesOf(input.name());
-    weightsAreInputs |= !found.empty() && llvm::all_of(found, [](const Use &use) { return isStrong(use.position); });
+    weightsAreInputs |=
+        !found.empty() && llvm::all_of(found, [](const Use &use) { return isStrong(use.position); });
   }
 }
 
@@ -99,7 +101,9 @@ std::vector<Roles::Use> Roles::usesOf(const std::string &name) const {
     if (it == direct.end())
       continue;
     for (auto [node, input] : it->second) {
-      const OpRow *row = node->domain().empty() || node->domain() == "ai.onnx" ? findOp(node->op_type(), opsets.at(node)) : nullptr;
+      const OpRow *row = node->domain().empty() || node->domain() == "ai.onnx"
+                             ? findOp(node->op_type(), opsets.at(node))
+                             : nullptr;
       Position position = row ? positionOf(*row, input) : Position::Data;
       if (position != Position::View) {
         result.push_back({position, node});
@@ -119,7 +123,8 @@ bool Roles::matches(const std::string &regex, const std::string &name) const {
 
 static std::string because(Position position, const onnx::NodeProto &user) {
   std::string name = user.name().empty() && user.output_size() ? user.output(0) : user.name();
-  return (llvm::Twine(describe(position)) + " of " + printable(user.op_type()) + " '" + printable(name) + "'").str();
+  return (llvm::Twine(describe(position)) + " of " + printable(user.op_type()) + " '" + printable(name) + "'")
+      .str();
 }
 
 Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int64_t> shape) const {
@@ -146,7 +151,8 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
     verdict.user = place->node;
     verdict.why = because(place->position, *place->node);
   } else {
-    verdict.why = found.empty() ? "not used" : "no parameter's place: " + because(found[0].position, *found[0].node);
+    verdict.why =
+        found.empty() ? "not used" : "no parameter's place: " + because(found[0].position, *found[0].node);
   }
   bool candidate = place && !shape.empty();
   if (place && shape.empty())
@@ -164,7 +170,8 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
   return verdict;
 }
 
-Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> shape, std::optional<int64_t> batch) const {
+Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> shape,
+                       std::optional<int64_t> batch) const {
   Verdict verdict;
   verdict.role = Role::Data;
   verdict.why = "graph input";
@@ -174,10 +181,12 @@ Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> 
     verdict.why = "graph input; --params matches it, but only floats are trained";
     return verdict;
   }
-  if (!byName && (!options->params.empty() || options->forwardOnly || !isa<FloatType>(element) || found.empty()))
+  if (!byName &&
+      (!options->params.empty() || options->forwardOnly || !isa<FloatType>(element) || found.empty()))
     return verdict;
   bool strong = llvm::all_of(found, [](const Use &use) { return isStrong(use.position); });
-  bool weak = llvm::all_of(found, [](const Use &use) { return isStrong(use.position) || isParameter(use.position); });
+  bool weak =
+      llvm::all_of(found, [](const Use &use) { return isStrong(use.position) || isParameter(use.position); });
   // In a model whose weights are inputs, one that only scales or shifts and has no batch is one of them.
   bool alike = weightsAreInputs && weak && !shape.empty() && batch && shape.front() != *batch;
   if (!byName && !strong && !alike)
@@ -197,7 +206,8 @@ Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> 
   verdict.role = verdict.position == Position::Mean       ? Role::Mean
                  : verdict.position == Position::Variance ? Role::Variance
                                                           : Role::Parameter;
-  bool kept = matches(options->freeze, name) || (!options->trainable.empty() && !matches(options->trainable, name));
+  bool kept =
+      matches(options->freeze, name) || (!options->trainable.empty() && !matches(options->trainable, name));
   if (verdict.role == Role::Parameter && kept)
     verdict.role = Role::Frozen;
   return verdict;
@@ -230,7 +240,8 @@ static std::pair<double, double> fans(const Verdict &verdict, ArrayRef<int64_t> 
   return {product(shape.drop_front(1)), std::max(double(shape[0]), 1.0) * window};
 }
 
-Attribute Roles::initialValue(const Verdict &verdict, ArrayRef<int64_t> shape, const ImportOptions &options, MLIRContext *context) {
+Attribute Roles::initialValue(const Verdict &verdict, ArrayRef<int64_t> shape, const ImportOptions &options,
+                              MLIRContext *context) {
   auto fill = [&](double value) { return train::FillAttr::get(context, value); };
   switch (verdict.position) {
   case Position::Bias:

@@ -1,9 +1,10 @@
 //===- Roles.h - what is trained, what is data ----------------------------------===//
 //
-// Trained: float initializers of rank >= 1 in parameter positions (weights, biases, scales, embeddings, operands of matrix
-// products, additions and products), directly or through views (Reshape, Transpose, ...). Never running statistics,
-// exponents, bounds or scalars. `trainable` and `freeze` decide where they match. Graph inputs are data unless
-// `params` matches, or, without it, when nothing but parameter positions use them.
+// Trained: float initializers of rank >= 1 in parameter positions (weights, biases, scales, embeddings,
+// operands of matrix products, additions and products), directly or through views (Reshape, Transpose, ...).
+// Never running statistics, exponents, bounds or scalars. `trainable` and `freeze` decide where they match.
+// Graph inputs are data unless `params` matches, or, without it, when nothing but parameter positions use
+// them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_ROLES_H
@@ -32,9 +33,11 @@ public:
   /// Of an initializer.
   Verdict ofInitializer(const std::string &name, mlir::Type element, llvm::ArrayRef<int64_t> shape) const;
   /// Of a graph input without an initializer.
-  Verdict ofInput(const std::string &name, mlir::Type element, llvm::ArrayRef<int64_t> shape, std::optional<int64_t> batch) const;
+  Verdict ofInput(const std::string &name, mlir::Type element, llvm::ArrayRef<int64_t> shape,
+                  std::optional<int64_t> batch) const;
   /// How a parameter or buffer without a value starts.
-  static mlir::Attribute initialValue(const Verdict &, llvm::ArrayRef<int64_t> shape, const ImportOptions &, mlir::MLIRContext *);
+  static mlir::Attribute initialValue(const Verdict &, llvm::ArrayRef<int64_t> shape, const ImportOptions &,
+                                      mlir::MLIRContext *);
 
 private:
   struct Use {

@@ -12,7 +12,8 @@ static HostTensor tensorAttribute(Node &n, onnx::AttributeProto &attribute) {
   try {
     return n.import.model().tensor(n.context, *attribute.mutable_t(), "");
   } catch (ImportError &error) { // about this node
-    n.fail("attribute '" + printable(attribute.name()) + "' " + error.problem.why, error.problem.hint, printable(attribute.name()));
+    n.fail("attribute '" + printable(attribute.name()) + "' " + error.problem.why, error.problem.hint,
+           printable(attribute.name()));
   }
 }
 
@@ -58,7 +59,8 @@ static void shapeOp(Node &n) {
       *bound = std::clamp<int64_t>(*bound < 0 ? *bound + rank : *bound, 0, rank);
   }
   ArrayRef<int64_t> shape = n.shape(0);
-  n.out(0, HostTensor::vector(n.context, start < end ? shape.slice(start, end - start) : ArrayRef<int64_t>()));
+  n.out(0,
+        HostTensor::vector(n.context, start < end ? shape.slice(start, end - start) : ArrayRef<int64_t>()));
 }
 
 static void size(Node &n) { n.out(0, HostTensor::scalar(n.context, n.type(0).getNumElements())); }
@@ -69,18 +71,21 @@ static void range(Node &n) {
     if (n.constant(i, "a bound").size() != 1 || n.element(i) != n.element(0))
       n.fail("start, limit and delta must be scalars of one type");
   if (isFloat(n.element(0))) {
-    double start = n.constantNumber(0, "start"), limit = n.constantNumber(1, "limit"), delta = n.constantNumber(2, "delta");
+    double start = n.constantNumber(0, "start"), limit = n.constantNumber(1, "limit"),
+           delta = n.constantNumber(2, "delta");
     double count = std::max(std::ceil((limit - start) / delta), 0.0);
     if (!(count <= double(kMaxCount)))
       n.fail("would have " + std::to_string(count) + " elements");
     std::vector<double> values;
     for (int64_t i = 0; i < int64_t(count); ++i)
       values.push_back(start + double(i) * delta);
-    HostTensor t = HostTensor::fromDoubles(RankedTensorType::get(int64_t(values.size()), n.element(0)), values);
+    HostTensor t =
+        HostTensor::fromDoubles(RankedTensorType::get(int64_t(values.size()), n.element(0)), values);
     t.splat = false;
     return n.out(0, std::move(t));
   }
-  int64_t start = n.constantInts(0, "start")[0], limit = n.constantInts(1, "limit")[0], delta = n.constantInts(2, "delta")[0];
+  int64_t start = n.constantInts(0, "start")[0], limit = n.constantInts(1, "limit")[0],
+          delta = n.constantInts(2, "delta")[0];
   if (delta == 0)
     n.fail("delta must not be zero");
   std::vector<int64_t> values;
@@ -134,7 +139,8 @@ static void nonZero(Node &n) {
   std::vector<int64_t> flat;
   for (const auto &row : rows)
     flat.insert(flat.end(), row.begin(), row.end());
-  HostTensor t = HostTensor::fromInts(RankedTensorType::get({int64_t(shape.size()), int64_t(rows[0].size())}, n.b.getI64Type()), flat);
+  HostTensor t = HostTensor::fromInts(
+      RankedTensorType::get({int64_t(shape.size()), int64_t(rows[0].size())}, n.b.getI64Type()), flat);
   t.splat = false;
   n.out(0, std::move(t));
 }

@@ -49,8 +49,8 @@ static void gather(Node &n) {
   n.out(0, n.gather(n.in(0), n.in(1), axis));
 }
 
-/// Row-major positions in a tensor of `shape` of the elements that GatherElements and ScatterElements name: their own
-/// coordinates, but for the axis, where the index stands.
+/// Row-major positions in a tensor of `shape` of the elements that GatherElements and ScatterElements name:
+/// their own coordinates, but for the axis, where the index stands.
 static Value elementPositions(Node &n, Value indices, ArrayRef<int64_t> shape, int64_t axis) {
   Shape strides = rowStrides(shape);
   Value flat = n.mul(resolved(n, indices, shape[axis]), n.i64(strides[axis]));
@@ -77,7 +77,8 @@ static void gatherElements(Node &n) {
   n.out(0, n.gather(flat, positions, 0));
 }
 
-/// Positions of the slices that GatherND and ScatterND name, in data whose first `batch + k` dimensions are one.
+/// Positions of the slices that GatherND and ScatterND name, in data whose first `batch + k` dimensions are
+/// one.
 static Value slicePositions(Node &n, size_t input, int64_t batch, ArrayRef<int64_t> data) {
   ArrayRef<int64_t> shape = n.shape(input);
   int64_t k = shape.empty() ? 0 : shape.back();
@@ -119,12 +120,16 @@ static void gatherND(Node &n) {
   n.out(0, n.gather(rows, positions, 0));
 }
 
-/// Puts updates into data at positions of its leading dimension; both are floats. gather_grad adds rows up, so what
-/// replaces goes through a mask of the rows that are written (ONNX leaves the order of duplicates open).
+/// Puts updates into data at positions of its leading dimension; both are floats. gather_grad adds rows up,
+/// so what replaces goes through a mask of the rows that are written (ONNX leaves the order of duplicates
+/// open).
 static Value scatter(Node &n, Value data, Value positions, Value updates, const std::string &reduction) {
   RankedTensorType type = typeOf(data);
   auto spread = [&](Value dy) {
-    return n.make<GatherGradOp>(ValueRange{dy, positions}, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }, type).getDx();
+    return n
+        .make<GatherGradOp>(
+            ValueRange{dy, positions}, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }, type)
+        .getDx();
   };
   if (reduction == "add")
     return n.add(data, spread(updates));
@@ -145,7 +150,8 @@ static void scatterElements(Node &n) {
     n.fail("updates need the shape of the indices");
   Value positions = elementPositions(n, n.in(1), n.shape(0), axis);
   int64_t total = n.type(0).getNumElements(), count = n.type(1).getNumElements();
-  Value y = scatter(n, n.reshape(n.floatIn(0), {total}), n.reshape(positions, {count}), n.reshape(n.floatIn(2), {count}), reduction);
+  Value y = scatter(n, n.reshape(n.floatIn(0), {total}), n.reshape(positions, {count}),
+                    n.reshape(n.floatIn(2), {count}), reduction);
   n.out(0, n.reshape(y, n.shape(0)));
 }
 
@@ -159,7 +165,8 @@ static void scatterND(Node &n) {
     n.fail("updates do not have the shape that data and indices give");
   Shape flatUpdates = {typeOf(positions).getNumElements()};
   llvm::append_range(flatUpdates, n.shape(0).drop_front(k));
-  Value y = scatter(n, n.reshape(n.floatIn(0), rows), n.reshape(positions, {flatUpdates[0]}), n.reshape(n.floatIn(2), flatUpdates), reduction);
+  Value y = scatter(n, n.reshape(n.floatIn(0), rows), n.reshape(positions, {flatUpdates[0]}),
+                    n.reshape(n.floatIn(2), flatUpdates), reduction);
   n.out(0, n.reshape(y, n.shape(0)));
 }
 

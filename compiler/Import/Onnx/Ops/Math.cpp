@@ -136,7 +136,8 @@ static void hardSigmoid(Node &n) {
 
 /// Selu: gamma * (x where x > 0, alpha*(e^x - 1) elsewhere).
 static void selu(Node &n) {
-  double alpha = n.floatAttribute("alpha", 1.67326319217681884765625), gamma = n.floatAttribute("gamma", 1.05070102214813232421875);
+  double alpha = n.floatAttribute("alpha", 1.67326319217681884765625),
+         gamma = n.floatAttribute("gamma", 1.05070102214813232421875);
   Value x = n.floatIn(0);
   n.out(0, n.mul(elu(n, x, alpha), n.number(gamma, x)));
 }

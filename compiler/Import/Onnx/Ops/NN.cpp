@@ -9,12 +9,14 @@ using namespace mpc::onnx_import;
 //===-- Matrix products -------------------------------------------------------===//
 
 static Value matmul(Node &n, Value a, Value b, bool transposeA = false, bool transposeB = false) {
-  return n.make<MatMulOp>(ValueRange{a, b}, [&](auto &p) {
-            if (transposeA)
-              p.transpose_a = n.b.getUnitAttr();
-            if (transposeB)
-              p.transpose_b = n.b.getUnitAttr();
-          })
+  return n
+      .make<MatMulOp>(ValueRange{a, b},
+                      [&](auto &p) {
+                        if (transposeA)
+                          p.transpose_a = n.b.getUnitAttr();
+                        if (transposeB)
+                          p.transpose_b = n.b.getUnitAttr();
+                      })
       .getResult();
 }
 
@@ -69,10 +71,12 @@ struct Window {
 };
 } // namespace
 
-/// Padding of auto_pad SAME_*: as many windows as ceil(in/stride), the odd element at the end or at the start.
+/// Padding of auto_pad SAME_*: as many windows as ceil(in/stride), the odd element at the end or at the
+/// start.
 static void samePads(Window &w, size_t i, int64_t in, bool upper) {
   int64_t count = (in + w.strides[i] - 1) / w.strides[i];
-  int64_t total = std::max<int64_t>((count - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - in, 0);
+  int64_t total =
+      std::max<int64_t>((count - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - in, 0);
   w.low[i] = upper ? total / 2 : total - total / 2;
   w.high[i] = total - w.low[i];
 }
@@ -97,7 +101,8 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
   // What fits no tensor would overflow the arithmetic below.
   auto check = [&](ArrayRef<int64_t> values, size_t count, int64_t least, StringRef name) {
     if (values.size() != count)
-      n.fail("attribute '" + Twine(name) + "' has " + Twine(values.size()) + " entries, not " + Twine(count), "", name);
+      n.fail("attribute '" + Twine(name) + "' has " + Twine(values.size()) + " entries, not " + Twine(count),
+             "", name);
     for (int64_t v : values)
       if (v < least || v > INT32_MAX)
         n.fail("attribute '" + Twine(name) + "' has the entry " + Twine(v), "", name);
@@ -120,7 +125,8 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
       for (size_t i = 0; i < spatial; ++i)
         samePads(w, i, n.shape(0)[i + 2], autoPad == "SAME_UPPER");
   } else if (autoPad != "VALID") {
-    n.fail("auto_pad '" + printable(autoPad) + "' is not known", "NOTSET, SAME_UPPER, SAME_LOWER or VALID", "auto_pad");
+    n.fail("auto_pad '" + printable(autoPad) + "' is not known", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+           "auto_pad");
   }
   return w;
 }
@@ -131,7 +137,9 @@ static void checkPoolPadding(Node &n, const Window &w) {
   for (size_t i = 0; i < w.kernel.size(); ++i) {
     int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
     if (w.low[i] >= extent || w.high[i] >= extent)
-      n.fail("pads " + Twine(w.low[i]) + " and " + Twine(w.high[i]) + " are not smaller than the window of " + Twine(extent), "", "pads");
+      n.fail("pads " + Twine(w.low[i]) + " and " + Twine(w.high[i]) + " are not smaller than the window of " +
+                 Twine(extent),
+             "", "pads");
     if (positions > INT32_MAX / w.kernel[i])
       n.fail("the window has too many elements", "", "kernel_shape");
     positions *= w.kernel[i];
@@ -153,7 +161,8 @@ static Value addBias(Node &n, Value y, size_t input) {
 
 static Shape kernelOf(Node &n) {
   if (n.rank(1) != n.rank(0) || n.rank(0) < 3)
-    n.fail("input and weights need the same rank, 3 at least, not " + Twine(n.rank(0)) + " and " + Twine(n.rank(1)));
+    n.fail("input and weights need the same rank, 3 at least, not " + Twine(n.rank(0)) + " and " +
+           Twine(n.rank(1)));
   return Shape(n.shape(1).drop_front(2));
 }
 
@@ -170,14 +179,14 @@ static void conv(Node &n) {
   Window w = window(n, kernelOf(n), true);
   int64_t groups = n.intAttribute("group", 1);
   Value y = n.make<ConvOp>(ValueRange{x, weights}, [&](auto &p) {
-                 setWindow(n, p, w);
-                 p.groups = n.b.getI64IntegerAttr(groups);
-               }).getResult();
+               setWindow(n, p, w);
+               p.groups = n.b.getI64IntegerAttr(groups);
+             }).getResult();
   n.out(0, addBias(n, y, 2));
 }
 
-/// ConvTranspose is the input gradient of the convolution with the same weights [C_in, C_out/groups, kernel...]:
-/// out = stride*(in - 1) + output_padding + dilation*(kernel - 1) + 1 - pads.
+/// ConvTranspose is the input gradient of the convolution with the same weights [C_in, C_out/groups,
+/// kernel...]: out = stride*(in - 1) + output_padding + dilation*(kernel - 1) + 1 - pads.
 static void convTranspose(Node &n) {
   Value x = n.floatIn(0), weights = n.floatIn(1);
   Window w = window(n, kernelOf(n), true, /*transposed=*/true);
@@ -223,10 +232,14 @@ static void convTranspose(Node &n) {
     high.push_back(outputPadding[i] - w.high[i]);
   if (!direct)
     w.low = w.high = Shape(spatial, 0);
-  Value dx = n.make<ConvInputGradOp>(ValueRange{x, weights}, [&](auto &p) {
-                  setWindow(n, p, w);
-                  p.groups = n.b.getI64IntegerAttr(groups);
-                }, n.tensorType(direct ? y : full, elementOf(x))).getResult();
+  Value dx = n.make<ConvInputGradOp>(
+                  ValueRange{x, weights},
+                  [&](auto &p) {
+                    setWindow(n, p, w);
+                    p.groups = n.b.getI64IntegerAttr(groups);
+                  },
+                  n.tensorType(direct ? y : full, elementOf(x)))
+                 .getResult();
   if (!direct) { // padding that the convolution cannot express: crop or pad the whole
     Shape padLow = {0, 0}, padHigh = {0, 0};
     for (size_t i = 0; i < spatial; ++i) {
@@ -245,7 +258,8 @@ static void convTranspose(Node &n) {
 
 //===-- Pooling --------------------------------------------------------------------===//
 
-/// Flat positions in x of each window's maximum, from its position in the window: the second output of MaxPool.
+/// Flat positions in x of each window's maximum, from its position in the window: the second output of
+/// MaxPool.
 static Value flatIndices(Node &n, Value argmax, const Window &w, bool columnMajor) {
   Type i64 = n.b.getI64Type();
   RankedTensorType type = typeOf(argmax).clone(i64);
@@ -293,14 +307,17 @@ static void maxPool(Node &n) {
 }
 
 static Value avgPool(Node &n, Value x, const Window &w, bool countPad, bool ceil) {
-  return n.make<AvgPoolOp>(x, [&](auto &p) {
-            setWindow(n, p, w);
-            p.kernel = n.b.getDenseI64ArrayAttr(w.kernel);
-            if (countPad)
-              p.count_include_pad = n.b.getUnitAttr();
-            if (ceil)
-              p.ceil_mode = n.b.getUnitAttr();
-          }).getY();
+  return n
+      .make<AvgPoolOp>(x,
+                       [&](auto &p) {
+                         setWindow(n, p, w);
+                         p.kernel = n.b.getDenseI64ArrayAttr(w.kernel);
+                         if (countPad)
+                           p.count_include_pad = n.b.getUnitAttr();
+                         if (ceil)
+                           p.ceil_mode = n.b.getUnitAttr();
+                       })
+      .getY();
 }
 
 static void averagePool(Node &n) {

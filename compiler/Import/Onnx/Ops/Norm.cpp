@@ -9,8 +9,8 @@ using namespace mpc::onnx_import;
 //===-- BatchNormalization ------------------------------------------------------===//
 
 /// y = (x - mean)/sqrt(variance + epsilon)*scale + B. In training form mean and variance are the batch's, and
-/// running = running*momentum + batch*(1 - momentum) with the population variance (ONNX BatchNormalization-15).
-/// Before opset 14, training form is told by more than one output.
+/// running = running*momentum + batch*(1 - momentum) with the population variance (ONNX
+/// BatchNormalization-15). Before opset 14, training form is told by more than one output.
 static void batchNorm(Node &n) {
   Import &import = n.import;
   Value x = n.floatIn(0);
@@ -29,11 +29,14 @@ static void batchNorm(Node &n) {
     p.axis = n.b.getI64IntegerAttr(1);
   };
   if (!training) {
-    n.out(0, n.make<BatchNormInferenceOp>(ValueRange{x, scale, bias, statistic(3), statistic(4)}, common).getY());
+    n.out(
+        0,
+        n.make<BatchNormInferenceOp>(ValueRange{x, scale, bias, statistic(3), statistic(4)}, common).getY());
     return;
   }
   if (!exported)
-    import.note("BatchNormalization was exported for inference and trains with batch statistics (--mode=as-exported keeps it)",
+    import.note("BatchNormalization was exported for inference and trains with batch statistics "
+                "(--mode=as-exported keeps it)",
                 cast<NameLoc>(n.loc).getName().str());
   auto op = n.make<BatchNormOp>(ValueRange{x, scale, bias}, common);
   n.out(0, op.getY());
@@ -52,7 +55,8 @@ static void batchNorm(Node &n) {
     if (!variable.empty()) {
       import.assign(variable, next, n.loc);
       // The inference form of this op reads these.
-      op->setAttr(i == 0 ? "train.running_mean" : "train.running_variance", FlatSymbolRefAttr::get(n.context, variable));
+      op->setAttr(i == 0 ? "train.running_mean" : "train.running_variance",
+                  FlatSymbolRefAttr::get(n.context, variable));
     }
     if (wanted)
       n.out(i + 1, next);
@@ -95,12 +99,18 @@ static void dropout(Node &n) {
   if (import.options.forwardOnly)
     n.fail("draws random numbers in a forward run", "export the model for inference");
   if (!exported)
-    import.note("Dropout was exported for inference and drops again (--mode=as-exported keeps it)", cast<NameLoc>(n.loc).getName().str());
+    import.note("Dropout was exported for inference and drops again (--mode=as-exported keeps it)",
+                cast<NameLoc>(n.loc).getName().str());
   auto drop = [&](Value x) {
-    return n.make<DropoutOp>(ValueRange{x, import.rngSeed(), import.rngStep()}, [&](auto &p) {
+    return n
+        .make<DropoutOp>(
+            ValueRange{x, import.rngSeed(), import.rngStep()},
+            [&](auto &p) {
               p.ratio = n.b.getF64FloatAttr(ratio);
               p.salt = n.b.getI64IntegerAttr(n.index);
-            }, x.getType()).getY();
+            },
+            x.getType())
+        .getY();
   };
   Value x = n.floatIn(0);
   n.out(0, drop(x));
@@ -113,7 +123,8 @@ static void dropout(Node &n) {
 //===-- Norms from primitives, in fp32 at least ---------------------------------------===//
 
 /// (x - mean)/sqrt(variance + epsilon) over the axes, with the statistics.
-static Value normalise(Node &n, Value x, ArrayRef<int64_t> axes, double epsilon, Value *meanOut = nullptr, Value *invOut = nullptr) {
+static Value normalise(Node &n, Value x, ArrayRef<int64_t> axes, double epsilon, Value *meanOut = nullptr,
+                       Value *invOut = nullptr) {
   Value mean = n.mean(x, axes), centred = n.sub(x, mean);
   Value variance = n.mean(n.mul(centred, centred), axes);
   Value inv = n.unary<RsqrtOp>(n.add(variance, n.number(epsilon, x)));
@@ -183,7 +194,8 @@ static void instanceNorm(Node &n) {
   double epsilon = n.floatAttribute("epsilon", 1e-5);
   Type compute = computeType(elementOf(x));
   Value y = normalise(n, n.cast(x, compute), axesFrom(2, rank), epsilon);
-  y = n.add(n.mul(y, perChannel(n, 1, n.shape(0)[1], rank, compute)), perChannel(n, 2, n.shape(0)[1], rank, compute));
+  y = n.add(n.mul(y, perChannel(n, 1, n.shape(0)[1], rank, compute)),
+            perChannel(n, 2, n.shape(0)[1], rank, compute));
   n.out(0, n.cast(y, elementOf(x)));
 }
 
@@ -215,14 +227,16 @@ static void groupNorm(Node &n) {
 static void lrn(Node &n) {
   Value x = n.floatIn(0);
   int64_t size = n.intAttribute("size");
-  double alpha = n.floatAttribute("alpha", 1e-4), beta = n.floatAttribute("beta", 0.75), bias = n.floatAttribute("bias", 1.0);
+  double alpha = n.floatAttribute("alpha", 1e-4), beta = n.floatAttribute("beta", 0.75),
+         bias = n.floatAttribute("bias", 1.0);
   if (n.rank(0) < 2 || size < 1 || size > INT16_MAX)
     n.fail("size " + Twine(size) + " is not possible", "", "size");
   int64_t channels = n.shape(0)[1], rest = 1;
   for (int64_t d : n.shape(0).drop_front(2))
     rest *= d;
   Value wide = n.cast(x, computeType(elementOf(x)));
-  // Channels become the rows of an image, so that an average pooling sums neighbours; its padding counts: /size.
+  // Channels become the rows of an image, so that an average pooling sums neighbours; its padding counts:
+  // /size.
   Value squares = n.reshape(n.mul(wide, wide), {n.shape(0)[0], 1, channels, rest});
   Value mean = n.make<AvgPoolOp>(squares, [&](auto &p) {
                   p.kernel = n.b.getDenseI64ArrayAttr({size, 1});
@@ -237,7 +251,8 @@ static void lrn(Node &n) {
   n.out(0, n.cast(y, elementOf(x)));
 }
 
-/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9), as its function body in the ONNX specification.
+/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9), as its function body in the ONNX
+/// specification.
 static void mvn(Node &n) {
   Value x = n.floatIn(0);
   Shape axes = n.axes(n.intsAttribute("axes").value_or(Shape{0, 2, 3}), n.rank(0));

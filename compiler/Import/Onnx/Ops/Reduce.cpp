@@ -129,7 +129,8 @@ static void cumSum(Node &n) {
   shape.insert(shape.begin() + axis, 1);
   Value x = n.reshape(n.in(0), shape);
   auto index = n.tensorType(wide, n.b.getI64Type());
-  Predicate predicate = exclusive ? (reverse ? Predicate::gt : Predicate::lt) : (reverse ? Predicate::ge : Predicate::le);
+  Predicate predicate =
+      exclusive ? (reverse ? Predicate::gt : Predicate::lt) : (reverse ? Predicate::ge : Predicate::le);
   Value keep = n.compare(predicate, n.iota(index, axis + 1), n.iota(index, axis));
   n.out(0, n.sum(n.select(keep, x, n.number(0, x)), {axis + 1}, false));
 }

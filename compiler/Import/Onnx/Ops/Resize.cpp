@@ -1,6 +1,7 @@
 //===- Resize.cpp - interpolation -----------------------------------------------------===//
 //
-// ONNX's coordinate modes become one scale and one offset a dimension: x_original = scale*i + offset (graph.resize).
+// ONNX's coordinate modes become one scale and one offset a dimension: x_original = scale*i + offset
+// (graph.resize).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Node.h"
@@ -20,7 +21,8 @@ struct Sampling {
 } // namespace
 
 /// Scale and offset of one dimension (ONNX Resize, coordinate_transformation_mode).
-static std::pair<double, double> coordinate(Node &n, const std::string &mode, double scale, int64_t in, int64_t out) {
+static std::pair<double, double> coordinate(Node &n, const std::string &mode, double scale, int64_t in,
+                                            int64_t out) {
   if (in == out && scale == 1 && mode != "tf_half_pixel_for_nn")
     return {1, 0};
   if (mode == "half_pixel")
@@ -43,7 +45,8 @@ static std::pair<double, double> coordinate(Node &n, const std::string &mode, do
     return {1 / scale, 0.5 / scale - 0.5 + double(in) / 2 * (1 - adjustment)};
   }
   n.fail("coordinate_transformation_mode '" + printable(mode) + "' is not supported",
-         "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or tf_half_pixel_for_nn",
+         "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or "
+         "tf_half_pixel_for_nn",
          "coordinate_transformation_mode");
 }
 
@@ -77,14 +80,19 @@ static void resample(Node &n, const Sampling &s) {
     x = n.cast(x, element.getIntOrFloatBitWidth() <= 16 ? Type(n.b.getF32Type()) : Type(n.b.getF64Type()));
   }
   auto type = n.tensorType(s.out, elementOf(x));
-  Value y = n.make<ResizeOp>(x, [&](auto &p) {
-                 p.mode = ResizeModeAttr::get(n.context, nearest ? ResizeMode::nearest : ResizeMode::linear);
-                 p.scales = n.b.getDenseF64ArrayAttr(scales);
-                 p.offsets = n.b.getDenseF64ArrayAttr(offsets);
-                 p.nearest_bias = n.b.getF64FloatAttr(bias);
-                 if (ceil)
-                   p.nearest_ceil = n.b.getUnitAttr();
-               }, type).getY();
+  Value y = n.make<ResizeOp>(
+                 x,
+                 [&](auto &p) {
+                   p.mode =
+                       ResizeModeAttr::get(n.context, nearest ? ResizeMode::nearest : ResizeMode::linear);
+                   p.scales = n.b.getDenseF64ArrayAttr(scales);
+                   p.offsets = n.b.getDenseF64ArrayAttr(offsets);
+                   p.nearest_bias = n.b.getF64FloatAttr(bias);
+                   if (ceil)
+                     p.nearest_ceil = n.b.getUnitAttr();
+                 },
+                 type)
+                .getY();
   n.out(0, n.cast(y, element));
 }
 
@@ -97,7 +105,9 @@ static void applyScales(Node &n, Sampling &s, ArrayRef<double> scales, ArrayRef<
   for (auto [axis, scale] : llvm::zip(axes, scales)) {
     double length = std::floor(double(n.shape(0)[axis]) * scale);
     if (!(scale > 0) || !(length >= 1 && length <= double(kMaxElements)))
-      n.fail("scale " + std::to_string(scale) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "", "scales");
+      n.fail("scale " + std::to_string(scale) + " is not possible for " + Twine(n.shape(0)[axis]) +
+                 " elements",
+             "", "scales");
     s.scales[axis] = scale;
     s.out[axis] = int64_t(length);
   }
@@ -119,7 +129,8 @@ static Shape allAxes(int64_t rank) {
 static void resize(Node &n) {
   Sampling s;
   s.mode = n.stringAttribute("mode", "nearest");
-  s.coordinates = n.opset >= 11 ? n.stringAttribute("coordinate_transformation_mode", "half_pixel") : "asymmetric";
+  s.coordinates =
+      n.opset >= 11 ? n.stringAttribute("coordinate_transformation_mode", "half_pixel") : "asymmetric";
   s.nearest = n.opset >= 11 ? n.stringAttribute("nearest_mode", "round_prefer_floor") : "floor";
   n.ignore({"cubic_coeff_a", "exclude_outside", "extrapolation_value"}); // of modes that are refused
   if (n.opset >= 18 && n.intAttribute("antialias", 0) != 0)
@@ -150,7 +161,8 @@ static void resize(Node &n) {
   double common = policy == "not_larger" ? INFINITY : 0;
   for (auto [axis, size] : llvm::zip(axes, sizes)) {
     if (size < 1 || size > kMaxElements || n.shape(0)[axis] < 1)
-      n.fail("size " + Twine(size) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "", "sizes");
+      n.fail("size " + Twine(size) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "",
+             "sizes");
     s.out[axis] = size;
     s.scales[axis] = double(size) / double(n.shape(0)[axis]);
     common = policy == "not_larger" ? std::min(common, s.scales[axis]) : std::max(common, s.scales[axis]);
@@ -161,7 +173,8 @@ static void resize(Node &n) {
       s.out[axis] = int64_t(std::floor(double(n.shape(0)[axis]) * common + 0.5));
     }
   } else if (policy != "stretch") {
-    n.fail("keep_aspect_ratio_policy '" + printable(policy) + "' is not known", "", "keep_aspect_ratio_policy");
+    n.fail("keep_aspect_ratio_policy '" + printable(policy) + "' is not known", "",
+           "keep_aspect_ratio_policy");
   }
   resample(n, s);
 }
@@ -183,7 +196,8 @@ static void upsample(Node &n) {
 
 OpFamily onnx_import::resizeOps() {
   static const OpRow rows[] = {
-      {"Resize", 10, 23, "", "nearest and linear, constant scales or sizes, no antialias, no tf_crop_and_resize", resize},
+      {"Resize", 10, 23, "",
+       "nearest and linear, constant scales or sizes, no antialias, no tf_crop_and_resize", resize},
       {"Upsample", 7, 9, "", "nearest and linear", upsample},
   };
   return {"Resize", rows};

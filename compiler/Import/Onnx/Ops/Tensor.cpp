@@ -21,21 +21,24 @@ static void outReshaped(Node &n, ArrayRef<int64_t> shape) {
 
 //===-- Reshape and its kin --------------------------------------------------------===//
 
-/// --batch changed a fixed batch: a constant shape may hold the old one. It follows where nothing else can be meant:
-/// the counts match after scaling one entry by now/before, which is the leading one when the batch leads. All else is an error that
-/// names the node; a -1 that would swallow the change anywhere but in front counts as such.
+/// --batch changed a fixed batch: a constant shape may hold the old one. It follows where nothing else can be
+/// meant: the counts match after scaling one entry by now/before, which is the leading one when the batch
+/// leads. All else is an error that names the node; a -1 that would swallow the change anywhere but in front
+/// counts as such.
 static void rebindBatch(Node &n, Shape &wanted) {
   const auto &rebound = n.import.rebound;
   if (!rebound || !n.entry(0).fromData || wanted.empty())
     return;
   auto [before, now] = *rebound;
   auto refuse = [&, before = before, now = now] {
-    n.fail("its constant shape holds the exported batch " + Twine(before) + ", which --batch=" + Twine(now) + " changes",
+    n.fail("its constant shape holds the exported batch " + Twine(before) + ", which --batch=" + Twine(now) +
+               " changes",
            "compile with --batch=" + Twine(before) + ", or export the model with a dynamic batch", "shape");
   };
   auto rebind = [&, before = before, now = now](int64_t &entry) {
     entry = entry / before * now;
-    n.import.note("Reshape constants hold the exported batch " + std::to_string(before) + " and follow --batch",
+    n.import.note("Reshape constants hold the exported batch " + std::to_string(before) +
+                      " and follow --batch",
                   mlir::cast<NameLoc>(n.loc).getName().str());
   };
   ArrayRef<int64_t> x = n.shape(0);
@@ -65,7 +68,8 @@ static void rebindBatch(Node &n, Shape &wanted) {
   if (__int128(product) * now != __int128(elements) * before)
     return refuse();
   SmallVector<int64_t *> exact, divisible;
-  for (int64_t &d : leads ? MutableArrayRef<int64_t>(wanted).take_front() : MutableArrayRef<int64_t>(wanted)) {
+  for (int64_t &d :
+       leads ? MutableArrayRef<int64_t>(wanted).take_front() : MutableArrayRef<int64_t>(wanted)) {
     if (d == before)
       exact.push_back(&d);
     if (d > 0 && d % before == 0)
@@ -103,7 +107,8 @@ static void reshape(Node &n) {
   int64_t elements = n.type(0).getNumElements();
   if (open >= 0) {
     if (product == 0 || elements % product)
-      n.fail("cannot divide " + Twine(elements) + " elements by " + Twine(product) + " for the entry -1", "", "shape");
+      n.fail("cannot divide " + Twine(elements) + " elements by " + Twine(product) + " for the entry -1", "",
+             "shape");
     wanted[open] = elements / product;
   }
   outReshaped(n, wanted);
@@ -238,7 +243,8 @@ static void concat(Node &n) {
 
 //===-- Parts ------------------------------------------------------------------------------===//
 
-static void outSlice(Node &n, size_t output, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes, ArrayRef<int64_t> steps) {
+static void outSlice(Node &n, size_t output, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
+                     ArrayRef<int64_t> steps) {
   if (foldable(n, 0))
     n.out(output, foldSlice(*n.entry(0).constant, starts, sizes, steps));
   else
@@ -249,7 +255,9 @@ static void outSlice(Node &n, size_t output, ArrayRef<int64_t> starts, ArrayRef<
 static void split(Node &n) {
   int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0)), extent = n.shape(0)[axis];
   int64_t parts = int64_t(n.numOutputs());
-  std::optional<Shape> sizes = n.opset < 13 ? n.intsAttribute("split") : n.has(1) ? std::optional<Shape>(n.constantInts(1, "split")) : std::nullopt;
+  std::optional<Shape> sizes = n.opset < 13 ? n.intsAttribute("split")
+                               : n.has(1)   ? std::optional<Shape>(n.constantInts(1, "split"))
+                                            : std::nullopt;
   if (n.opset >= 18 && n.hasAttribute("num_outputs") && n.intAttribute("num_outputs") != parts)
     n.fail("num_outputs is not the number of outputs", "", "num_outputs");
   if (parts == 0)
@@ -308,7 +316,8 @@ static void slice(Node &n) {
     int64_t axis = n.axis(axes[i], n.rank(0)), extent = n.shape(0)[axis], step = steps[i];
     if (step == 0)
       n.fail("a step is zero", "", "steps");
-    step = std::clamp<int64_t>(step, -kMaxElements, kMaxElements); // one beyond any extent acts like any other
+    step =
+        std::clamp<int64_t>(step, -kMaxElements, kMaxElements); // one beyond any extent acts like any other
     auto bound = [&](int64_t v, int64_t low, int64_t high) {
       return std::clamp<int64_t>(v < 0 ? (v < -extent ? -extent - 1 : v) + extent : v, low, high);
     };
@@ -324,7 +333,8 @@ static void slice(Node &n) {
 
 //===-- Pad ----------------------------------------------------------------------------------===//
 
-/// Where result element i of an axis comes from, for the modes that repeat elements; low may be negative (crop).
+/// Where result element i of an axis comes from, for the modes that repeat elements; low may be negative
+/// (crop).
 static int64_t sourceIndex(int64_t i, int64_t extent, const std::string &mode) {
   if (mode == "edge")
     return std::clamp<int64_t>(i, 0, extent - 1);
@@ -367,7 +377,9 @@ static void pad(Node &n) {
     int64_t extent = n.shape(0)[axis];
     if (std::min(low[axis], high[axis]) < -kMaxElements || std::max(low[axis], high[axis]) > kMaxElements ||
         low[axis] + extent + high[axis] < 0)
-      n.fail("pads " + Twine(low[axis]) + " and " + Twine(high[axis]) + " leave nothing of dimension " + Twine(axis), "", "pads");
+      n.fail("pads " + Twine(low[axis]) + " and " + Twine(high[axis]) + " leave nothing of dimension " +
+                 Twine(axis),
+             "", "pads");
   }
   if (llvm::all_of(pads, [](int64_t p) { return p == 0; }))
     return n.forward(0, 0);

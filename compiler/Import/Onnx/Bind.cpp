@@ -1,0 +1,233 @@
+//===- Bind.cpp - initializers and graph inputs become variables, constants and arguments ---===//
+//
+// Every dimension gets its number here: fixed ones as they are, named ones by --dim, leading ones of data by
+// --batch.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/Onnx/Import.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::onnx_import;
+
+static std::string typeText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+//===-- Initializers -----------------------------------------------------------===//
+
+void Import::bindInitializers() {
+  for (auto &proto : *current->proto.mutable_graph()->mutable_initializer()) {
+    const std::string &name = proto.name();
+    const std::string shown = printable(name);
+    try {
+      if (name.empty())
+        fail(current->name, "an initializer has no name");
+      HostTensor tensor = current->tensor(context, proto, shown);
+      Verdict verdict = roles.ofInitializer(name, tensor.element(), tensor.shape());
+      Entry entry;
+      entry.type = tensor.type;
+      TensorVerdict line{shown, typeText(tensor.type), "constant", verdict.why};
+      bool small = tensor.size() * elementBytes(tensor.element()) < 64;
+      if (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small)) {
+        entry.constant = std::move(tensor);
+      } else {
+        bool trained = verdict.role == Role::Parameter;
+        line.role = trained ? "parameter" : "buffer";
+        entry.variable = addVariable(name, trained ? train::Role::parameter : train::Role::buffer,
+                                     tensor.type, tensor.attribute(shown));
+      }
+      report.tensors.push_back(std::move(line));
+      define(name, std::move(entry));
+    } catch (ImportError &error) {
+      if (error.problem.node.empty())
+        error.problem.node = shown;
+      problem(error.problem);
+      Entry poison;
+      poison.poison = true;
+      values.try_emplace(name, poison);
+    }
+  }
+  for (const auto &sparse : current->proto.graph().sparse_initializer())
+    problem({printable(sparse.values().name()), "", 0, "", "sparse initializers are not supported",
+             "export dense weights"});
+}
+
+/// Reads a graph input's declared type.
+static Import::Input readInput(MLIRContext *context, const onnx::ValueInfoProto &info) {
+  Import::Input input;
+  input.name = info.name();
+  const std::string shown = printable(info.name());
+  if (info.name().empty())
+    fail("graph", "a graph input has no name");
+  if (!info.type().has_tensor_type())
+    fail(shown, "this graph input is no tensor", "sequences, maps and optional values are not supported");
+  const auto &type = info.type().tensor_type();
+  input.element = elementType(context, type.elem_type());
+  if (!input.element)
+    fail(shown, "element type " + onnxTypeName(type.elem_type()) + " is not supported");
+  if (!type.has_shape())
+    fail(shown, "this graph input has no shape",
+         "export the model with input shapes; shapes are static in mpc");
+  for (const auto &dim : type.shape().dim()) {
+    Import::InputDim d;
+    d.name = dim.dim_param();
+    if (dim.has_dim_value() && dim.dim_value() != -1)
+      d.value = dim.dim_value();
+    if (d.value && *d.value < 0)
+      fail(shown, "dimension " + std::to_string(input.dims.size()) + " is " + std::to_string(*d.value));
+    input.dims.push_back(d);
+  }
+  return input;
+}
+
+/// Fixed dimensions, -1 for the open ones.
+static Shape knownShape(const Import::Input &input) {
+  Shape shape;
+  for (const Import::InputDim &d : input.dims)
+    shape.push_back(d.value.value_or(-1));
+  return shape;
+}
+
+void Import::bindGivenConstants() {
+  for (const auto &[name, data] : options.constants) {
+    int64_t bytes = data.type.getNumElements() * elementBytes(data.type.getElementType());
+    bool isInput = llvm::any_of(current->proto.graph().input(),
+                                [&, &name = name](const auto &info) { return info.name() == name; });
+    if (!isInput || values.count(name) || int64_t(data.bytes.size()) != bytes) {
+      problem({printable(name), "", 0, "",
+               "a constant is given for what is no graph input, or it is malformed", ""});
+      continue;
+    }
+    Entry entry;
+    entry.type = data.type;
+    entry.constant = HostTensor{data.type, std::make_shared<const std::string>(data.bytes), false};
+    report.tensors.push_back({printable(name), typeText(data.type), "constant", "value given"});
+    values.emplace(name, std::move(entry));
+  }
+}
+
+void Import::findBatch(ArrayRef<Input> inputs) {
+  if (options.batch && *options.batch < 1)
+    problem({"--batch", "", 0, "", "a batch of " + std::to_string(*options.batch) + " is not possible",
+             "give a positive number"});
+  for (const Input &input : inputs) {
+    if (input.dims.empty() ||
+        roles.ofInput(input.name, input.element, knownShape(input), {}).role != Role::Data)
+      continue;
+    exportedBatch = input.dims[0].value;
+    batchName = input.dims[0].name;
+    break;
+  }
+  batch = options.batch ? options.batch : exportedBatch;
+  if (auto it = options.dims.find(batchName); !batch && it != options.dims.end())
+    batch = it->second;
+  if (options.batch && exportedBatch && *options.batch != *exportedBatch)
+    rebound = {*exportedBatch, *options.batch};
+}
+
+std::optional<int64_t> Import::extentOf(const Input &input, size_t i, bool isData) {
+  const InputDim &dim = input.dims[i];
+  if (dim.value)
+    return isData && i == 0 && rebound && *dim.value == rebound->first ? rebound->second : *dim.value;
+  const std::string name = printable(dim.name);
+  if (auto it = options.dims.find(dim.name); !name.empty() && it != options.dims.end())
+    return it->second;
+  if (options.batch && isData && (i == 0 || (!name.empty() && dim.name == batchName)))
+    return *options.batch;
+  const std::string shown = printable(input.name), position = std::to_string(i);
+  std::string hint = name.empty() ? "export the model with a fixed or a named dimension"
+                                  : "bind it with --dim " + name + "=N";
+  if (i == 0 && isData)
+    hint = "bind it with --batch=N" + (name.empty() ? "" : " or --dim " + name + "=N");
+  report.unboundDims.push_back(shown + "[" + position + "]" + (name.empty() ? "" : " (" + name + ")"));
+  problem({shown, "", 0, "",
+           "dimension " + position + (name.empty() ? "" : " ('" + name + "')") + " has no value", hint});
+  return std::nullopt;
+}
+
+void Import::bindInput(const Input &input) {
+  const std::string shown = printable(input.name);
+  Verdict verdict = roles.ofInput(input.name, input.element, knownShape(input), exportedBatch);
+  bool isData = verdict.role == Role::Data, bound = true;
+  Shape shape;
+  for (size_t i = 0; i < input.dims.size(); ++i) {
+    std::optional<int64_t> extent = extentOf(input, i, isData);
+    bound &= extent.has_value();
+    shape.push_back(extent.value_or(0));
+  }
+  if (bound && !elementCount(shape)) {
+    problem({shown, "", 0, "", "has a negative dimension or more than 2^33 elements", ""});
+    bound = false;
+  }
+  Entry entry;
+  if (!bound) {
+    entry.poison = true;
+    values.try_emplace(input.name, entry);
+    return;
+  }
+  entry.type = RankedTensorType::get(shape, input.element);
+  TensorVerdict line{shown, typeText(entry.type), "data", verdict.why};
+  if (isData) {
+    NamedAttrList attributes;
+    attributes.append(train::kNameAttr, builder.getStringAttr(input.name));
+    if (!shape.empty() && batch && shape[0] == *batch)
+      attributes.append(train::kBatchedAttr, builder.getUnitAttr());
+    auto loc = NameLoc::get(builder.getStringAttr(shown));
+    unsigned i = function.getNumArguments();
+    LogicalResult inserted = function.insertArgument(i, entry.type, attributes.getDictionary(context), loc);
+    assert(succeeded(inserted) && "a new argument fits");
+    (void)inserted;
+    entry.value = function.getArgument(i);
+    entry.fromData = true;
+  } else {
+    bool trained = verdict.role == Role::Parameter;
+    line.role = trained ? "parameter" : "buffer";
+    entry.variable = addVariable(input.name, trained ? train::Role::parameter : train::Role::buffer,
+                                 entry.type, Roles::initialValue(verdict, shape, options, context));
+    note(trained ? "graph inputs are taken for parameters, initialised by --init=" + options.init
+                 : "graph inputs are taken for running statistics",
+         shown);
+  }
+  report.tensors.push_back(std::move(line));
+  try {
+    define(input.name, std::move(entry));
+  } catch (ImportError &error) {
+    error.problem.node = shown;
+    problem(error.problem);
+  }
+}
+
+void Import::bindInputs() {
+  bindGivenConstants();
+  std::vector<Input> inputs;
+  std::set<std::string> dimNames;
+  for (const auto &info : current->proto.graph().input()) {
+    if (values.count(info.name()) && !info.name().empty())
+      continue; // an initializer or an option gives its value
+    try {
+      inputs.push_back(readInput(context, info));
+    } catch (ImportError &error) {
+      problem(error.problem);
+      Entry poison;
+      poison.poison = true;
+      values.try_emplace(info.name(), poison);
+      continue;
+    }
+    for (const InputDim &dim : inputs.back().dims)
+      if (!dim.name.empty())
+        dimNames.insert(dim.name);
+  }
+  findBatch(inputs);
+  for (const Input &input : inputs)
+    bindInput(input);
+  for (const auto &[name, value] : options.dims)
+    if (!dimNames.count(name)) {
+      std::string list = printable(llvm::join(dimNames, ", "));
+      problem({"--dim " + printable(name), "", 0, "", "no input has a dimension of this name",
+               list.empty() ? "the model has no named dimensions" : "the model's are: " + list});
+    }
+}
