@@ -95,6 +95,8 @@ json ManifestBuilder::steps() {
       continue;
     std::string name = step.getSymName().str();
     json s = {{"name", name}, {"entry", name}, {"accumulate", int64_t(step.getAccumulate())}};
+    if (module.lookupSymbol(name + ".trace"))
+      s["trace"] = name + ".trace";
     s["optimizer"] = step.getOptimizer().getAs<StringAttr>("name").str();
     if (has(name + "/lr")) {
       auto rate = step.getOptimizer().getAs<FloatAttr>("lr");

@@ -34,6 +34,9 @@ struct TrainingOptions {
   bool keepGradients = true;
 };
 
+/// The scaler that the precision and opt level ask for when the user names none.
+std::string defaultScaler(const TrainingOptions &options);
+
 /// Scratch bytes that the providers need for a library call, or failure with a sentence.
 using LibraryScratchFn = std::function<bool(const mpc_library_desc &, int64_t &bytes, std::string &error)>;
 /// Sees the module after a stage.

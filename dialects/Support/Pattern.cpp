@@ -8,6 +8,7 @@ FailureOr<llvm::Regex> mpc::compilePattern(Location loc, StringRef text) {
   std::string why;
   if (regex.isValid(why))
     return regex;
-  return emitErrorWithHint(loc, "'" + text + "' is not a regular expression: " + why,
-                           "write a POSIX extended regular expression that matches whole names, as in 'conv1\\..*'");
+  return emitErrorWithHint(
+      loc, "'" + text + "' is not a regular expression: " + why,
+      "write a POSIX extended regular expression that matches whole names, as in 'conv1\\..*'");
 }

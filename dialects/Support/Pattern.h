@@ -1,6 +1,7 @@
 //===- Pattern.h - regular expressions that users write ----------------------===//
 //
-// One rule for all of them (--params, --param-group, --allow ...): POSIX extended, and the whole name must match.
+// One rule for all of them (--params, --param-group, --allow ...): POSIX extended, and the whole name must
+// match.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_SUPPORT_PATTERN_H

@@ -1,7 +1,7 @@
 //===- Autodiff.cpp - reverse-mode differentiation of train.steps -----------------===//
 //
-// Traversal and accumulation only: what an op's derivative is, the op says (dialects/Graph/Gradients). See Passes.td
-// for the IR before and after.
+// Traversal and accumulation only: what an op's derivative is, the op says (dialects/Graph/Gradients). See
+// Passes.td for the IR before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -73,7 +73,8 @@ void Differentiator::findActive() {
 void Differentiator::findNeeded(Value loss) {
   llvm::DenseSet<Value> reaching{loss};
   for (Operation &op : llvm::reverse(block)) {
-    bool reaches = llvm::any_of(op.getResults(), [&](Value v) { return reaching.contains(v) && active.contains(v); });
+    bool reaches =
+        llvm::any_of(op.getResults(), [&](Value v) { return reaching.contains(v) && active.contains(v); });
     if (!reaches)
       continue;
     reaching.insert_range(op.getOperands());
@@ -103,7 +104,8 @@ void Differentiator::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
       return;
     }
     if (length < 8)
-      diagnostic.attachNote(op->getLoc()) << "on the path: '" << op->getName() << "' (" << locationName(op->getLoc()) << ")";
+      diagnostic.attachNote(op->getLoc())
+          << "on the path: '" << op->getName() << "' (" << locationName(op->getLoc()) << ")";
   }
 }
 
@@ -113,7 +115,8 @@ LogicalResult Differentiator::checkDifferentiable() {
     if (isa<DifferentiableOpInterface>(op))
       continue;
     InFlightDiagnostic diagnostic = emitError(op->getLoc())
-                                    << "'" << op->getName() << "' (" << locationName(op->getLoc()) << ") has no gradient";
+                                    << "'" << op->getName() << "' (" << locationName(op->getLoc())
+                                    << ") has no gradient";
     if (auto stated = dyn_cast<NoGradientOpInterface>(op))
       diagnostic << ": " << stated.getNoGradientReason();
     notePath(diagnostic, op);
@@ -166,7 +169,8 @@ void Differentiator::emitUpdates(OpBuilder &b) {
   for (FlatSymbolRefAttr parameter : step.getParameters().getAsRange<FlatSymbolRefAttr>()) {
     Value gradient = byParameter.lookup(parameter);
     if (!gradient) {
-      emitWarning(step.getLoc()) << "the loss of step @" << step.getSymName() << " does not depend on parameter " << parameter
+      emitWarning(step.getLoc()) << "the loss of step @" << step.getSymName()
+                                 << " does not depend on parameter " << parameter
                                  << ": it keeps its initial value";
       continue;
     }
@@ -178,7 +182,8 @@ void Differentiator::emitUpdates(OpBuilder &b) {
 LogicalResult Differentiator::run() {
   Operation *yield = block.getTerminator();
   if (yield->getNumOperands() == 0)
-    return emitErrorWithHint(step.getLoc(), "step @" + step.getSymName() + " has no loss", "yield a scalar f32 first");
+    return emitErrorWithHint(step.getLoc(), "step @" + step.getSymName() + " has no loss",
+                             "yield a scalar f32 first");
   Value loss = yield->getOperand(0);
   auto type = cast<RankedTensorType>(loss.getType());
   if (type.getRank() != 0 || !type.getElementType().isF32())

@@ -297,7 +297,6 @@ void Grouping::mergeSiblings() {
 
 /// Merging must not make a cycle: no path between the two through a third group.
 bool Grouping::canMerge(Group *a, Group *b) {
-  int64_t oldest = std::min(a->position, b->position);
   for (auto [from, to] : {std::pair(a, b), std::pair(b, a)}) {
     // Walk up from `from`; reaching `to` other than directly is a path through others.
     SmallVector<Group *> work;
@@ -309,9 +308,6 @@ bool Grouping::canMerge(Group *a, Group *b) {
       Group *group = work.pop_back_val();
       if (group == to)
         return false;
-      // What stands wholly before both cannot lead to either.
-      if (group->position < oldest && group != to)
-        continue;
       for (Group *producer : producersOf(group)) {
         if (producer == to)
           return false;

@@ -24,7 +24,9 @@ static constexpr Hyperparameter hyperparameters[] = {
     {"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"},
 };
 
-SmallVector<StringRef> optimizers::adamSlots(const llvm::StringMap<double> &) { return {"exp_avg", "exp_avg_sq"}; }
+SmallVector<StringRef> optimizers::adamSlots(const llvm::StringMap<double> &) {
+  return {"exp_avg", "exp_avg_sq"};
+}
 
 SmallVector<Value> optimizers::adamShared(StepContext &context) {
   OpBuilder &b = context.b;
@@ -58,4 +60,5 @@ static Value update(UpdateContext &u) {
   return adamStep(u, u.parameter, g);
 }
 
-const Optimizer optimizers::adam{"adam", "adaptive moments; weight decay as L2 penalty", hyperparameters, adamSlots, adamShared, update};
+const Optimizer optimizers::adam{
+    "adam", "adaptive moments; weight decay as L2 penalty", hyperparameters, adamSlots, adamShared, update};

@@ -1,7 +1,7 @@
 //===- AdamW.cpp - Adam with decoupled weight decay ---------------------------------------------===//
 //
-// torch.optim.AdamW (Loshchilov & Hutter 2019, algorithm 2): first w = w * (1 - lr * weight_decay), then Adam's step
-// with the gradient as it is.
+// torch.optim.AdamW (Loshchilov & Hutter 2019, algorithm 2): first w = w * (1 - lr * weight_decay), then
+// Adam's step with the gradient as it is.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -30,4 +30,5 @@ static Value update(UpdateContext &u) {
   return adamStep(u, w, u.gradient);
 }
 
-const Optimizer optimizers::adamw{"adamw", "Adam with decoupled weight decay", hyperparameters, adamSlots, adamShared, update};
+const Optimizer optimizers::adamw{
+    "adamw", "Adam with decoupled weight decay", hyperparameters, adamSlots, adamShared, update};

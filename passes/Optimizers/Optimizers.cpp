@@ -1,6 +1,7 @@
 //===- Optimizers.cpp - train.update to arithmetic and assignments ---------------------------------===//
 //
-// What all optimizers have in common: hyperparameters, groups, slots, predication. See Passes.td for the IR before and after.
+// What all optimizers have in common: hyperparameters, groups, slots, predication. See Passes.td for the IR
+// before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -62,7 +63,9 @@ private:
   Value learningRate(double factor);
   void expand(train::UpdateOp update);
   Value unlessSkipped(train::UpdateOp update, Value before, Value after) {
-    return update.getSkip() ? Value(graph::SelectOp::create(b, update.getLoc(), update.getSkip(), before, after)) : after;
+    return update.getSkip()
+               ? Value(graph::SelectOp::create(b, update.getLoc(), update.getSkip(), before, after))
+               : after;
   }
 
   train::StepOp step;
@@ -77,18 +80,23 @@ private:
 
 LogicalResult StepExpander::setHyperparameter(StringRef key, Attribute value) {
   auto fail = [&](const Twine &message, const Twine &hint) {
-    return emitErrorWithHint(step.getLoc(), "optimizer " + optimizer->name + " of step @" + step.getSymName() + ": " + message, hint);
+    return emitErrorWithHint(
+        step.getLoc(), "optimizer " + optimizer->name + " of step @" + step.getSymName() + ": " + message,
+        hint);
   };
   // torch's spelling of both decays.
-  if (auto pair = dyn_cast<ArrayAttr>(value); pair && key == "betas" && pair.size() == 2 && hyper.contains("beta1"))
-    return failure(failed(setHyperparameter("beta1", pair[0])) || failed(setHyperparameter("beta2", pair[1])));
+  if (auto pair = dyn_cast<ArrayAttr>(value);
+      pair && key == "betas" && pair.size() == 2 && hyper.contains("beta1"))
+    return failure(failed(setHyperparameter("beta1", pair[0])) ||
+                   failed(setHyperparameter("beta2", pair[1])));
   const Hyperparameter *known =
       llvm::find_if(optimizer->hyperparameters, [&](const Hyperparameter &h) { return h.name == key; });
   if (known == optimizer->hyperparameters.end())
     return fail("no hyperparameter '" + key + "'", "the optimizers are " + describeOptimizers());
   std::optional<double> number = asNumber(value);
   if (!number || !std::isfinite(*number) || *number < known->least || *number >= known->below)
-    return fail("'" + key + "' is out of range", key + " is the " + known->doc + "; default " + describe(known->defaultValue));
+    return fail("'" + key + "' is out of range",
+                key + " is the " + known->doc + "; default " + describe(known->defaultValue));
   hyper[key] = *number;
   return success();
 }
@@ -97,7 +105,8 @@ LogicalResult StepExpander::readOptimizer() {
   StringRef name = step.getOptimizer().getAs<StringAttr>("name").getValue();
   optimizer = findOptimizer(name);
   if (!optimizer)
-    return emitErrorWithHint(step.getLoc(), "there is no optimizer '" + name + "'", "the optimizers are " + describeOptimizers());
+    return emitErrorWithHint(step.getLoc(), "there is no optimizer '" + name + "'",
+                             "the optimizers are " + describeOptimizers());
   for (const Hyperparameter &h : optimizer->hyperparameters)
     hyper[h.name] = h.defaultValue;
   for (NamedAttribute entry : step.getOptimizer())
@@ -117,7 +126,8 @@ LogicalResult StepExpander::readGroups() {
     auto dictionary = dyn_cast<DictionaryAttr>(attr);
     auto match = dictionary ? dictionary.getAs<StringAttr>("match") : StringAttr();
     if (!match)
-      return emitErrorWithHint(step.getLoc(), "a parameter group needs a `match`", "write REGEX:lr=FACTOR,weight_decay=VALUE");
+      return emitErrorWithHint(step.getLoc(), "a parameter group needs a `match`",
+                               "write REGEX:lr=FACTOR,weight_decay=VALUE");
     FailureOr<llvm::Regex> regex = compilePattern(step.getLoc(), match.getValue());
     if (failed(regex))
       return failure();
@@ -126,8 +136,11 @@ LogicalResult StepExpander::readGroups() {
       if (entry.getName() == "match")
         continue;
       std::optional<double> number = asNumber(entry.getValue());
-      if (!number || !std::isfinite(*number) || *number < 0 || (entry.getName() != "lr" && entry.getName() != "weight_decay"))
-        return emitErrorWithHint(step.getLoc(), "parameter group '" + match.getValue() + "': cannot set '" + entry.getName().getValue() + "' so",
+      if (!number || !std::isfinite(*number) || *number < 0 ||
+          (entry.getName() != "lr" && entry.getName() != "weight_decay"))
+        return emitErrorWithHint(step.getLoc(),
+                                 "parameter group '" + match.getValue() + "': cannot set '" +
+                                     entry.getName().getValue() + "' so",
                                  "a group sets lr (a factor) and weight_decay, not negative");
       if (entry.getName() == "lr")
         group.lr = *number;
@@ -147,7 +160,8 @@ Value StepExpander::learningRate(double factor) {
     // Shared by updates all over the step: it stands where the learning rate is read.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(lr);
-    scaled = graph::MulOp::create(b, step.getLoc(), lr, graph::scalar(b, step.getLoc(), b.getF32Type(), factor));
+    scaled =
+        graph::MulOp::create(b, step.getLoc(), lr, graph::scalar(b, step.getLoc(), b.getF32Type(), factor));
   }
   return scaled;
 }
@@ -167,8 +181,15 @@ void StepExpander::expand(train::UpdateOp update) {
     }
 
   Value stored = train::readVariable(b, loc, parameter);
-  UpdateContext context{b, loc, graph::castTo(b, loc, stored, b.getF32Type()),
-                        graph::castTo(b, loc, update.getGradient(), b.getF32Type()), learningRate(factor), {}, {}, shared, own};
+  UpdateContext context{b,
+                        loc,
+                        graph::castTo(b, loc, stored, b.getF32Type()),
+                        graph::castTo(b, loc, update.getGradient(), b.getF32Type()),
+                        learningRate(factor),
+                        {},
+                        {},
+                        shared,
+                        own};
   SmallVector<train::VariableOp> slots;
   for (StringRef name : optimizer->slots(own)) {
     slots.push_back(train::getOrCreateState(step, parameter, name, train::Role::slot, f32Type,
@@ -195,7 +216,8 @@ LogicalResult StepExpander::run() {
     return failure();
 
   Location loc = step.getLoc();
-  lr = train::readVariable(b, loc, train::getOrCreateScalar(step, "lr", train::Role::hyper, b.getF32Type(), hyper["lr"]));
+  lr = train::readVariable(
+      b, loc, train::getOrCreateScalar(step, "lr", train::Role::hyper, b.getF32Type(), hyper["lr"]));
   train::VariableOp counter = train::getOrCreateScalar(step, "step", train::Role::counter, b.getI64Type(), 0);
   Value count = train::readVariable(b, loc, counter);
   if (optimizer->shared) {

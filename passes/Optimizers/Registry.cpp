@@ -26,15 +26,18 @@ std::string optimizers::describeOptimizers() {
       allOptimizers(), os,
       [&](const Optimizer *optimizer) {
         os << optimizer->name << " (";
-        llvm::interleaveComma(optimizer->hyperparameters, os,
-                              [&](const Hyperparameter &h) { os << h.name << '=' << llvm::format("%g", h.defaultValue); });
+        llvm::interleaveComma(optimizer->hyperparameters, os, [&](const Hyperparameter &h) {
+          os << h.name << '=' << llvm::format("%g", h.defaultValue);
+        });
         os << ")";
       },
       "; ");
   return text;
 }
 
-Value UpdateContext::constant(Value like, double v) { return graph::scalar(b, loc, graph::elementOf(like), v); }
+Value UpdateContext::constant(Value like, double v) {
+  return graph::scalar(b, loc, graph::elementOf(like), v);
+}
 Value UpdateContext::add(Value x, Value y) { return graph::AddOp::create(b, loc, x, y); }
 Value UpdateContext::sub(Value x, Value y) { return graph::SubOp::create(b, loc, x, y); }
 Value UpdateContext::mul(Value x, Value y) { return graph::MulOp::create(b, loc, x, y); }
@@ -44,9 +47,11 @@ Value UpdateContext::sqrt(Value x) { return graph::SqrtOp::create(b, loc, x); }
 
 Value StepContext::runningPower(StringRef suffix, double base) {
   Location loc = step.getLoc();
-  train::VariableOp variable = train::getOrCreateScalar(step, suffix, train::Role::counter, b.getF64Type(), 1);
+  train::VariableOp variable =
+      train::getOrCreateScalar(step, suffix, train::Role::counter, b.getF64Type(), 1);
   Value before = train::readVariable(b, loc, variable);
   Value after = graph::MulOp::create(b, loc, before, graph::scalar(b, loc, b.getF64Type(), base));
-  train::assignVariable(b, loc, variable, skip ? Value(graph::SelectOp::create(b, loc, skip, before, after)) : after);
+  train::assignVariable(b, loc, variable,
+                        skip ? Value(graph::SelectOp::create(b, loc, skip, before, after)) : after);
   return after;
 }

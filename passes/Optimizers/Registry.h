@@ -55,15 +55,16 @@ public:
   const llvm::StringMap<double> &hyper;
 
   double get(llvm::StringRef name) const { return hyper.at(name); }
-  /// base^(updates including this one), tensor<f64>, as a running product in `@"<step>/<suffix>"`. A product and not
-  /// a power: it is exact enough (t roundings of 2^-53) and needs no library function on any target.
+  /// base^(updates including this one), tensor<f64>, as a running product in `@"<step>/<suffix>"`. A product
+  /// and not a power: it is exact enough (t roundings of 2^-53) and needs no library function on any target.
   mlir::Value runningPower(llvm::StringRef suffix, double base);
 };
 
 struct Optimizer {
   llvm::StringLiteral name, doc;
   llvm::ArrayRef<Hyperparameter> hyperparameters;
-  /// State variables of every parameter: `@"<parameter>/<slot>"`, f32, zero at first. May depend on hyperparameters.
+  /// State variables of every parameter: `@"<parameter>/<slot>"`, f32, zero at first. May depend on
+  /// hyperparameters.
   llvm::SmallVector<llvm::StringRef> (*slots)(const llvm::StringMap<double> &hyper);
   /// Values shared by all parameters; may be null.
   llvm::SmallVector<mlir::Value> (*shared)(StepContext &);

@@ -28,8 +28,8 @@ static SmallVector<StringRef> slots(const llvm::StringMap<double> &hyper) {
   return {"momentum"};
 }
 
-/// The share of the gradient that enters the momentum: 1 - dampening, but all of it the first time. Without dampening
-/// nothing is special about the first time, because the momentum starts at zero.
+/// The share of the gradient that enters the momentum: 1 - dampening, but all of it the first time. Without
+/// dampening nothing is special about the first time, because the momentum starts at zero.
 static SmallVector<Value> shared(StepContext &context) {
   if (context.get("momentum") == 0 || context.get("dampening") == 0)
     return {};
@@ -56,4 +56,5 @@ static Value update(UpdateContext &u) {
   return u.sub(u.parameter, u.mul(g, u.lr));
 }
 
-const Optimizer optimizers::sgd{"sgd", "stochastic gradient descent with momentum", hyperparameters, slots, shared, update};
+const Optimizer optimizers::sgd{
+    "sgd", "stochastic gradient descent with momentum", hyperparameters, slots, shared, update};

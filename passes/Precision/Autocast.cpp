@@ -1,16 +1,17 @@
 //===- Autocast.cpp - each op's precision, and the fewest casts ------------------------------===//
 //
-// One walk in program order over every entry: an op's class and its operands' types decide the type that it computes in, its
-// operands are cast to it, its results get it. See Passes.td for the rules and the IR before and after.
+// One walk in program order over every entry: an op's class and its operands' types decide the type that it
+// computes in, its operands are cast to it, its results get it. See Passes.td for the rules and the IR before
+// and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Precision/Caster.h"
 #include "passes/Precision/LowStorage.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionPolicy.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace mpc {
@@ -84,7 +85,8 @@ private:
 
 void EntryCaster::findReachesLow() {
   for (Operation &op : llvm::reverse(block)) {
-    bool low = llvm::any_of(op.getOperands(), isFloatTensor) && policy.classify(&op).precision == PrecisionClass::Low;
+    bool low = llvm::any_of(op.getOperands(), isFloatTensor) &&
+               policy.classify(&op).precision == PrecisionClass::Low;
     if (low || llvm::any_of(op.getUsers(), [&](Operation *user) { return reachesLow.contains(user); }))
       reachesLow.insert(&op);
   }
@@ -173,8 +175,9 @@ std::string EntryCaster::reason(Operation *op, const Decision &decision, Type ty
 void EntryCaster::retype(Operation *op, Type type) {
   SmallVector<Type> types;
   if (auto infer = dyn_cast<InferTypeOpInterface>(op);
-      infer && succeeded(infer.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(), op->getAttrDictionary(),
-                                                op->getPropertiesStorage(), op->getRegions(), types))) {
+      infer && succeeded(infer.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
+                                                op->getAttrDictionary(), op->getPropertiesStorage(),
+                                                op->getRegions(), types))) {
     for (auto [result, inferred] : llvm::zip_equal(op->getResults(), types))
       result.setType(inferred);
     return;
@@ -186,7 +189,8 @@ void EntryCaster::retype(Operation *op, Type type) {
 
 void EntryCaster::castOp(Operation *op) {
   bool floats = llvm::any_of(op->getOperands(), isFloatTensor);
-  bool wide = llvm::any_of(op->getOperands(), [](Value v) { return isFloatTensor(v) && elementOf(v).isF64(); });
+  bool wide =
+      llvm::any_of(op->getOperands(), [](Value v) { return isFloatTensor(v) && elementOf(v).isF64(); });
   if (!floats || wide || op->getDialect()->getNamespace() == train::TrainDialect::getDialectNamespace())
     return;
   Decision decision = policy.classify(op);
@@ -208,10 +212,12 @@ void EntryCaster::castOp(Operation *op) {
     // The statistics' side of a normalisation. Parameters may be asked to have been low once.
     if (policy.castsModel && !policy.keepsBatchNorm && elementOf(v) == f32 && isParameter(v))
       v = caster.get(v, policy.low, op, "keep-batchnorm-fp32 is off");
-    op->setOperand(i, caster.get(v, f32, op, op->getName().stripDialect() + " takes operand " + Twine(i) + " in f32"));
+    op->setOperand(
+        i, caster.get(v, f32, op, op->getName().stripDialect() + " takes operand " + Twine(i) + " in f32"));
   }
   retype(op, type);
-  numLow += llvm::any_of(op->getResults(), [](Value v) { return isFloatTensor(v) && isLowPrecision(elementOf(v)); });
+  numLow += llvm::any_of(op->getResults(),
+                         [](Value v) { return isFloatTensor(v) && isLowPrecision(elementOf(v)); });
 }
 
 /// What leaves the entry has the type it had.
@@ -253,8 +259,8 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<PrecisionPolicy> policy =
-        PrecisionPolicy::create(module, {type, optLevel, keepBatchnormFp32, masterWeights, *allow, *deny, *infer});
+    FailureOr<PrecisionPolicy> policy = PrecisionPolicy::create(
+        module, {type, optLevel, keepBatchnormFp32, masterWeights, *allow, *deny, *infer});
     if (failed(policy))
       return signalPassFailure();
     if (!policy->low)
@@ -278,7 +284,8 @@ private:
     if (policy.keepsBatchNorm)
       module.walk([&](Operation *op) {
         for (unsigned i = 0; i < op->getNumOperands(); ++i)
-          if (auto read = isFp32Operand(op, i) ? stripMoves(op->getOperand(i)).getDefiningOp<train::ReadOp>() : nullptr)
+          if (auto read = isFp32Operand(op, i) ? stripMoves(op->getOperand(i)).getDefiningOp<train::ReadOp>()
+                                               : nullptr)
             ofNorms.insert(read.getVariableAttr());
       });
     storeLow(module, policy.low, [&](train::VariableOp variable) {

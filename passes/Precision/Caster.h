@@ -19,9 +19,9 @@ public:
   /// Without `cache` every use gets its own cast, in front of it.
   explicit Caster(bool cache) : cache(cache) {}
 
-  /// x with this element type, for `user`. In order of preference: x itself, what x was widened from, a converted constant, an earlier
-  /// cast, a move of the converted operand (a cast is moved up through reshapes, to where it is shared and small), a new cast
-  /// right behind x with this reason.
+  /// x with this element type, for `user`. In order of preference: x itself, what x was widened from, a
+  /// converted constant, an earlier cast, a move of the converted operand (a cast is moved up through
+  /// reshapes, to where it is shared and small), a new cast right behind x with this reason.
   mlir::Value get(mlir::Value x, mlir::Type element, mlir::Operation *user, const llvm::Twine &reason);
 
   unsigned numCasts = 0;

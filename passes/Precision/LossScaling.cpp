@@ -1,8 +1,8 @@
 //===- LossScaling.cpp - what stands between the backward pass and the updates ------===//
 //
-// Seed, unscale, overflow check, clipping and accumulation; the scaler's own state is in ScalerState.cpp. Order matters
-// and is the compiler's business: check the scaled gradients of all parameters, unscale, clip, update under the flag. See
-// Passes.td for the IR before and after.
+// Seed, unscale, overflow check, clipping and accumulation; the scaler's own state is in ScalerState.cpp.
+// Order matters and is the compiler's business: check the scaled gradients of all parameters, unscale, clip,
+// update under the flag. See Passes.td for the IR before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -76,7 +76,8 @@ Value StepScaler::anyOf(ArrayRef<Value> flags) {
 Value StepScaler::anyNonFinite() {
   SmallVector<Value> flags;
   for (Gradient &gradient : gradients) {
-    flags.push_back(allAxes(IsNonFiniteOp::create(b, gradient.update.getLoc(), gradient.value), /*any=*/true));
+    flags.push_back(
+        allAxes(IsNonFiniteOp::create(b, gradient.update.getLoc(), gradient.value), /*any=*/true));
     ++numChecked;
   }
   return anyOf(flags);
@@ -85,15 +86,19 @@ Value StepScaler::anyNonFinite() {
 /// Sums scaled gradients in variables; the sum replaces each gradient.
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
-  train::VariableOp micro = train::getOrCreateScalar(step, "micro_step", train::Role::counter, b.getI64Type(), 0);
+  train::VariableOp micro =
+      train::getOrCreateScalar(step, "micro_step", train::Role::counter, b.getI64Type(), 0);
   Value position = train::readVariable(b, loc, micro);
   Value zero = scalar(b, loc, b.getI64Type(), 0), one = scalar(b, loc, b.getI64Type(), 1);
-  due = CompareOp::create(b, loc, Predicate::ge, position, scalar(b, loc, b.getI64Type(), double(window - 1)));
-  train::assignVariable(b, loc, micro, SelectOp::create(b, loc, due, zero, AddOp::create(b, loc, position, one)));
+  due =
+      CompareOp::create(b, loc, Predicate::ge, position, scalar(b, loc, b.getI64Type(), double(window - 1)));
+  train::assignVariable(b, loc, micro,
+                        SelectOp::create(b, loc, due, zero, AddOp::create(b, loc, position, one)));
   for (Gradient &gradient : gradients) {
     Location at = gradient.update.getLoc();
-    train::VariableOp sum = train::getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator,
-                                                    typeOf(gradient.value), train::FillAttr::get(b.getContext(), 0));
+    train::VariableOp sum =
+        train::getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator,
+                                typeOf(gradient.value), train::FillAttr::get(b.getContext(), 0));
     gradient.value = AddOp::create(b, at, train::readVariable(b, at, sum), gradient.value);
     Value cleared = scalar(b, at, b.getF32Type(), 0);
     train::assignVariable(b, at, sum, SelectOp::create(b, at, due, cleared, gradient.value));
@@ -113,9 +118,9 @@ void StepScaler::returnGradients(Value scale) {
     Value g = gradient.value;
     results.push_back(inverse ? Value(MulOp::create(b, gradient.update.getLoc(), g, inverse)) : g);
     StringAttr parameter = gradient.parameter.getSymNameAttr();
-    attributes.push_back(b.getDictionaryAttr({b.getNamedAttr(train::kRoleAttr, b.getStringAttr("grad")),
-                                              b.getNamedAttr(train::kOfAttr, parameter),
-                                              b.getNamedAttr(train::kNameAttr, b.getStringAttr("grad/" + parameter.getValue()))}));
+    attributes.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(train::kRoleAttr, b.getStringAttr("grad")), b.getNamedAttr(train::kOfAttr, parameter),
+         b.getNamedAttr(train::kNameAttr, b.getStringAttr("grad/" + parameter.getValue()))}));
   }
   yield->setOperands(results);
   step.setFunctionType(b.getFunctionType(step.getArgumentTypes(), TypeRange(ValueRange(results))));
@@ -131,12 +136,14 @@ void StepScaler::unscaleAndClip(Value scale) {
   if (std::optional<APFloat> bound = step.getClipValue())
     for (Gradient &gradient : gradients)
       gradient.value = ClipOp::create(b, gradient.update.getLoc(), gradient.value.getType(), gradient.value,
-                                      b.getF64FloatAttr(-bound->convertToDouble()), b.getF64FloatAttr(bound->convertToDouble()));
+                                      b.getF64FloatAttr(-bound->convertToDouble()),
+                                      b.getF64FloatAttr(bound->convertToDouble()));
   if (std::optional<APFloat> bound = step.getClipNorm()) {
     // torch clip_grad_norm_: g *= min(max_norm / (norm + 1e-6), 1)
     Value squares;
     for (Gradient &gradient : gradients) {
-      Value sum = allAxes(MulOp::create(b, gradient.update.getLoc(), gradient.value, gradient.value), /*any=*/false);
+      Value sum =
+          allAxes(MulOp::create(b, gradient.update.getLoc(), gradient.value, gradient.value), /*any=*/false);
       squares = squares ? Value(AddOp::create(b, loc, squares, sum)) : sum;
     }
     auto constant = [&](double v) { return scalar(b, loc, b.getF32Type(), v); };
@@ -148,9 +155,12 @@ void StepScaler::unscaleAndClip(Value scale) {
   }
 }
 
-/// Running statistics stay as they were when the gradients overflow: the activations behind both may be infinite.
+/// Running statistics stay as they were when the gradients overflow: the activations behind both may be
+/// infinite.
 void StepScaler::guardBuffers() {
-  for (train::AssignOp assign : llvm::make_early_inc_range(step.getBody().front().getOps<train::AssignOp>())) {
+  // The new assignments go to the same block: walk over those from before.
+  SmallVector<train::AssignOp> assigns(step.getBody().front().getOps<train::AssignOp>());
+  for (train::AssignOp assign : assigns) {
     train::VariableOp variable = train::lookupVariable(step, assign.getVariableAttr());
     if (variable.getRole() != train::Role::buffer)
       continue;
@@ -192,7 +202,8 @@ void StepScaler::run(train::SeedOp seed) {
     overflow = nonFinite ? Value(AndOp::create(b, loc, due, nonFinite)) : Value();
   }
   for (Gradient &gradient : gradients) {
-    train::UpdateOp::create(b, gradient.update.getLoc(), gradient.update.getParameterAttr(), gradient.value, skip);
+    train::UpdateOp::create(b, gradient.update.getLoc(), gradient.update.getParameterAttr(), gradient.value,
+                            skip);
     gradient.update.erase();
   }
   if (options.scales()) {

@@ -40,7 +40,8 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
   if (failed(keeps) || failed(masters))
     return failure();
   if (level == 1 && (!*keeps || !*masters))
-    return emitErrorWithHint(loc, "O1 keeps parameters in fp32", "use O2 or O3 to round or store them in low precision");
+    return emitErrorWithHint(loc, "O1 keeps parameters in fp32",
+                             "use O2 or O3 to round or store them in low precision");
   policy.keepsBatchNorm = *keeps;
   policy.storesLow = !*masters && policy.castsModel;
 
@@ -54,7 +55,8 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
     return success();
   };
   // The safe list wins where two match.
-  if (failed(addList(options.deny, PrecisionClass::Fp32)) || failed(addList(options.allow, PrecisionClass::Low)) ||
+  if (failed(addList(options.deny, PrecisionClass::Fp32)) ||
+      failed(addList(options.allow, PrecisionClass::Low)) ||
       failed(addList(options.infer, PrecisionClass::Follow)))
     return failure();
   return policy;

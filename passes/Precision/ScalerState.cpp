@@ -22,7 +22,8 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
   ScalerOptions options;
   DictionaryAttr dictionary = step.getScaler();
   auto fail = [&](const Twine &message, const Twine &hint) {
-    return emitErrorWithHint(step.getLoc(), "loss scaler of step @" + step.getSymName() + ": " + message, hint);
+    return emitErrorWithHint(step.getLoc(), "loss scaler of step @" + step.getSymName() + ": " + message,
+                             hint);
   };
   StringRef kind = dictionary.getAs<StringAttr>("kind").getValue();
   if (kind == "static")
@@ -56,23 +57,30 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
       options.maxScale = *number;
     else
       return fail("'" + key + "' is no option of kind " + kind,
-                  "static takes init_scale; dynamic also growth_factor, backoff_factor, growth_interval, min_scale, max_scale and hysteresis");
+                  "static takes init_scale; dynamic also growth_factor, backoff_factor, growth_interval, "
+                  "min_scale, max_scale and hysteresis");
   }
   if (!(options.initScale > 0 && std::isfinite(float(options.initScale))))
-    return fail("the scale must be a positive fp32 number", "65536 is the usual initial scale, 1024 a usual static one");
+    return fail("the scale must be a positive fp32 number",
+                "65536 is the usual initial scale, 1024 a usual static one");
   if (!(options.growthFactor > 1) || !(options.backoffFactor > 0 && options.backoffFactor < 1))
-    return fail("growth_factor must exceed 1, backoff_factor lie between 0 and 1", "the defaults are 2 and 0.5");
-  if (options.growthInterval < 1 || options.growthInterval > INT32_MAX || options.hysteresis < 1 || options.hysteresis > INT32_MAX)
+    return fail("growth_factor must exceed 1, backoff_factor lie between 0 and 1",
+                "the defaults are 2 and 0.5");
+  if (options.growthInterval < 1 || options.growthInterval > INT32_MAX || options.hysteresis < 1 ||
+      options.hysteresis > INT32_MAX)
     return fail("growth_interval and hysteresis are positive 32-bit integers", "the defaults are 2000 and 1");
-  if (options.minScale.value_or(0) > options.initScale || options.maxScale.value_or(INFINITY) < options.initScale)
-    return fail("the initial scale does not lie between min_scale and max_scale", "change init_scale or the bound");
+  if (options.minScale.value_or(0) > options.initScale ||
+      options.maxScale.value_or(INFINITY) < options.initScale)
+    return fail("the initial scale does not lie between min_scale and max_scale",
+                "change init_scale or the bound");
   return options;
 }
 
 //===-- Scale ---------------------------------------------------------------------===//
 
 static train::VariableOp scaleVariable(train::StepOp step, const ScalerOptions &options) {
-  return train::getOrCreateScalar(step, "scale", train::Role::scaler, Float32Type::get(step.getContext()), options.initScale);
+  return train::getOrCreateScalar(step, "scale", train::Role::scaler, Float32Type::get(step.getContext()),
+                                  options.initScale);
 }
 
 Value precision::currentScale(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options) {
@@ -81,7 +89,8 @@ Value precision::currentScale(OpBuilder &b, Location loc, train::StepOp step, co
   return scalar(b, loc, b.getF32Type(), options.scales() ? options.initScale : 1.0);
 }
 
-Value precision::inverseScale(OpBuilder &b, Location loc, Value scale, const ScalerOptions &options, int64_t divisor) {
+Value precision::inverseScale(OpBuilder &b, Location loc, Value scale, const ScalerOptions &options,
+                              int64_t divisor) {
   if (options.kind != ScalerOptions::Kind::Dynamic) {
     double s = options.scales() ? double(float(options.initScale)) : 1.0;
     return scalar(b, loc, b.getF32Type(), 1.0 / (s * double(divisor)));
@@ -108,25 +117,30 @@ struct Scalars {
     Value wide = castTo(b, loc, x, b.getF64Type());
     return castTo(b, loc, MulOp::create(b, loc, wide, constant(wide, factor)), b.getF32Type());
   }
-  Value compare(Predicate predicate, Value x, double v) { return CompareOp::create(b, loc, predicate, x, constant(x, v)); }
+  Value compare(Predicate predicate, Value x, double v) {
+    return CompareOp::create(b, loc, predicate, x, constant(x, v));
+  }
   Value select(Value condition, Value x, Value y) { return SelectOp::create(b, loc, condition, x, y); }
 };
 } // namespace
 
-void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options, Value scale,
-                              Value overflow, Value due) {
+void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options,
+                              Value scale, Value overflow, Value due) {
   Scalars s{b, loc};
   auto assign = [&](train::VariableOp variable, Value old, Value next) {
     train::assignVariable(b, loc, variable, due ? s.select(due, next, old) : next);
   };
 
-  train::VariableOp skipped = train::getOrCreateScalar(step, "skipped", train::Role::scaler, b.getI64Type(), 0);
+  train::VariableOp skipped =
+      train::getOrCreateScalar(step, "skipped", train::Role::scaler, b.getI64Type(), 0);
   Value skips = train::readVariable(b, loc, skipped);
-  train::assignVariable(b, loc, skipped, AddOp::create(b, loc, skips, castTo(b, loc, overflow, b.getI64Type())));
+  train::assignVariable(b, loc, skipped,
+                        AddOp::create(b, loc, skips, castTo(b, loc, overflow, b.getI64Type())));
   if (options.kind != ScalerOptions::Kind::Dynamic)
     return;
 
-  train::VariableOp trackerVariable = train::getOrCreateScalar(step, "growth_tracker", train::Role::scaler, b.getI32Type(), 0);
+  train::VariableOp trackerVariable =
+      train::getOrCreateScalar(step, "growth_tracker", train::Role::scaler, b.getI32Type(), 0);
   Value tracker = train::readVariable(b, loc, trackerVariable);
   Value counted = s.add(tracker, 1);
   Value grows = s.compare(Predicate::ge, counted, double(options.growthInterval));
@@ -141,8 +155,8 @@ void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, co
     shrunk = MaxOp::create(b, loc, shrunk, s.constant(shrunk, *options.minScale));
 
   if (options.hysteresis > 1) {
-    train::VariableOp variable =
-        train::getOrCreateScalar(step, "hysteresis", train::Role::scaler, b.getI32Type(), double(options.hysteresis));
+    train::VariableOp variable = train::getOrCreateScalar(step, "hysteresis", train::Role::scaler,
+                                                          b.getI32Type(), double(options.hysteresis));
     Value units = train::readVariable(b, loc, variable);
     Value spent = MaxOp::create(b, loc, s.add(units, -1), s.constant(units, 0));
     shrunk = s.select(s.compare(Predicate::le, spent, 0), shrunk, scale);

@@ -22,14 +22,15 @@ struct ScalerOptions {
 mlir::FailureOr<ScalerOptions> parseScaler(train::StepOp step);
 
 /// The current loss scale: a constant, or the state variable. tensor<f32>.
-mlir::Value currentScale(mlir::OpBuilder &b, mlir::Location loc, train::StepOp step, const ScalerOptions &options);
+mlir::Value currentScale(mlir::OpBuilder &b, mlir::Location loc, train::StepOp step,
+                         const ScalerOptions &options);
 
 /// float(1 / (double(scale) * divisor)), as GradScaler inverts its scale. tensor<f32>.
-mlir::Value inverseScale(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scale, const ScalerOptions &options,
-                         int64_t divisor);
+mlir::Value inverseScale(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scale,
+                         const ScalerOptions &options, int64_t divisor);
 
-/// Assigns the state for the next step. `overflow`: tensor<i1>, whether this update is skipped for a non-finite gradient;
-/// `due`: tensor<i1> or null, whether this call updates at all (accumulation).
+/// Assigns the state for the next step. `overflow`: tensor<i1>, whether this update is skipped for a
+/// non-finite gradient; `due`: tensor<i1> or null, whether this call updates at all (accumulation).
 void advanceScaler(mlir::OpBuilder &b, mlir::Location loc, train::StepOp step, const ScalerOptions &options,
                    mlir::Value scale, mlir::Value overflow, mlir::Value due);
 

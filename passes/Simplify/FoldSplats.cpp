@@ -19,8 +19,9 @@ std::optional<double> splatNumber(Value v) {
   return elements.getSplatValue<APFloat>().convertToDouble();
 }
 
-/// op(splat, splat) with a correctly rounded operation: + - * / and sqrt. In double and then rounded to float is
-/// the same as in float for these (double rounding is harmless from 53 to 24 bits), so no fp32 path is needed.
+/// op(splat, splat) with a correctly rounded operation: + - * / and sqrt. In double and then rounded to float
+/// is the same as in float for these (double rounding is harmless from 53 to 24 bits), so no fp32 path is
+/// needed.
 template <typename OpT, typename Function>
 struct FoldBinary : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;

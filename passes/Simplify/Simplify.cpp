@@ -40,7 +40,8 @@ public:
     for (Operation &entry : *getOperation().getBody()) {
       if (entry.getNumRegions() == 0)
         continue;
-      // Straight-line code of pure ops: greedy rewriting also drops what is dead. It need not converge to be right.
+      // Straight-line code of pure ops: greedy rewriting also drops what is dead. It need not converge to be
+      // right.
       (void)applyPatternsGreedily(&entry, patterns);
       IRRewriter rewriter(&getContext());
       DominanceInfo dominance(&entry);

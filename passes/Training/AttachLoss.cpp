@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/Training/EvalForm.h"
 #include "passes/Training/LossForms.h"
 #include "passes/Training/Passes.h"
 #include "passes/Training/SampleLoss.h"
 #include "passes/Training/Specs.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -48,13 +48,16 @@ private:
       if (failed(spec))
         return failure();
       if (!names.insert(spec->name).second)
-        return emitErrorWithHint(forward.getLoc(), "two steps are named '" + spec->name + "'", "give each step its own name");
+        return emitErrorWithHint(forward.getLoc(), "two steps are named '" + spec->name + "'",
+                                 "give each step its own name");
       specs.push_back(*spec);
     }
     if (specs.empty())
       specs.push_back(defaults);
     if (accumulate < 1)
-      return emitErrorWithHint(forward.getLoc(), "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches", "1 or more");
+      return emitErrorWithHint(forward.getLoc(),
+                               "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches",
+                               "1 or more");
 
     OpBuilder at(forward);
     for (auto [i, spec] : llvm::enumerate(specs))
@@ -65,8 +68,8 @@ private:
     if (specs.size() > 1)
       forward.walk([&](train::AssignOp assign) {
         if (isBuffer(assign) && !claimed.contains(assign.getVariable()))
-          assign.emitWarning() << "no step's loss depends on the normalisation that updates @" << assign.getVariable()
-                               << ": it keeps its initial value";
+          assign.emitWarning() << "no step's loss depends on the normalisation that updates @"
+                               << assign.getVariable() << ": it keeps its initial value";
       });
     return success();
   }
@@ -76,7 +79,8 @@ private:
     return variable && variable.getRole() == train::Role::buffer;
   }
 
-  /// With several steps, each buffer is updated by the first step whose loss depends on the norm that feeds it.
+  /// With several steps, each buffer is updated by the first step whose loss depends on the norm that feeds
+  /// it.
   void keepOwnBuffers(EntryBuilder &entry, Value loss) {
     BackwardSliceOptions options;
     options.inclusive = true;
@@ -87,7 +91,8 @@ private:
       train::VariableOp variable = train::lookupVariable(forward, assign.getVariableAttr());
       if (!variable || variable.getRole() != train::Role::buffer)
         continue;
-      bool needed = llvm::any_of(normsBehind(assign.getValue()), [&](Operation *norm) { return slice.contains(norm); });
+      bool needed =
+          llvm::any_of(normsBehind(assign.getValue()), [&](Operation *norm) { return slice.contains(norm); });
       if (needed && claimed.insert(assign.getVariable()).second)
         continue;
       assign.erase();
@@ -103,7 +108,8 @@ private:
       if (variable.getRole() == train::Role::parameter && regex->match(variable.getSymName()))
         names.push_back(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
     if (names.empty())
-      return emitErrorWithHint(forward.getLoc(), "no parameter matches '" + pattern + "': there is nothing to train",
+      return emitErrorWithHint(forward.getLoc(),
+                               "no parameter matches '" + pattern + "': there is nothing to train",
                                "the pattern must match whole names; `mpc check` lists what is trained");
     return ArrayAttr::get(&getContext(), names);
   }
@@ -156,8 +162,11 @@ private:
     OpBuilder &b = entry.builder;
     Location loc = counter.getLoc();
     Value one = graph::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(counter.getTensorType(), b.getIntegerAttr(counter.getTensorType().getElementType(), 1)));
-    train::assignVariable(b, loc, counter, graph::AddOp::create(b, loc, train::readVariable(b, loc, counter), one));
+        b, loc,
+        DenseElementsAttr::get(counter.getTensorType(),
+                               b.getIntegerAttr(counter.getTensorType().getElementType(), 1)));
+    train::assignVariable(b, loc, counter,
+                          graph::AddOp::create(b, loc, train::readVariable(b, loc, counter), one));
   }
 
   static void boundLabels(EntryBuilder &entry, Value lossValue) {
@@ -201,7 +210,8 @@ private:
     auto add = [&](StringRef kind, Value logits, StringRef logitsName, StringRef labelsName) {
       if (!entry.hasResult(logitsName))
         entry.addResult(logits, "output", logitsName);
-      all.push_back(b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr(kind)), b.getNamedAttr("kind", b.getStringAttr(kind)),
+      all.push_back(b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr(kind)),
+                                         b.getNamedAttr("kind", b.getStringAttr(kind)),
                                          b.getNamedAttr("logits", b.getStringAttr(logitsName)),
                                          b.getNamedAttr("labels", b.getStringAttr(labelsName))}));
     };
@@ -216,8 +226,10 @@ private:
         logits = classification.logits;
       Value labels = entry.argument(parts[2]);
       if (!logits || !labels)
-        return emitErrorWithHint(entry.loc, "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
-                                 "name an output of the network and an input with its labels");
+        return emitErrorWithHint(
+            entry.loc,
+            "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
+            "name an output of the network and an input with its labels");
       entry.keepArgument(labels);
       add(parts[0], logits, parts[1], parts[2]);
     }
@@ -248,9 +260,12 @@ private:
     if (!outputs.empty()) {
       for (const std::string &name : outputs)
         if (llvm::none_of(returned, [&](const auto &output) { return output.first == name; }))
-          return emitErrorWithHint(entry.loc, "predict has no output '" + name + "'",
-                                   "it can return " + llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", "));
-      llvm::erase_if(returned, [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
+          return emitErrorWithHint(
+              entry.loc, "predict has no output '" + name + "'",
+              "it can return " +
+                  llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", "));
+      llvm::erase_if(returned,
+                     [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
     }
     if (returned.empty())
       return success(); // nothing but a loss that has no logits: there is nothing to predict

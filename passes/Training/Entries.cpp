@@ -83,7 +83,8 @@ void EntryBuilder::boundLabels(Value labels, int64_t classes) {
 
 std::optional<int64_t> EntryBuilder::batchSize() {
   for (BlockArgument argument : region.getArguments())
-    if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) && graph::typeOf(argument).getRank() > 0)
+    if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) &&
+        graph::typeOf(argument).getRank() > 0)
       return graph::shapeOf(argument)[0];
   return std::nullopt;
 }
@@ -150,13 +151,14 @@ func::FuncOp EntryBuilder::finishFunction(OpBuilder &at, StringRef name) {
   return function;
 }
 
-train::StepOp EntryBuilder::finishStep(OpBuilder &at, StringRef name, ArrayAttr parameters, DictionaryAttr optimizer,
-                                       DictionaryAttr scaler) {
+train::StepOp EntryBuilder::finishStep(OpBuilder &at, StringRef name, ArrayAttr parameters,
+                                       DictionaryAttr optimizer, DictionaryAttr scaler) {
   train::YieldOp::create(builder, loc, values(results));
   prune();
-  auto step = train::StepOp::create(at, loc, name, functionType(), dictionaries(at.getContext(), argumentAttributes),
-                                    dictionaries(at.getContext(), results), parameters, optimizer, scaler,
-                                    /*groups=*/ArrayAttr(), /*clip_norm=*/FloatAttr(), /*clip_value=*/FloatAttr());
+  auto step =
+      train::StepOp::create(at, loc, name, functionType(), dictionaries(at.getContext(), argumentAttributes),
+                            dictionaries(at.getContext(), results), parameters, optimizer, scaler,
+                            /*groups=*/ArrayAttr(), /*clip_norm=*/FloatAttr(), /*clip_value=*/FloatAttr());
   step.getBody().takeBody(region);
   return step;
 }

@@ -13,7 +13,8 @@ struct EntryResult {
   mlir::DictionaryAttr attributes;
 };
 
-/// A copy of @forward's body that becomes an entry. The copy has no terminator until it is finished; `builder` stands at its end.
+/// A copy of @forward's body that becomes an entry. The copy has no terminator until it is finished;
+/// `builder` stands at its end.
 class EntryBuilder {
 public:
   explicit EntryBuilder(mlir::func::FuncOp forward);

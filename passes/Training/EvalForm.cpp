@@ -6,7 +6,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::training;
 
-/// Calls `visit` with each batch norm statistic (result 1 or 2) that `v` is computed from, not looking through the norms.
+/// Calls `visit` with each batch norm statistic (result 1 or 2) that `v` is computed from, not looking
+/// through the norms.
 static void visitStatistics(Value v, function_ref<void(OpResult)> visit) {
   SetVector<Value> worklist;
   worklist.insert(v);
@@ -25,7 +26,8 @@ static void visitStatistics(Value v, function_ref<void(OpResult)> visit) {
 
 SmallVector<graph::BatchNormOp> training::normsBehind(Value assigned) {
   SmallVector<graph::BatchNormOp> norms;
-  visitStatistics(assigned, [&](OpResult result) { norms.push_back(cast<graph::BatchNormOp>(result.getOwner())); });
+  visitStatistics(assigned,
+                  [&](OpResult result) { norms.push_back(cast<graph::BatchNormOp>(result.getOwner())); });
   return norms;
 }
 
@@ -50,8 +52,9 @@ EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
     Location loc = norm.getLoc();
     Value meanValue = train::ReadOp::create(b, loc, norm.getMean().getType(), mean);
     Value varianceValue = train::ReadOp::create(b, loc, norm.getVariance().getType(), variance);
-    Value y = graph::BatchNormInferenceOp::create(b, loc, norm.getX(), norm.getScale(), norm.getBias(), meanValue,
-                                                  varianceValue, norm.getEpsilonAttr(), norm.getAxisAttr());
+    Value y =
+        graph::BatchNormInferenceOp::create(b, loc, norm.getX(), norm.getScale(), norm.getBias(), meanValue,
+                                            varianceValue, norm.getEpsilonAttr(), norm.getAxisAttr());
     entry.replace(norm.getY(), y);
     entry.replace(norm.getMean(), meanValue);
     entry.replace(norm.getVariance(), varianceValue);

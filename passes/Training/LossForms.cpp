@@ -31,7 +31,8 @@ static Value mse(OpBuilder &b, Location loc, Value p, Value t) {
 static Value l1(OpBuilder &b, Location loc, Value p, Value t) {
   return mean(b, loc, AbsOp::create(b, loc, SubOp::create(b, loc, p, t)));
 }
-/// a^2/2 where a = |p - t| < 1, a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with c = min(a, 1) it is c*(a - c/2).
+/// a^2/2 where a = |p - t| < 1, a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with c = min(a, 1) it is
+/// c*(a - c/2).
 static Value smoothL1(OpBuilder &b, Location loc, Value p, Value t) {
   Value a = AbsOp::create(b, loc, SubOp::create(b, loc, p, t));
   Value c = ClipOp::create(b, loc, a.getType(), a, b.getF64FloatAttr(0), b.getF64FloatAttr(1));
@@ -48,7 +49,8 @@ static Value bceWithLogits(OpBuilder &b, Location loc, Value x, Value t) {
 namespace {
 struct LossForm {
   StringLiteral name;
-  /// Whether the target is integer labels [N, d...] of scores [N, C, d...], and not a tensor like the prediction.
+  /// Whether the target is integer labels [N, d...] of scores [N, C, d...], and not a tensor like the
+  /// prediction.
   bool labels;
   /// The scalar loss of an fp32 prediction.
   Value (*build)(OpBuilder &, Location, Value prediction, Value target);
@@ -69,7 +71,8 @@ static constexpr LossForm forms[] = {
 static bool isScalarFloat(Value v) { return typeOf(v).getNumElements() == 1 && isFloat(v); }
 
 static std::string outputNames(const EntryBuilder &entry) {
-  return llvm::join(llvm::map_range(entry.outputs(), [](const auto &output) { return "'" + output.first + "'"; }), ", ");
+  return llvm::join(
+      llvm::map_range(entry.outputs(), [](const auto &output) { return "'" + output.first + "'"; }), ", ");
 }
 
 static LogicalResult noOutput(const EntryBuilder &entry, StringRef name) {
@@ -93,9 +96,12 @@ std::string training::lossOutput(const EntryBuilder &entry, StringRef spec) {
 static FailureOr<Value> labelsFor(EntryBuilder &entry, StringRef name, Value scores) {
   RankedTensorType type = typeOf(scores);
   if (type.getRank() < 2)
-    return emitErrorWithHint(entry.loc, "scores of classes are [N, C, ...], but the prediction is [" +
-                                            llvm::join(llvm::map_range(type.getShape(), [](int64_t d) { return std::to_string(d); }), ", ") + "]",
-                             "name the output with the scores, or use mse, l1, smooth_l1 or bce_with_logits");
+    return emitErrorWithHint(
+        entry.loc,
+        "scores of classes are [N, C, ...], but the prediction is [" +
+            llvm::join(llvm::map_range(type.getShape(), [](int64_t d) { return std::to_string(d); }), ", ") +
+            "]",
+        "name the output with the scores, or use mse, l1, smooth_l1 or bce_with_logits");
   Shape shape(type.getShape());
   shape.erase(shape.begin() + 1);
   OpBuilder &b = entry.builder;
@@ -109,12 +115,14 @@ static FailureOr<Value> labelsFor(EntryBuilder &entry, StringRef name, Value sco
     llvm::raw_string_ostream(wanted) << RankedTensorType::get(shape, b.getI64Type());
     std::string found;
     llvm::raw_string_ostream(found) << labels.getType();
-    return emitErrorWithHint(entry.loc, "input '" + name + "' is " + found + ", but the labels should be " + wanted,
+    return emitErrorWithHint(entry.loc,
+                             "input '" + name + "' is " + found + ", but the labels should be " + wanted,
                              "name another input; a name that is not taken adds one");
   }
   entry.boundLabels(labels, type.getDimSize(1));
   Type element = elementOf(labels);
-  return element.isInteger(32) || element.isInteger(64) ? labels : castTo(b, entry.loc, labels, b.getI64Type());
+  return element.isInteger(32) || element.isInteger(64) ? labels
+                                                        : castTo(b, entry.loc, labels, b.getI64Type());
 }
 
 /// The target of an fp32 `prediction`: a data input of this name with its shape, as fp32.
@@ -127,7 +135,8 @@ static FailureOr<Value> targetFor(EntryBuilder &entry, StringRef name, Value pre
     std::string wanted, found;
     llvm::raw_string_ostream(wanted) << type;
     llvm::raw_string_ostream(found) << target.getType();
-    return emitErrorWithHint(entry.loc, "input '" + name + "' is " + found + ", but the target should be " + wanted,
+    return emitErrorWithHint(entry.loc,
+                             "input '" + name + "' is " + found + ", but the target should be " + wanted,
                              "name another input; a name that is not taken adds one");
   }
   return castTo(entry.builder, entry.loc, target, entry.builder.getF32Type());
@@ -141,14 +150,16 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef spec) {
   if (spec.empty() || spec.starts_with("output:")) {
     std::string name = lossOutput(entry, spec);
     if (name.empty())
-      return emitErrorWithHint(entry.loc, "the network has no scalar float output that could be the loss",
-                               "attach one, for instance --loss=softmax_cross_entropy:LOGITS:labels; the outputs are " +
-                                   outputNames(entry));
+      return emitErrorWithHint(
+          entry.loc, "the network has no scalar float output that could be the loss",
+          "attach one, for instance --loss=softmax_cross_entropy:LOGITS:labels; the outputs are " +
+              outputNames(entry));
     Value v = entry.output(name);
     if (!v)
       return noOutput(entry, name);
     if (!isScalarFloat(v))
-      return emitErrorWithHint(entry.loc, "output '" + name + "' is not a scalar float", "a loss is one number: take its mean");
+      return emitErrorWithHint(entry.loc, "output '" + name + "' is not a scalar float",
+                               "a loss is one number: take its mean");
     return reshapeTo(b, loc, castTo(b, loc, v, b.getF32Type()), {});
   }
 
@@ -170,7 +181,8 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef spec) {
       return emitErrorWithHint(entry.loc, "output '" + names.take_front(at) + "' is not a float tensor",
                                "a loss compares float predictions with a target");
     Value prediction = castTo(b, loc, v, b.getF32Type());
-    FailureOr<Value> t = form->labels ? labelsFor(entry, target, prediction) : targetFor(entry, target, prediction);
+    FailureOr<Value> t =
+        form->labels ? labelsFor(entry, target, prediction) : targetFor(entry, target, prediction);
     if (failed(t))
       return failure();
     return form->build(b, loc, prediction, *t);

@@ -10,7 +10,7 @@ namespace {
 /// A reduction of everything to one element: of classification scores, or of element losses.
 struct LossTree {
   Operation *classifier = nullptr; // graph.softmax_cross_entropy or graph.nll_loss
-  Value elements;                  // what graph.reduce_mean or reduce_sum reduces; null if the classifier itself does
+  Value elements; // what graph.reduce_mean or reduce_sum reduces; null if the classifier itself does
   LossReduction reduction = LossReduction::none;
 };
 } // namespace
@@ -33,7 +33,8 @@ static LossTree parseLoss(Value loss) {
   if (isClassifier(op) && reductionOf(op) != LossReduction::none) {
     tree.classifier = op;
     tree.reduction = reductionOf(op);
-  } else if (isa_and_nonnull<ReduceMeanOp, ReduceSumOp>(op) && typeOf(op->getResult(0)).getNumElements() == 1) {
+  } else if (isa_and_nonnull<ReduceMeanOp, ReduceSumOp>(op) &&
+             typeOf(op->getResult(0)).getNumElements() == 1) {
     tree.reduction = isa<ReduceMeanOp>(op) ? LossReduction::mean : LossReduction::sum;
     tree.elements = op->getOperand(0);
     if (Operation *inner = stripViews(tree.elements).getDefiningOp(); isClassifier(inner))
@@ -56,8 +57,8 @@ Classification training::findClassification(Value loss) {
   return result;
 }
 
-/// Sums x over all that belongs to one sample: [M, d...] to [N]. M may be N times a factor (sequences flattened into
-/// samples) if `flattened` allows it. Null when x is not made of N samples.
+/// Sums x over all that belongs to one sample: [M, d...] to [N]. M may be N times a factor (sequences
+/// flattened into samples) if `flattened` allows it. Null when x is not made of N samples.
 static Value sumSamples(OpBuilder &b, Location loc, Value x, int64_t samples, bool flattened) {
   ArrayRef<int64_t> shape = shapeOf(x);
   if (shape.empty() || samples == 0 || (shape[0] != samples && !(flattened && shape[0] % samples == 0)))
@@ -76,8 +77,10 @@ static Value labelWeights(OpBuilder &b, Location loc, Operation *classifier) {
   RankedTensorType type = typeOf(labels).clone(b.getF32Type());
   std::optional<int64_t> ignored = ignoreIndexOf(classifier);
   if (!ignored)
-    return weights ? castTo(b, loc, GatherOp::create(b, loc, weights, labels, 0), b.getF32Type()) : splat(b, loc, type, 1);
-  Value valid = CompareOp::create(b, loc, Predicate::ne, labels, scalar(b, loc, elementOf(labels), double(*ignored)));
+    return weights ? castTo(b, loc, GatherOp::create(b, loc, weights, labels, 0), b.getF32Type())
+                   : splat(b, loc, type, 1);
+  Value valid =
+      CompareOp::create(b, loc, Predicate::ne, labels, scalar(b, loc, elementOf(labels), double(*ignored)));
   if (!weights)
     return castTo(b, loc, valid, b.getF32Type());
   // An ignored label may be no index at all.
@@ -125,8 +128,9 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
   if (!split.weights) {
     // A mean counts its elements; a sum is the loss of one batch.
     Value counted = tree.elements ? tree.elements : tree.classifier->getOperand(1);
-    double weight = tree.reduction == LossReduction::mean ? double(typeOf(counted).getNumElements()) / double(*samples)
-                                                          : 1.0 / double(*samples);
+    double weight = tree.reduction == LossReduction::mean
+                        ? double(typeOf(counted).getNumElements()) / double(*samples)
+                        : 1.0 / double(*samples);
     split.weights = splat(b, loc, RankedTensorType::get({*samples}, b.getF32Type()), weight);
   }
   return split;

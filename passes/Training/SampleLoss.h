@@ -18,7 +18,8 @@ Classification findClassification(mlir::Value loss);
 struct SampleLoss {
   mlir::Value losses, weights;
 };
-/// Splits a loss that is a mean or a sum over samples; nothing when it is not recognised as one. Built at the entry's end.
+/// Splits a loss that is a mean or a sum over samples; nothing when it is not recognised as one. Built at the
+/// entry's end.
 std::optional<SampleLoss> splitLoss(EntryBuilder &entry, mlir::Value loss);
 
 } // namespace mpc::training

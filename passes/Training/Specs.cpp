@@ -12,8 +12,9 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
   text.split(segments, ':');
   spec.name = segments.front().str();
   auto fail = [&](const Twine &message) {
-    return emitErrorWithHint(loc, "step '" + text + "': " + message,
-                             "write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1 (all but the name optional)");
+    return emitErrorWithHint(
+        loc, "step '" + text + "': " + message,
+        "write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1 (all but the name optional)");
   };
   if (spec.name.empty() || StringRef(spec.name).contains('='))
     return fail("no name in front");
@@ -85,15 +86,18 @@ FailureOr<DictionaryAttr> training::parseDictionary(Location loc, StringRef head
 FailureOr<DictionaryAttr> training::parseGroup(Location loc, StringRef text) {
   auto [match, rest] = text.rsplit(':');
   if (match.empty() || rest.empty())
-    return emitErrorWithHint(loc, "'" + text + "' is not a parameter group", "write REGEX:lr=FACTOR,weight_decay=VALUE");
+    return emitErrorWithHint(loc, "'" + text + "' is not a parameter group",
+                             "write REGEX:lr=FACTOR,weight_decay=VALUE");
   NamedAttrList attributes;
   attributes.set("match", StringAttr::get(loc.getContext(), match));
   if (failed(parsePairs(loc, rest, attributes)))
     return failure();
   for (NamedAttribute attribute : attributes)
-    if (attribute.getName() != "match" && ((attribute.getName() != "lr" && attribute.getName() != "weight_decay") ||
-                                           !isa<FloatAttr>(attribute.getValue())))
-      return emitErrorWithHint(loc, "'" + attribute.getName().getValue() + "' of a parameter group is not a known number",
-                               "a group sets lr (a factor) and weight_decay");
+    if (attribute.getName() != "match" &&
+        ((attribute.getName() != "lr" && attribute.getName() != "weight_decay") ||
+         !isa<FloatAttr>(attribute.getValue())))
+      return emitErrorWithHint(
+          loc, "'" + attribute.getName().getValue() + "' of a parameter group is not a known number",
+          "a group sets lr (a factor) and weight_decay");
   return attributes.getDictionary(loc.getContext());
 }

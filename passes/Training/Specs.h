@@ -11,13 +11,15 @@ struct StepSpec {
   std::string name, loss, parameters, optimizer, scaler;
 };
 
-/// Parses `NAME:loss=FORM:A:B:params=REGEX:optimizer=...` over the defaults in `base`: a segment without a known
-/// `key=` belongs to the value before it, so that loss forms keep their colons.
+/// Parses `NAME:loss=FORM:A:B:params=REGEX:optimizer=...` over the defaults in `base`: a segment without a
+/// known `key=` belongs to the value before it, so that loss forms keep their colons.
 mlir::FailureOr<StepSpec> parseStepSpec(mlir::Location loc, llvm::StringRef text, const StepSpec &base);
 
-/// Parses `NAME,key=value,...` to {`head` = "NAME", key = value...}: numbers become f64, true and false bool, the rest
-/// strings; several numbers between slashes become an array (`betas=0.9/0.999`). Which keys exist is the reader's business.
-mlir::FailureOr<mlir::DictionaryAttr> parseDictionary(mlir::Location loc, llvm::StringRef head, llvm::StringRef text);
+/// Parses `NAME,key=value,...` to {`head` = "NAME", key = value...}: numbers become f64, true and false bool,
+/// the rest strings; several numbers between slashes become an array (`betas=0.9/0.999`). Which keys exist is
+/// the reader's business.
+mlir::FailureOr<mlir::DictionaryAttr> parseDictionary(mlir::Location loc, llvm::StringRef head,
+                                                      llvm::StringRef text);
 
 /// Parses `REGEX:lr=2,weight_decay=0` to {match = "REGEX", ...}. The last colon separates.
 mlir::FailureOr<mlir::DictionaryAttr> parseGroup(mlir::Location loc, llvm::StringRef text);

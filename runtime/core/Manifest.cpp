@@ -145,6 +145,8 @@ struct Checker {
       const Entry *entry = plan.entry(step.entry);
       if (!entry || entry->kind != "train")
         broken(concat("step '", step.name, "' has no train entry '", step.entry, "' for ", plan.target));
+      if (!step.traceEntry.empty() && !plan.entry(step.traceEntry))
+        broken(concat("step '", step.name, "' has no trace entry '", step.traceEntry, "' for ", plan.target));
       auto scalar = [&](const std::string &name) {
         const Variable *v = manifest.variable(name);
         if (!v || elementsOf(v->shape) != 1 || !stored.count(name))

@@ -36,6 +36,7 @@ struct Scaler {
 
 struct Step {
   std::string name, optimizer, entry;
+  std::string traceEntry; // the same step with gradients as outputs; "" when there is none
   std::vector<Hyper> hyper;
   std::optional<Scaler> scaler;
   int64_t accumulate = 1;

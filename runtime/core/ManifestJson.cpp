@@ -62,6 +62,8 @@ Step parseStep(const json &object) {
   step.optimizer = text(object, "optimizer");
   step.entry = object.at("entry");
   step.accumulate = integer(object, "accumulate", 1);
+  if (object.contains("trace"))
+    step.traceEntry = object.at("trace");
   if (object.contains("hyper"))
     for (const auto &[name, hyper] : object.at("hyper").items())
       step.hyper.push_back({name, hyper.at("variable"), number(hyper, "default")});

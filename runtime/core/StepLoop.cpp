@@ -6,7 +6,8 @@
 
 namespace mpc::rt {
 
-StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule)
+StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
+                   bool gradients)
     : session_(session), schedule_(schedule) {
   if (session.manifest().steps.empty())
     fail(session.program().where(), "cannot train: it was compiled without a loss",
@@ -17,7 +18,7 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
   std::string known;
   for (const Step &step : session.manifest().steps) {
     Prepared prepared{&step, nullptr, 0, {}, 0};
-    entries_.push_back(&session.entry(step.entry));
+    entries_.push_back(&session.entry(gradients && !step.traceEntry.empty() ? step.traceEntry : step.entry));
     prepared.loss = entries_.back()->outputOfRole("loss");
     for (const Hyper &h : step.hyper) {
       double value = h.standard;

@@ -20,7 +20,9 @@ class StepLoop {
 public:
   /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the others keep their defaults.
   /// Throws Error for names that no step has and for a program without train entries.
-  StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule);
+  /// `gradients`: run the trace entries, whose outputs hold the gradients too, where the program has them.
+  StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
+           bool gradients = false);
 
   void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
   /// The train entries in order, one per optimizer.

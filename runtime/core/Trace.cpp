@@ -12,13 +12,15 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
   if (data.samples() < data.batch())
     fail("--data", concat("holds ", data.samples(), " samples, less than one batch of ", data.batch()),
          "give at least one whole batch");
-  StepLoop loop(session, hyper, {});
+  StepLoop loop(session, hyper, {}), first(session, hyper, {}, /*gradients=*/true);
   std::vector<uint32_t> samples(size_t(data.batch()));
   std::iota(samples.begin(), samples.end(), 0u);
   std::vector<const Port *> ports;
   std::vector<std::vector<std::byte>> staged;
   std::vector<std::byte> scratch;
-  for (const Port *port : inputsOf(loop.entries()))
+  std::vector<const Entry *> entries = loop.entries();
+  entries.insert(entries.end(), first.entries().begin(), first.entries().end());
+  for (const Port *port : inputsOf(entries))
     if (stagedIndex(ports, *port) == ports.size()) {
       ports.push_back(port);
       staged.emplace_back(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
@@ -40,7 +42,7 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
     }
   };
   for (int64_t i = 0; i < steps; ++i) {
-    const auto &reports = loop.run(i, load, [&](const Entry &entry) {
+    const auto &reports = (i == 0 ? first : loop).run(i, load, [&](const Entry &entry) {
       if (i > 0)
         return;
       for (const Port &port : entry.outputs)

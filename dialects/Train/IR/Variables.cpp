@@ -14,8 +14,9 @@ VariableOp mpc::train::lookupVariable(Operation *from, StringRef name) {
   return lookupVariable(from, FlatSymbolRefAttr::get(from->getContext(), name));
 }
 
-VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, Role role, RankedTensorType type,
-                                           Attribute init, FlatSymbolRefAttr of, FlatSymbolRefAttr step) {
+VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, Role role,
+                                           RankedTensorType type, Attribute init, FlatSymbolRefAttr of,
+                                           FlatSymbolRefAttr step) {
   std::string text = name.str();
   if (VariableOp existing = lookupVariable(from, text))
     return existing;
@@ -33,13 +34,16 @@ VariableOp mpc::train::getOrCreateState(StepOp step, VariableOp parameter, Strin
   std::string name = (parameter.getSymName() + "/" + suffix).str();
   if (VariableOp existing = lookupVariable(step, name); existing && existing.getStepAttr() != owner)
     name = (parameter.getSymName() + "/" + owner.getValue() + "/" + suffix).str();
-  return getOrCreateVariable(step, name, role, type, init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()), owner);
+  return getOrCreateVariable(step, name, role, type, init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+                             owner);
 }
 
-VariableOp mpc::train::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element, double init) {
+VariableOp mpc::train::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element,
+                                         double init) {
   StringRef owner = stateOwner(step);
   return getOrCreateVariable(step, owner + "/" + suffix, role, RankedTensorType::get({}, element),
-                             FillAttr::get(step.getContext(), init), {}, FlatSymbolRefAttr::get(step.getContext(), owner));
+                             FillAttr::get(step.getContext(), init), {},
+                             FlatSymbolRefAttr::get(step.getContext(), owner));
 }
 
 Value mpc::train::readVariable(OpBuilder &b, Location loc, VariableOp variable) {

@@ -1,73 +1,49 @@
-//===- Decompose.cpp - the pass ----------------------------------------------------===//
-#include "passes/Lowering/Decompose/Decompositions.h"
+//===- Decompose.cpp - composite graph ops become primitive ones ----------------===//
 #include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Lowering/Decompose/Patterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mpc;
+using namespace mpc::graph;
 
 namespace mpc {
 #define GEN_PASS_DEF_DECOMPOSEPASS
 #include "passes/Lowering/Decompose/Passes.h.inc"
 } // namespace mpc
 
-/// A scatter-add in f16 would round at every addition: in f32, between casts.
-static llvm::SmallVector<Value> widen(graph::GatherGradOp op, GraphFormula f) {
-  Type element = graph::elementOf(op.getDx());
-  if (!graph::isLowPrecision(element))
-    return {};
-  Value dy = f.up(op.getDy());
-  Value dx = graph::GatherGradOp::create(f.b, f.loc, graph::typeOf(op.getDx()).clone(graph::elementOf(dy)), dy, op.getIndices(), op.getAxis());
-  return {f.down(dx, element)};
-}
-
 namespace {
-struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
-  using DecomposePassBase::DecomposePassBase;
 
-  void runOnOperation() override {
-    llvm::SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isa_and_nonnull<graph::GraphDialect>(op->getDialect()))
-        ops.push_back(op);
-    });
-    OpBuilder b(&getContext());
-    for (Operation *op : ops) {
-      b.setInsertionPoint(op);
-      GraphFormula f{b, op->getLoc()};
-      llvm::SmallVector<Value> values = replacement(op, f);
-      if (values.empty())
-        continue;
-      op->replaceAllUsesWith(values);
-      op->erase();
-      ++numDecomposed;
-    }
-    if (!split)
-      return;
-    ops.clear();
-    getOperation().walk([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : ops)
-      if (splitReduction(op, b))
-        ++numSplit;
-  }
-
-  static llvm::SmallVector<Value> replacement(Operation *op, GraphFormula f) {
-    if (auto x = dyn_cast<graph::SoftmaxOp>(op))
-      return decompose(x, f);
-    if (auto x = dyn_cast<graph::LogSoftmaxOp>(op))
-      return decompose(x, f);
-    if (auto x = dyn_cast<graph::NllLossOp>(op))
-      return decompose(x, f);
-    if (auto x = dyn_cast<graph::SoftmaxCrossEntropyOp>(op))
-      return decompose(x, f);
-    if (auto x = dyn_cast<graph::BatchNormOp>(op))
-      return decompose(x, f);
-    if (auto x = dyn_cast<graph::BatchNormGradOp>(op))
-      return decompose(x, f);
-    if (auto x = dyn_cast<graph::BatchNormInferenceOp>(op))
-      return decompose(x, f);
-    if (auto x = dyn_cast<graph::GatherGradOp>(op))
-      return widen(x, f);
-    return {};
+/// mean(x) = sum(x) / n, in fp32 at least.
+struct DecomposeMean : OpRewritePattern<ReduceMeanOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceMeanOp op, PatternRewriter &rewriter) const override {
+    if (!isFloat(op.getX()))
+      return failure();
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    int64_t count = 1;
+    for (int64_t axis : op.getAxes())
+      count *= shapeOf(op.getX())[axis];
+    Value sum = m.sum(m.widen(op.getX()), op.getAxes(), op.getKeepdims());
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), m.mul(sum, m.constant(1.0 / double(count))), element));
+    return success();
   }
 };
+
+struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
+  void runOnOperation() override {
+    getOperation()->walk([&](Operation *op) {
+      if (isa<ReduceMeanOp, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp>(op))
+        ++numDecomposed;
+    });
+    RewritePatternSet patterns(&getContext());
+    patterns.add<DecomposeMean>(&getContext());
+    populateSoftmaxPatterns(patterns);
+    populateNormalizationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
 } // namespace

@@ -1,76 +1,90 @@
-//===- Normalization.cpp - batch normalisation in primitive ops ------------------===//
+//===- Normalization.cpp - batch normalisation -------------------------------------===//
 //
-// Statistics take two passes, mean then squared distances from it: one pass (E[x^2] - mean^2) cancels when the mean is large against the
-// deviation. For the same reason x is centred before it is scaled, instead of folding the mean into the bias. What has one
-// element per channel is a [C] tensor of its own, computed once.
+// Statistics in two passes, mean then squared deviations: stable where |mean| is large against the deviation. Per-channel
+// factors are computed once, on [C].
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Lowering/Decompose/Decompositions.h"
+#include "passes/Lowering/Decompose/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;
-using Values = llvm::SmallVector<Value>;
+using namespace mpc::graph;
 
 namespace {
-/// x: [.., C, ..] with channels at `axis`.
+/// The channels of an activation: which axes are reduced, over how many elements, and how [C] broadcasts against it.
 struct Channels {
-  GraphFormula &f;
-  Value x;
-  int64_t axis;
-
-  graph::Shape others() const {
-    graph::Shape axes;
-    for (int64_t i = 0, e = graph::shapeOf(x).size(); i < e; ++i)
-      if (i != axis)
+  Channels(const Arithmetic &m, Value x, int64_t axis) : m(m), shape(typeOf(x).getRank(), 1) {
+    shape[axis] = shapeOf(x)[axis];
+    for (int64_t i = 0; i < typeOf(x).getRank(); ++i)
+      if (i != axis) {
         axes.push_back(i);
-    return axes;
+        count *= shapeOf(x)[i];
+      }
   }
-  double perChannel() const { return double(graph::typeOf(x).getNumElements()) / double(graph::shapeOf(x)[axis]); }
-  /// [C] so that it broadcasts with x.
-  Value spread(Value v) const {
-    graph::Shape shape(graph::shapeOf(x).size() - axis, 1);
-    shape[0] = graph::shapeOf(v)[0];
-    return graph::reshapeTo(f.b, f.loc, v, shape);
+  /// [C] → [1, C, 1, ...] or wherever the channels are.
+  Value spread(Value perChannel) const { return reshapeTo(m.b, m.loc, perChannel, shape); }
+  Value sum(Value x) const { return m.sum(x, axes); }
+  Value mean(Value x) const { return m.mul(sum(x), m.constant(1.0 / double(count))); }
+
+  const Arithmetic &m;
+  Shape shape, axes;
+  int64_t count = 1;
+};
+
+/// y = (x - mean)*a + bias with a = scale/sqrt(variance + epsilon).
+Value normalize(const Arithmetic &m, const Channels &channels, Value x, Value scale, Value bias, Value mean, Value variance, double epsilon) {
+  Value a = m.mul(scale, m.rsqrt(m.add(variance, m.constant(epsilon))));
+  return m.add(m.mul(m.sub(x, channels.spread(mean)), channels.spread(a)), channels.spread(bias));
+}
+
+struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BatchNormOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Channels channels(m, op.getX(), op.getAxis());
+    Value x = m.widen(op.getX()), mean = channels.mean(x), deviation = m.sub(x, channels.spread(mean));
+    Value variance = channels.mean(m.mul(deviation, deviation));
+    Value y = normalize(m, channels, x, op.getScale(), op.getBias(), mean, variance, op.getEpsilon().convertToDouble());
+    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), y, element), mean, variance});
+    return success();
   }
-  Value sum(Value v) const { return f.sum(v, others(), false); }
-  Value mean(Value v) const { return f.div(sum(v), f.scalar(v, perChannel())); }
+};
+
+struct DecomposeBatchNormInference : OpRewritePattern<BatchNormInferenceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BatchNormInferenceOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Channels channels(m, op.getX(), op.getAxis());
+    Value y = normalize(m, channels, m.widen(op.getX()), op.getScale(), op.getBias(), op.getMean(), op.getVariance(),
+                        op.getEpsilon().convertToDouble());
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), y, element));
+    return success();
+  }
+};
+
+/// With s = 1/sqrt(variance + epsilon), d = x - mean, M elements per channel:
+/// dbias = sum dy, dscale = s * sum(dy*d), dx = scale*s * (dy - dbias/M - d * s*dscale/M).
+struct DecomposeBatchNormGrad : OpRewritePattern<BatchNormGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BatchNormGradOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Channels channels(m, op.getX(), op.getAxis());
+    Value dy = m.widen(op.getDy()), deviation = m.sub(m.widen(op.getX()), channels.spread(op.getMean()));
+    Value s = m.rsqrt(m.add(op.getVariance(), m.constant(op.getEpsilon().convertToDouble())));
+    Value dbias = channels.sum(dy), dscale = m.mul(channels.sum(m.mul(dy, deviation)), s);
+    Value perElement = m.constant(1.0 / double(channels.count));
+    Value meanDy = m.mul(dbias, perElement), slope = m.mul(m.mul(dscale, s), perElement), factor = m.mul(op.getScale(), s);
+    Value centred = m.sub(m.sub(dy, channels.spread(meanDy)), m.mul(deviation, channels.spread(slope)));
+    Value dx = m.mul(centred, channels.spread(factor));
+    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), dx, element), dscale, dbias});
+    return success();
+  }
 };
 } // namespace
 
-static Value inverseDeviation(GraphFormula &f, Value variance, double epsilon) {
-  return f.rsqrt(f.add(variance, f.scalar(variance, epsilon)));
-}
-
-/// (x - mean) * (scale / sqrt(variance + eps)) + bias
-static Value normalize(GraphFormula &f, const Channels &c, Value scale, Value bias, Value mean, Value variance, double epsilon) {
-  Value factor = f.mul(scale, inverseDeviation(f, variance, epsilon));
-  Value centred = f.sub(c.x, c.spread(mean));
-  return f.add(f.mul(centred, c.spread(factor)), c.spread(bias));
-}
-
-Values mpc::decompose(graph::BatchNormOp op, GraphFormula f) {
-  Channels c{f, f.up(op.getX()), int64_t(op.getAxis())};
-  Value mean = c.mean(c.x), centred = f.sub(c.x, c.spread(mean));
-  Value variance = c.mean(f.mul(centred, centred));
-  Value y = normalize(f, c, op.getScale(), op.getBias(), mean, variance, op.getEpsilon().convertToDouble());
-  return {f.down(y, graph::elementOf(op.getY())), mean, variance};
-}
-
-Values mpc::decompose(graph::BatchNormInferenceOp op, GraphFormula f) {
-  Channels c{f, f.up(op.getX()), int64_t(op.getAxis())};
-  Value y = normalize(f, c, op.getScale(), op.getBias(), op.getMean(), op.getVariance(), op.getEpsilon().convertToDouble());
-  return {f.down(y, graph::elementOf(op.getY()))};
-}
-
-/// With r = 1/sqrt(variance + eps): dbias = sum dy, dscale = r sum dy (x - mean),
-/// dx = scale r (dy - dbias/M - (x - mean) r dscale/M) = a dy + (b (x - mean) + c), coefficients per channel.
-Values mpc::decompose(graph::BatchNormGradOp op, GraphFormula f) {
-  Channels c{f, f.up(op.getX()), int64_t(op.getAxis())};
-  Value dy = f.up(op.getDy()), centred = f.sub(c.x, c.spread(op.getMean()));
-  Value r = inverseDeviation(f, op.getVariance(), op.getEpsilon().convertToDouble());
-  Value dbias = c.sum(dy), dscale = f.mul(c.sum(f.mul(dy, centred)), r);
-  Value a = f.mul(op.getScale(), r), perElement = f.div(a, f.scalar(a, -c.perChannel()));
-  Value slope = f.mul(perElement, f.mul(r, dscale)), offset = f.mul(perElement, dbias);
-  Value dx = f.add(f.mul(dy, c.spread(a)), f.add(f.mul(centred, c.spread(slope)), c.spread(offset)));
-  return {f.down(dx, graph::elementOf(op.getDx())), dscale, dbias};
+void mpc::populateNormalizationPatterns(RewritePatternSet &patterns) {
+  patterns.add<DecomposeBatchNorm, DecomposeBatchNormInference, DecomposeBatchNormGrad>(patterns.getContext());
 }

@@ -1,8 +1,7 @@
-//===- Passes.h - decomposition --------------------------------------------===//
+//===- Passes.h - decomposition of composite ops -----------------------------===//
 #ifndef MPC_LOWERING_DECOMPOSE_PASSES_H
 #define MPC_LOWERING_DECOMPOSE_PASSES_H
 #include "dialects/Graph/IR/Graph.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {

@@ -1,28 +1,26 @@
-//===- Passes.td - decomposition ----------------------------------*- tablegen -*-===//
+//===- Passes.td - decomposition of composite ops ------------------*- tablegen -*-===//
 #ifndef MPC_DECOMPOSE_PASSES
 #define MPC_DECOMPOSE_PASSES
 include "mlir/Pass/PassBase.td"
 
-def DecomposePass : Pass<"mpc-decompose", "::mlir::ModuleOp"> {
-  let summary = "Composite graph ops become primitive ones";
+def DecomposePass : Pass<"mpc-decompose"> {
+  let summary = "Composite graph ops become primitive ones, so that fusion sees their parts";
   let description = [{
-    Softmax, log-softmax, losses, batch normalisation and gather_grad of narrow floats become elementwise ops, reductions
-    and movement, in fp32 (fp64 for fp64) between one cast up and one cast down, so that fusion sees what they are made of. The result differs
-    from the composite op's by the rounding of the fp32 steps; test/codegen states the ULPs.
-
-    Long reductions to few values are then split into two: a tensor of partial results gives every thread something to do, and sums stay short.
+    softmax, log_softmax, the classification losses, batch norms and means become reductions and elementwise arithmetic in fp32 between a cast
+    from and one to the op's type: one rounding, as the op promises.
 
     ```mlir
-    %s = graph.reduce_sum %x {axes = [0], keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
+    %y = graph.softmax %x {axis = 1 : i64} : tensor<8x10xf16>
     // becomes
-    %r = graph.reshape %x : tensor<1048576xf32> to tensor<64x16384xf32>
-    %p = graph.reduce_sum %r {axes = [1], keepdims = false} : (tensor<64x16384xf32>) -> tensor<64xf32>
-    %s = graph.reduce_sum %p {axes = [0], keepdims = false} : (tensor<64xf32>) -> tensor<f32>
+    %0 = graph.cast %x : tensor<8x10xf16> to tensor<8x10xf32>
+    %1 = graph.reduce_max %0 {axes = array<i64: 1>, keepdims = true} ...
+    %2 = graph.exp (graph.sub %0, %1)
+    %3 = graph.reduce_sum %2 {axes = array<i64: 1>, keepdims = true} ...
+    %y = graph.cast (graph.div %2, %3) : tensor<8x10xf32> to tensor<8x10xf16>
     ```
+    For targets that have no kernel of their own for these ops.
   }];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
-  let options = [Option<"split", "split", "bool", "true", "Split long reductions">];
-  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops replaced">,
-                    Statistic<"numSplit", "split-reductions", "Reductions split in two">];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">];
 }
 #endif

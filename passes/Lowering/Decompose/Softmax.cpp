@@ -1,82 +1,120 @@
-//===- Softmax.cpp - softmax and losses in primitive ops ------------------------===//
-#include "passes/Lowering/Decompose/Decompositions.h"
+//===- Softmax.cpp - softmax and the classification losses ------------------------===//
+//
+// Kept dimensions are 1, so that fusion can compute a row in one launch.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/Decompose/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;
-using Values = llvm::SmallVector<Value>;
+using namespace mpc::graph;
 
-/// x - max, and log or sum of exponentials, along `axis`; reductions keep their dimension.
-static std::pair<Value, Value> shiftedAndSum(GraphFormula &f, Value x, int64_t axis) {
-  Value shifted = f.sub(x, f.max(x, axis, true));
-  return {shifted, f.sum(f.exp(shifted), axis, true)};
+/// z = x - max(x): what both softmaxes exponentiate, without overflow.
+static Value shifted(const Arithmetic &m, Value x, int64_t axis) {
+  return m.sub(x, m.max(x, {axis}, /*keepdims=*/true));
 }
-static Value logSoftmax(GraphFormula &f, Value x, int64_t axis) {
-  auto [shifted, sum] = shiftedAndSum(f, x, axis);
-  return f.sub(shifted, f.log(sum));
-}
-
-/// e^(x - max) / sum
-Values mpc::decompose(graph::SoftmaxOp op, GraphFormula f) {
-  Value x = f.up(op.getX()), shifted = f.sub(x, f.max(x, op.getAxis(), true)), e = f.exp(shifted);
-  return {f.down(f.div(e, f.sum(e, op.getAxis(), true)), graph::elementOf(op.getY()))};
-}
-/// x - max - log sum e^(x - max)
-Values mpc::decompose(graph::LogSoftmaxOp op, GraphFormula f) {
-  return {f.down(logSoftmax(f, f.up(op.getX()), op.getAxis()), graph::elementOf(op.getY()))};
+/// log softmax = z - log(sum(e^z)).
+static Value logSoftmax(const Arithmetic &m, Value x, int64_t axis) {
+  Value z = shifted(m, x, axis);
+  return m.sub(z, m.log(m.sum(m.exp(z), {axis}, /*keepdims=*/true)));
 }
 
-/// The score of each sample's label, [N, 1, d...] of scores [N, C, d...]: a masked sum along the classes runs in the same
-/// loop nest as a softmax, which a gather would not.
-static Value pick(GraphFormula &f, Value scores, Value labels) {
-  Type i32 = f.b.getI32Type();
-  graph::Shape withClass(graph::shapeOf(labels)), classes(graph::shapeOf(scores).size(), 1);
-  withClass.insert(withClass.begin() + 1, 1);
-  classes[1] = graph::shapeOf(scores)[1];
-  Value column = graph::reshapeTo(f.b, f.loc, labels, withClass);
-  column = f.down(column, i32);
-  Value number = graph::IotaOp::create(f.b, f.loc, RankedTensorType::get(classes, i32), 1);
-  Value mine = graph::CompareOp::create(f.b, f.loc, graph::Predicate::eq, number, column);
-  Value masked = graph::SelectOp::create(f.b, f.loc, mine, scores, f.scalar(scores, 0));
-  return f.sum(masked, 1, true);
-}
-
-/// picked: [N, 1, d...] log-probabilities of the labels.
-template <typename OpT>
-static Values loss(OpT op, GraphFormula &f, Value picked) {
-  graph::Shape shape(graph::shapeOf(op.getLabels()));
-  Value sample = f.neg(graph::reshapeTo(f.b, f.loc, picked, shape));
-  Value weight; // of each sample
-  Type type = graph::elementOf(sample);
-  if (op.getWeights())
-    weight = f.up(graph::GatherOp::create(f.b, f.loc, op.getWeights(), op.getLabels(), 0));
-  if (op.getIgnoreIndex()) {
-    Value ignored = graph::scalar(f.b, f.loc, graph::elementOf(op.getLabels()), double(int64_t(*op.getIgnoreIndex())));
-    Value counts = graph::CompareOp::create(f.b, f.loc, graph::Predicate::ne, op.getLabels(), ignored);
-    Value zero = f.scalar(sample, 0);
-    sample = graph::SelectOp::create(f.b, f.loc, counts, sample, zero);
-    weight = weight ? Value(graph::SelectOp::create(f.b, f.loc, counts, weight, zero)) : f.down(counts, type);
+/// The loss of fp32 log-probabilities [N, C, d...]: see graph.nll_loss.
+static Value nll(const Arithmetic &m, Value logp, Value labels, Value weights, LossReduction reduction,
+                 std::optional<int64_t> ignoreIndex) {
+  OpBuilder &b = m.b;
+  ArrayRef<int64_t> shape = shapeOf(logp);
+  Type labelType = elementOf(labels);
+  Shape kept(shape);
+  kept[1] = 1;
+  Value label = reshapeTo(b, m.loc, labels, kept);
+  Value classes = IotaOp::create(b, m.loc, RankedTensorType::get(shape, labelType), 1);
+  Value isLabel = CompareOp::create(b, m.loc, Predicate::eq, classes, label);
+  // The one term per sample that counts, picked by a sum over zeros elsewhere: exact.
+  auto pick = [&](Value x) { return m.sum(SelectOp::create(b, m.loc, isLabel, x, m.constant(0)), {1}, /*keepdims=*/true); };
+  Value loss = m.neg(pick(logp));
+  Value weight;
+  if (weights) {
+    Shape perClass(shape.size(), 1);
+    perClass[1] = shape[1];
+    weight = pick(broadcastTo(b, m.loc, reshapeTo(b, m.loc, m.widen(weights), perClass), shape));
+    loss = m.mul(loss, weight);
   }
-  if (op.getWeights())
-    sample = f.mul(weight, sample);
-  Type element = graph::elementOf(op.getLoss());
-  if (op.getReduction() == graph::LossReduction::none)
-    return {f.down(sample, element)};
-  graph::Shape all;
-  for (size_t i = 0; i < shape.size(); ++i)
-    all.push_back(i);
-  Value total = f.sum(sample, all, false);
-  if (op.getReduction() == graph::LossReduction::mean) {
-    Value by = weight ? f.sum(weight, all, false) : f.scalar(sample, graph::typeOf(sample).getNumElements());
-    total = f.div(total, by);
+  if (ignoreIndex) {
+    Value counts = CompareOp::create(b, m.loc, Predicate::ne, label, scalar(b, m.loc, labelType, double(*ignoreIndex)));
+    loss = SelectOp::create(b, m.loc, counts, loss, m.constant(0));
+    weight = SelectOp::create(b, m.loc, counts, weight ? weight : m.constant(1), m.constant(0));
   }
-  return {f.down(total, element)};
+  Shape samples(shape);
+  samples.erase(samples.begin() + 1);
+  loss = reshapeTo(b, m.loc, loss, samples);
+  if (reduction == LossReduction::none)
+    return loss;
+  Shape all(llvm::to_vector(llvm::seq<int64_t>(samples.size())));
+  int64_t count = typeOf(loss).getNumElements();
+  Value total = m.sum(loss, all);
+  if (reduction == LossReduction::sum)
+    return total;
+  if (!weight)
+    return m.mul(total, m.constant(1.0 / double(count)));
+  Value denominator = m.sum(reshapeTo(b, m.loc, broadcastTo(b, m.loc, weight, kept), samples), all);
+  return m.div(total, denominator);
 }
 
-Values mpc::decompose(graph::NllLossOp op, GraphFormula f) {
-  return loss(op, f, pick(f, f.up(op.getLogProbabilities()), op.getLabels()));
+static std::optional<int64_t> ignoreIndexOf(std::optional<uint64_t> attribute) {
+  return attribute ? std::optional<int64_t>(int64_t(*attribute)) : std::nullopt;
 }
-/// log_softmax at the label only: shifted[label] - log(sum).
-Values mpc::decompose(graph::SoftmaxCrossEntropyOp op, GraphFormula f) {
-  auto [shifted, sum] = shiftedAndSum(f, f.up(op.getLogits()), 1);
-  return loss(op, f, f.sub(pick(f, shifted, op.getLabels()), f.log(sum)));
+
+namespace {
+
+struct DecomposeSoftmax : OpRewritePattern<SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SoftmaxOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Value e = m.exp(shifted(m, m.widen(op.getX()), op.getAxis()));
+    Value y = m.div(e, m.sum(e, {int64_t(op.getAxis())}, /*keepdims=*/true));
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), y, element));
+    return success();
+  }
+};
+
+struct DecomposeLogSoftmax : OpRewritePattern<LogSoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(LogSoftmaxOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), logSoftmax(m, m.widen(op.getX()), op.getAxis()), element));
+    return success();
+  }
+};
+
+struct DecomposeNll : OpRewritePattern<NllLossOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(NllLossOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getLogProbabilities());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Value loss = nll(m, m.widen(op.getLogProbabilities()), op.getLabels(), op.getWeights(), op.getReduction(),
+                     ignoreIndexOf(op.getIgnoreIndex()));
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), loss, element));
+    return success();
+  }
+};
+
+struct DecomposeSoftmaxCrossEntropy : OpRewritePattern<SoftmaxCrossEntropyOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SoftmaxCrossEntropyOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getLogits());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Value logp = logSoftmax(m, m.widen(op.getLogits()), 1);
+    Value loss = nll(m, logp, op.getLabels(), op.getWeights(), op.getReduction(), ignoreIndexOf(op.getIgnoreIndex()));
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), loss, element));
+    return success();
+  }
+};
+
+} // namespace
+
+void mpc::populateSoftmaxPatterns(RewritePatternSet &patterns) {
+  patterns.add<DecomposeSoftmax, DecomposeLogSoftmax, DecomposeNll, DecomposeSoftmaxCrossEntropy>(patterns.getContext());
 }

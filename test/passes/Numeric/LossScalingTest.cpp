@@ -48,9 +48,10 @@ std::string number(double v) {
 }
 
 std::string scalerAttributes(const ReferenceScaler &r) {
-  std::string text = "optimizer = {name = \"sgd\", lr = 0.125 : f64}, scaler = {kind = \"dynamic\", init_scale = " + number(r.scale) +
-                     ", growth_factor = " + number(r.growth) + ", backoff_factor = " + number(r.backoff) +
-                     ", growth_interval = " + std::to_string(r.interval) + ", hysteresis = " + std::to_string(r.hysteresis);
+  std::string text =
+      "optimizer = {name = \"sgd\", lr = 0.125 : f64}, scaler = {kind = \"dynamic\", init_scale = " +
+      number(r.scale) + ", growth_factor = " + number(r.growth) + ", backoff_factor = " + number(r.backoff) +
+      ", growth_interval = " + std::to_string(r.interval) + ", hysteresis = " + std::to_string(r.hysteresis);
   if (r.minScale > 0)
     text += ", min_scale = " + number(r.minScale);
   if (std::isfinite(r.maxScale))
@@ -74,9 +75,11 @@ void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
     ASSERT_EQ(run["main/growth_tracker"][0], reference.tracker) << "after step " << i;
     ASSERT_EQ(run["main/skipped"][0], reference.skipped) << "after step " << i;
     ASSERT_EQ(run["main/step"][0], updates) << "after step " << i;
-    // Exact for scales that are powers of two. Otherwise three roundings (inverse, product, update) each step.
+    // Exact for scales that are powers of two. Otherwise three roundings (inverse, product, update) each
+    // step.
     int exponent;
-    bool exact = std::frexp(reference.growth, &exponent) == 0.5 && std::frexp(reference.backoff, &exponent) == 0.5;
+    bool exact =
+        std::frexp(reference.growth, &exponent) == 0.5 && std::frexp(reference.backoff, &exponent) == 0.5;
     ASSERT_NEAR(run["w"][0], w, exact ? 0 : updates * 3 * 0x1p-24) << "after step " << i;
     if (reference.hysteresis > 1) {
       ASSERT_EQ(run["main/hysteresis"][0], reference.units) << "after step " << i;
@@ -86,7 +89,8 @@ void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
 
 TEST(LossScaling, TorchUnitTest) {
   // Scale 4, growth 2, backoff 0.25, interval 2: 4, 8 after two clean steps, 2 after an Inf.
-  PassRun run(linearStep(scalerAttributes({.scale = 4, .growth = 2, .backoff = 0.25, .interval = 2})), kPasses);
+  PassRun run(linearStep(scalerAttributes({.scale = 4, .growth = 2, .backoff = 0.25, .interval = 2})),
+              kPasses);
   run.step({1, 1});
   EXPECT_EQ(run["main/scale"][0], 4);
   run.step({1, 1});
@@ -96,8 +100,11 @@ TEST(LossScaling, TorchUnitTest) {
 }
 
 TEST(LossScaling, OverflowPatterns) {
-  std::vector<std::vector<bool>> patterns = {
-      {0, 0, 0, 0, 0, 0}, {1, 1, 1, 1}, {0, 1, 0, 1, 0, 1, 0}, {0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0, 0, 1}};
+  std::vector<std::vector<bool>> patterns = {{0, 0, 0, 0, 0, 0},
+                                             {1, 1, 1, 1},
+                                             {0, 1, 0, 1, 0, 1, 0},
+                                             {0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0},
+                                             {1, 0, 0, 0, 0, 0, 0, 1}};
   for (int interval : {1, 2, 3})
     for (const std::vector<bool> &pattern : patterns)
       check({.scale = 65536, .interval = interval}, pattern);
@@ -110,13 +117,17 @@ TEST(LossScaling, RandomPatterns) {
     for (int n = 0; n < 40; ++n)
       pattern.push_back(random() % 5 == 0);
     check({.scale = 1024, .growth = 1.5, .backoff = 0.3, .interval = 3}, pattern);
-    check({.scale = 1024, .interval = 2, .minScale = 256, .maxScale = 4096, .hysteresis = 1 + i % 4, .units = 1 + i % 4}, pattern);
+    check({.scale = 1024,
+           .interval = 2,
+           .minScale = 256,
+           .maxScale = 4096,
+           .hysteresis = 1 + i % 4,
+           .units = 1 + i % 4},
+          pattern);
   }
 }
 
-TEST(LossScaling, GrowthStaysFinite) {
-  check({.scale = 0x1p126f, .interval = 1}, {0, 0, 0});
-}
+TEST(LossScaling, GrowthStaysFinite) { check({.scale = 0x1p126f, .interval = 1}, {0, 0, 0}); }
 
 TEST(LossScaling, NaNCountsAsOverflow) {
   PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"dynamic\"}"), kPasses);
@@ -127,7 +138,11 @@ TEST(LossScaling, NaNCountsAsOverflow) {
 
 TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
   for (const char *scaler : {"{kind = \"dynamic\"}", "{kind = \"static\", init_scale = 8.0}"}) {
-    PassRun run(linearStep(std::string("optimizer = {name = \"adam\", weight_decay = 0.1}, clip_norm = 1.0, scaler = ") + scaler), kPasses);
+    PassRun run(
+        linearStep(
+            std::string("optimizer = {name = \"adam\", weight_decay = 0.1}, clip_norm = 1.0, scaler = ") +
+            scaler),
+        kPasses);
     run.step({1, 2});
     run.step({3, -1});
     auto before = run.stateWithoutScaler();
@@ -140,7 +155,8 @@ TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
 }
 
 TEST(LossScaling, UnscaledGradientIsExactForPowersOfTwo) {
-  PassRun scaled(linearStep("optimizer = {name = \"sgd\", lr = 0.1}, scaler = {kind = \"dynamic\"}"), kPasses);
+  PassRun scaled(linearStep("optimizer = {name = \"sgd\", lr = 0.1}, scaler = {kind = \"dynamic\"}"),
+                 kPasses);
   PassRun plain(linearStep("optimizer = {name = \"sgd\", lr = 0.1}, scaler = {kind = \"none\"}"), kPasses);
   for (int i = 0; i < 5; ++i) {
     scaled.step({0.3 * i, -0.7});
@@ -151,22 +167,30 @@ TEST(LossScaling, UnscaledGradientIsExactForPowersOfTwo) {
 
 TEST(Clipping, GlobalNormAndValue) {
   // Gradient (3, 4), norm 5: the step is lr * g / 5 (torch divides by norm + 1e-6).
-  PassRun norm(linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_norm = 1.0"), kPasses);
+  PassRun norm(
+      linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_norm = 1.0"),
+      kPasses);
   norm.step({3, 4});
   EXPECT_NEAR(norm["w"][0], 1 - 3 / 5.000001, 4 * 0x1p-24);
   EXPECT_NEAR(norm["w"][1], -2 - 4 / 5.000001, 8 * 0x1p-24);
   // A smaller gradient is left alone.
-  PassRun small(linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}, clip_norm = 100.0"), kPasses);
+  PassRun small(
+      linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}, clip_norm = 100.0"),
+      kPasses);
   small.step({3, 4});
   EXPECT_EQ(small["w"], (std::vector<double>{-2, -6}));
-  PassRun value(linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_value = 0.5"), kPasses);
+  PassRun value(
+      linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_value = 0.5"),
+      kPasses);
   value.step({3, -0.25});
   EXPECT_EQ(value["w"], (std::vector<double>{0.5, -1.75}));
 }
 
 TEST(Accumulation, EqualsTheLargeBatch) {
   for (const char *scaler : {"none", "dynamic"}) {
-    std::string optimizer = std::string("optimizer = {name = \"sgd\", lr = 0.5, momentum = 0.5}, scaler = {kind = \"") + scaler + "\"}";
+    std::string optimizer =
+        std::string("optimizer = {name = \"sgd\", lr = 0.5, momentum = 0.5}, scaler = {kind = \"") + scaler +
+        "\"}";
     PassRun micro(linearStep(optimizer + ", accumulate = 4 : i64"), kPasses);
     PassRun large(linearStep(optimizer), kPasses);
     for (int window = 0; window < 3; ++window) {
@@ -182,7 +206,7 @@ TEST(Accumulation, EqualsTheLargeBatch) {
         }
       }
       large.step({sum[0] / 4, sum[1] / 4}); // the gradient of a mean over the large batch
-      EXPECT_EQ(micro["w"], large["w"]);     // powers of two: exact
+      EXPECT_EQ(micro["w"], large["w"]);    // powers of two: exact
       EXPECT_EQ(micro["w/accumulator"], (std::vector<double>{0, 0}));
     }
     EXPECT_EQ(micro["main/step"][0], 3);
@@ -190,7 +214,9 @@ TEST(Accumulation, EqualsTheLargeBatch) {
 }
 
 TEST(Accumulation, OneOverflowSkipsTheWindowOnce) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\", growth_interval = 1}, accumulate = 3 : i64"), kPasses);
+  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\", "
+                         "growth_interval = 1}, accumulate = 3 : i64"),
+              kPasses);
   for (double x : {1.0, kInf, 1.0}) {
     EXPECT_EQ(run["main/scale"][0], 65536) << "the scale is constant within a window";
     run.step({x, 1});

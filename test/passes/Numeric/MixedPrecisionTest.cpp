@@ -29,7 +29,8 @@ std::string product(const std::string &factor, const std::string &attributes) {
 }
 
 // lr = 2^-12: relative to w = 1 half of an f16 ulp, which rounds to even: back to 1.
-const std::string kTinyUpdate = "optimizer = {name = \"sgd\", lr = 2.44140625e-4}, scaler = {kind = \"none\"}";
+const std::string kTinyUpdate =
+    "optimizer = {name = \"sgd\", lr = 2.44140625e-4}, scaler = {kind = \"none\"}";
 
 TEST(MasterWeights, TinyUpdateIsLostWithoutMasters) {
   PassRun run(product("1.0", kTinyUpdate), passes("O3"));
@@ -54,7 +55,9 @@ TEST(MasterWeights, TinyUpdateIsKeptWithMasters) {
 
 TEST(LossScaling, SmallGradientsVanishWithoutScale) {
   // d loss/d y = 2^-26 is below half of f16's least subnormal, 2^-24.
-  PassRun run(product("1.4901161193847656e-8", "optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}"), passes("O2"));
+  PassRun run(
+      product("1.4901161193847656e-8", "optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}"),
+      passes("O2"));
   run.step({1});
   EXPECT_EQ(run["w"][0], 1);
 }
@@ -74,7 +77,8 @@ TEST(LossScaling, SmallGradientsSurviveWithScale) {
 
 TEST(LossScaling, TooLargeAScaleIsFound) {
   // 65536 * 1 is infinite in f16: the first update is skipped, the second, at 32768, is not.
-  PassRun run(product("1.0", "optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\"}"), passes("O2"));
+  PassRun run(product("1.0", "optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\"}"),
+              passes("O2"));
   run.step({1});
   EXPECT_EQ(run["w"][0], 1);
   EXPECT_EQ(run["main/scale"][0], 32768);

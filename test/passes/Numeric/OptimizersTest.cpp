@@ -16,9 +16,12 @@ constexpr int kSteps = 10;
 using Reference = std::function<void(double &w, double g, double (&state)[2], int t)>;
 
 /// Gradients that change sign and size, element by element.
-double gradient(int t, int element) { return element == 0 ? 0.7 * std::cos(1.3 * t) + 0.1 : 1e-3 * (t % 3 - 1.2); }
+double gradient(int t, int element) {
+  return element == 0 ? 0.7 * std::cos(1.3 * t) + 0.1 : 1e-3 * (t % 3 - 1.2);
+}
 
-/// Ten steps in fp32 stay within (roundings per step) * steps * 2^-24 of the largest intermediate, here the parameter.
+/// Ten steps in fp32 stay within (roundings per step) * steps * 2^-24 of the largest intermediate, here the
+/// parameter.
 void check(const std::string &optimizer, const Reference &reference, int roundings = 16) {
   PassRun run(linearStep("optimizer = " + optimizer + ", scaler = {kind = \"none\"}"), kPasses);
   double w[2] = {1, -2}, state[2][2] = {};
@@ -26,36 +29,40 @@ void check(const std::string &optimizer, const Reference &reference, int roundin
     run.step({gradient(t, 0), gradient(t, 1)});
     for (int i = 0; i < 2; ++i) {
       reference(w[i], double(float(gradient(t, i))), state[i], t);
-      EXPECT_NEAR(run["w"][i], w[i], t * roundings * 0x1p-24 * std::max(1.0, std::abs(w[i]))) << optimizer << " step " << t;
+      EXPECT_NEAR(run["w"][i], w[i], t * roundings * 0x1p-24 * std::max(1.0, std::abs(w[i])))
+          << optimizer << " step " << t;
     }
   }
   EXPECT_EQ(run["main/step"][0], kSteps);
 }
 
 TEST(Sgd, Plain) {
-  check("{name = \"sgd\", lr = 0.1}", [](double &w, double g, double (&)[2], int) { w -= 0.1 * g; });
+  check("{name = \"sgd\", lr = 0.1}", [](double &w, double g, double(&)[2], int) { w -= 0.1 * g; });
 }
 
 TEST(Sgd, MomentumAndDecay) {
-  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, weight_decay = 0.01}", [](double &w, double g, double (&s)[2], int t) {
-    g += 0.01 * w;
-    s[0] = t == 1 ? g : 0.9 * s[0] + g;
-    w -= 0.1 * s[0];
-  });
+  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, weight_decay = 0.01}",
+        [](double &w, double g, double(&s)[2], int t) {
+          g += 0.01 * w;
+          s[0] = t == 1 ? g : 0.9 * s[0] + g;
+          w -= 0.1 * s[0];
+        });
 }
 
 TEST(Sgd, Dampening) {
-  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, dampening = 0.5}", [](double &w, double g, double (&s)[2], int t) {
-    s[0] = t == 1 ? g : 0.9 * s[0] + 0.5 * g;
-    w -= 0.1 * s[0];
-  });
+  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, dampening = 0.5}",
+        [](double &w, double g, double(&s)[2], int t) {
+          s[0] = t == 1 ? g : 0.9 * s[0] + 0.5 * g;
+          w -= 0.1 * s[0];
+        });
 }
 
 TEST(Sgd, Nesterov) {
-  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, nesterov = true}", [](double &w, double g, double (&s)[2], int t) {
-    s[0] = t == 1 ? g : 0.9 * s[0] + g;
-    w -= 0.1 * (g + 0.9 * s[0]);
-  });
+  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, nesterov = true}",
+        [](double &w, double g, double(&s)[2], int t) {
+          s[0] = t == 1 ? g : 0.9 * s[0] + g;
+          w -= 0.1 * (g + 0.9 * s[0]);
+        });
 }
 
 void adamStep(double &w, double g, double (&s)[2], int t, double lr, double beta1, double beta2, double eps) {
@@ -65,16 +72,18 @@ void adamStep(double &w, double g, double (&s)[2], int t, double lr, double beta
 }
 
 TEST(Adam, Defaults) {
-  check("{name = \"adam\"}", [](double &w, double g, double (&s)[2], int t) { adamStep(w, g, s, t, 1e-3, 0.9, 0.999, 1e-8); });
+  check("{name = \"adam\"}",
+        [](double &w, double g, double(&s)[2], int t) { adamStep(w, g, s, t, 1e-3, 0.9, 0.999, 1e-8); });
 }
 
 TEST(Adam, LargeStepsWithL2) {
-  check("{name = \"adam\", lr = 0.1, betas = [0.5, 0.9], eps = 1.0e-3, weight_decay = 0.1}",
-        [](double &w, double g, double (&s)[2], int t) { adamStep(w, g + 0.1 * w, s, t, 0.1, 0.5, 0.9, 1e-3); });
+  check(
+      "{name = \"adam\", lr = 0.1, betas = [0.5, 0.9], eps = 1.0e-3, weight_decay = 0.1}",
+      [](double &w, double g, double(&s)[2], int t) { adamStep(w, g + 0.1 * w, s, t, 0.1, 0.5, 0.9, 1e-3); });
 }
 
 TEST(AdamW, DecoupledDecay) {
-  check("{name = \"adamw\", lr = 0.1, weight_decay = 0.1}", [](double &w, double g, double (&s)[2], int t) {
+  check("{name = \"adamw\", lr = 0.1, weight_decay = 0.1}", [](double &w, double g, double(&s)[2], int t) {
     w *= 1 - 0.1 * 0.1;
     adamStep(w, g, s, t, 0.1, 0.9, 0.999, 1e-8);
   });
@@ -90,9 +99,10 @@ TEST(Optimizers, LearningRateIsReadFromTheDevice) {
 }
 
 TEST(Optimizers, Groups) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5, weight_decay = 1.0}, scaler = {kind = \"none\"}, "
-                         "groups = [{match = \"v\", lr = 9.0}, {match = \"w\", lr = 0.5, weight_decay = 0.0}]"),
-              kPasses);
+  PassRun run(
+      linearStep("optimizer = {name = \"sgd\", lr = 0.5, weight_decay = 1.0}, scaler = {kind = \"none\"}, "
+                 "groups = [{match = \"v\", lr = 9.0}, {match = \"w\", lr = 0.5, weight_decay = 0.0}]"),
+      kPasses);
   run.step({1, 1});
   EXPECT_EQ(run["w"], (std::vector<double>{0.75, -2.25}));
 }

@@ -11,7 +11,8 @@ namespace mpc::test {
 /// A module in text, lowered by a pass pipeline and ready to run.
 class PassRun {
 public:
-  /// `passes` is the textual pipeline inside the module. Fails the test when something does not parse or verify.
+  /// `passes` is the textual pipeline inside the module. Fails the test when something does not parse or
+  /// verify.
   PassRun(llvm::StringRef ir, llvm::StringRef passes, EvalMode mode = EvalMode::Rounded);
 
   /// Runs @main on one f32 input, which has the type of its first argument; returns the loss.
@@ -26,8 +27,8 @@ public:
   std::unique_ptr<Evaluator> evaluator;
 };
 
-/// A step that trains @w : tensor<2xf32> from [1, -2] with loss sum(w * x): the gradient is x. `attributes` are those of
-/// the step but for `parameters`.
+/// A step that trains @w : tensor<2xf32> from [1, -2] with loss sum(w * x): the gradient is x. `attributes`
+/// are those of the step but for `parameters`.
 std::string linearStep(llvm::StringRef attributes);
 
 } // namespace mpc::test

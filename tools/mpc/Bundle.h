@@ -1,0 +1,13 @@
+//===- Bundle.h - the libraries that a program opens, beside it ----------------------------------===//
+#ifndef MPC_TOOLS_MPC_BUNDLE_H
+#define MPC_TOOLS_MPC_BUNDLE_H
+#include <string>
+
+namespace mpc::tool {
+
+/// Copies the oneDNN plugin, and the oneDNN and OpenMP libraries that it loads, into the folder of `program`. Prints an error and returns false on
+/// failure; the copies appear whole or not at all.
+bool writeBundle(const std::string &program);
+
+} // namespace mpc::tool
+#endif

@@ -1,0 +1,83 @@
+//===- CheckCommand.cpp - mpc check: everything that stands against a model, at once ------------------===//
+#include "tools/mpc/Common.h"
+#include "tools/mpc/TrainingFlags.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+
+namespace mpc::tool {
+namespace {
+
+struct CheckFlags {
+  std::string model;
+  std::vector<std::string> dims;
+  bool json = false;
+  ImportOptions import;
+  TrainingFlags training;
+};
+
+void printText(const ImportReport &report) {
+  auto &out = llvm::outs();
+  out << "opset " << report.opset << ", IR version " << report.irVersion << (report.producer.empty() ? "" : ", by " + report.producer) << '\n';
+  out << "ops:";
+  for (const auto &[op, count] : report.opCount)
+    out << ' ' << op << 'x' << count;
+  out << '\n';
+  for (const std::string &note : report.notes)
+    out << "note: " << note << '\n';
+  for (const TensorVerdict &tensor : report.tensors)
+    out << llvm::formatv("{0,-10} {1}: {2} ({3})\n", tensor.role, tensor.name, tensor.type, tensor.why);
+  for (const std::string &dim : report.unboundDims)
+    out << "unbound: " << dim << '\n';
+}
+
+nlohmann::json toJson(const ImportReport &report) {
+  using nlohmann::json;
+  json j = {{"opset", report.opset}, {"ir_version", report.irVersion}, {"producer", report.producer}, {"ops", report.opCount},
+            {"notes", report.notes}, {"unbound", report.unboundDims}, {"problems", json::array()}, {"tensors", json::array()}, {"ok", report.ok()}};
+  for (const ImportProblem &p : report.problems)
+    j["problems"].push_back({{"node", p.node}, {"op", p.op}, {"opset", p.opset}, {"attribute", p.attribute}, {"why", p.why}, {"hint", p.hint}});
+  for (const TensorVerdict &t : report.tensors)
+    j["tensors"].push_back({{"name", t.name}, {"type", t.type}, {"role", t.role}, {"why", t.why}});
+  return j;
+}
+
+int check(CheckFlags &flags) {
+  if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
+    return 1;
+  Session session(/*remarks=*/false);
+  ImportReport report = checkOnnx(session.context(), flags.model, flags.import);
+  if (flags.json)
+    llvm::outs() << toJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    printText(report);
+  for (const ImportProblem &p : report.problems) {
+    if (!flags.json)
+      llvm::errs() << "error: " << p.node << ": " << (p.op.empty() ? "" : "'" + p.op + "' (opset " + std::to_string(p.opset) + "): ") << p.why << "\nhint: " << p.hint << '\n';
+  }
+  if (!report.ok())
+    return 1;
+  // Missing gradients and losses show when the training program is built.
+  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import);
+  if (!module || failed(buildTraining(*module, flags.training.options)))
+    return 1;
+  if (!flags.json)
+    llvm::outs() << "ok: " << flags.model << " can be trained\n";
+  return 0;
+}
+
+} // namespace
+
+void addCheckCommand(CLI::App &app, int &status) {
+  auto flags = std::make_shared<CheckFlags>();
+  CLI::App *command = app.add_subcommand("check", "Lists everything that is unsupported, and what is trained");
+  command->add_option("model", flags->model, "ONNX file")->required();
+  command->add_flag("--json", flags->json, "As JSON");
+  addImportOptions(*command, flags->import, flags->dims);
+  flags->training.addTo(*command);
+  command->callback([flags, &status] { status = check(*flags); });
+}
+
+} // namespace mpc::tool

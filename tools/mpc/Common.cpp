@@ -1,0 +1,118 @@
+#include "tools/mpc/Common.h"
+#include "dialects/Support/Diagnostics.h"
+#include "runtime/host/LibraryProvider.h"
+#include "runtime/host/generic/GenericLibrary.h"
+#include <CLI/CLI.hpp>
+#include <dlfcn.h>
+#include <filesystem>
+#include <thread>
+
+using namespace mlir;
+
+namespace mpc::tool {
+
+static void print(Diagnostic &diagnostic) {
+  const char *severity = "note";
+  switch (diagnostic.getSeverity()) {
+  case DiagnosticSeverity::Error:
+    severity = "error";
+    break;
+  case DiagnosticSeverity::Warning:
+    severity = "warning";
+    break;
+  case DiagnosticSeverity::Remark:
+    severity = "remark";
+    break;
+  case DiagnosticSeverity::Note:
+    break;
+  }
+  std::string text = diagnostic.str(), where = locationName(diagnostic.getLocation());
+  // A hint is about the error above it and needs no location of its own.
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Note && StringRef(text).starts_with("hint: "))
+    llvm::errs() << text << '\n';
+  else
+    llvm::errs() << severity << ": " << (where == "unknown" ? "" : where + ": ") << text << '\n';
+  for (Diagnostic &note : diagnostic.getNotes())
+    print(note);
+}
+
+Session::Session(bool remarks) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  mlirContext = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  mlirContext->loadAllAvailableDialects();
+  handler = std::make_unique<ScopedDiagnosticHandler>(mlirContext.get(), [remarks](Diagnostic &diagnostic) {
+    if (remarks || diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+      print(diagnostic);
+    return success();
+  });
+}
+
+int fail(StringRef where, const Twine &what, const Twine &hint) {
+  llvm::errs() << "error: " << where << ": " << what << "\nhint: " << hint << '\n';
+  return 1;
+}
+
+void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims) {
+  app.add_option("--batch", options.batch, "Leading dimension of the data inputs; binds or rebinds it")->check(CLI::PositiveNumber);
+  app.add_option("--dim", dims, "NAME=VALUE: binds a named dimension")->allow_extra_args(false);
+  app.add_option("--params", options.params, "REGEX: graph inputs that are parameters");
+  app.add_option("--trainable", options.trainable, "REGEX: initializers that are trained, wherever they stand");
+  app.add_option("--freeze", options.freeze, "REGEX: parameters that are not trained");
+  app.add_option("--init", options.init, "How parameters without a value start")
+      ->check(CLI::IsMember({"kaiming", "xavier", "normal"}))
+      ->capture_default_str();
+}
+
+bool parseDims(const std::vector<std::string> &dims, ImportOptions &options) {
+  for (const std::string &item : dims) {
+    auto [name, text] = StringRef(item).split('=');
+    int64_t value = 0;
+    if (name.empty() || text.getAsInteger(10, value) || value < 1) {
+      fail("--dim", "'" + Twine(item) + "' is not NAME=VALUE with a positive VALUE", "write for example --dim seq=128");
+      return false;
+    }
+    options.dims[name.str()] = value;
+  }
+  return true;
+}
+
+std::string executableFolder() {
+  std::error_code code;
+  auto path = std::filesystem::read_symlink("/proc/self/exe", code);
+  return code ? "." : path.parent_path().string();
+}
+
+/// The plugin beside this executable, or null.
+static const mpc_library *plugin(int threads) {
+  static const mpc_library *library = [threads]() -> const mpc_library * {
+    void *handle = dlopen((executableFolder() + "/libmpc_onednn.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    auto entry = handle ? reinterpret_cast<mpc_library_entry_fn>(dlsym(handle, MPC_LIBRARY_ENTRY)) : nullptr;
+    return entry ? entry(threads) : nullptr;
+  }();
+  return library;
+}
+
+LibraryScratchFn libraryScratch() {
+  int threads = std::max(1u, std::thread::hardware_concurrency());
+  return [threads](const mpc_library_desc &desc, int64_t &bytes, std::string &error) {
+    bool computed = false;
+    bytes = 0;
+    for (const mpc_library *library : {mpc_generic_library(threads), plugin(threads)}) {
+      if (!library)
+        continue;
+      char text[256] = "";
+      mpc_library_primitive *primitive = library->create(&desc, text, sizeof text);
+      if (!primitive) {
+        error = text;
+        continue;
+      }
+      bytes = std::max<int64_t>(bytes, library->scratch_bytes(primitive));
+      library->destroy(primitive);
+      computed = true;
+    }
+    return computed;
+  };
+}
+
+} // namespace mpc::tool

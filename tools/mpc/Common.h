@@ -1,0 +1,48 @@
+//===- Common.h - what the subcommands of mpc share -----------------------------------------===//
+#ifndef MPC_TOOLS_MPC_COMMON_H
+#define MPC_TOOLS_MPC_COMMON_H
+#include "compiler/Import/Onnx/Importer.h"
+#include "compiler/Pipeline/Pipeline.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include <memory>
+
+namespace CLI {
+class App;
+}
+
+namespace mpc::tool {
+
+/// A context with all dialects, and a handler that prints diagnostics as `error: NODE: text` with notes behind.
+class Session {
+public:
+  explicit Session(bool remarks = true);
+  mlir::MLIRContext &context() { return *mlirContext; }
+
+private:
+  std::unique_ptr<mlir::MLIRContext> mlirContext;
+  std::unique_ptr<mlir::ScopedDiagnosticHandler> handler;
+};
+
+/// Prints `error: WHERE: what` and `hint: ...` to stderr; returns 1, the exit status of every user's mistake.
+int fail(llvm::StringRef where, const llvm::Twine &what, const llvm::Twine &hint);
+
+/// Options of the import that several subcommands take.
+void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims);
+/// Parses `name=value` items of --dim into the options; prints an error and returns false on a bad one.
+bool parseDims(const std::vector<std::string> &dims, ImportOptions &options);
+
+/// Scratch of library calls: the larger of what the built-in provider and the oneDNN plugin ask for.
+LibraryScratchFn libraryScratch();
+/// The folder of this executable: where mpc-runner and the plugin lie.
+std::string executableFolder();
+
+// One subcommand a file. Each adds itself to the app and sets `status` when it runs.
+void addCompileCommand(CLI::App &app, int &status);
+void addCheckCommand(CLI::App &app, int &status);
+void addRunCommand(CLI::App &app, int &status);
+void addExplainCommand(CLI::App &app, int &status);
+void addExportCommand(CLI::App &app, int &status);
+
+} // namespace mpc::tool
+#endif

@@ -1,0 +1,150 @@
+//===- CompileCommand.cpp - mpc compile ---------------------------------------------------------===//
+#include "compiler/Package/ProgramFile.h"
+#include "tools/mpc/Bundle.h"
+#include "tools/mpc/Common.h"
+#include "tools/mpc/TrainingFlags.h"
+#include "mlir/IR/AsmState.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+using namespace mlir;
+
+namespace mpc::tool {
+namespace {
+
+struct CompileFlags {
+  std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit;
+  std::vector<std::string> targets = {"host"}, dims;
+  std::string mode = "train";
+  bool bundle = false, quiet = false;
+  ImportOptions import;
+  TrainingFlags training;
+};
+
+/// "512MiB", "2G", "1000000" → bytes.
+bool parseBytes(StringRef text, int64_t &bytes) {
+  double number = 0;
+  StringRef digits = text.take_while([](char c) { return isdigit(c) || c == '.'; }), unit = text.drop_front(digits.size());
+  if (digits.getAsDouble(number))
+    return false;
+  unit.consume_back("iB") || unit.consume_back("B");
+  int64_t factor = unit.empty() ? 1 : unit == "K" ? 1 << 10 : unit == "M" ? 1 << 20 : unit == "G" ? 1 << 30 : 0;
+  bytes = int64_t(number * factor);
+  return factor > 0;
+}
+
+std::string printBytes(int64_t bytes) {
+  char buffer[32];
+  if (bytes < 1 << 20)
+    snprintf(buffer, sizeof buffer, "%.1f KiB", bytes / 1024.0);
+  else
+    snprintf(buffer, sizeof buffer, "%.1f MiB", bytes / 1048576.0);
+  return buffer;
+}
+
+int compile(CompileFlags &flags) {
+  if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
+    return 1;
+  for (const std::string &target : flags.targets)
+    if (target != "host")
+      return fail("--target", "unknown target '" + Twine(target) + "'", "known targets: host");
+  HostOptions host;
+  host.cpus.clear();
+  SmallVector<StringRef> cpus;
+  StringRef(flags.cpu).split(cpus, ',');
+  for (StringRef cpu : cpus) {
+    if (cpu != "x86-64-v3" && cpu != "x86-64-v4" && cpu != "native")
+      return fail("--cpu", "unknown CPU '" + Twine(cpu) + "'", "known CPUs: x86-64-v3, x86-64-v4, native");
+    host.cpus.push_back({cpu.str()});
+  }
+  host.libraryScratch = libraryScratch();
+  int64_t memoryLimit = 0;
+  if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit))
+    return fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size", "write for example 512MiB or 2GiB");
+  flags.import.asExported = flags.mode == "as-exported";
+  if (flags.output.empty())
+    flags.output = llvm::sys::path::stem(flags.model).str() + (flags.emit == "exe" ? "" : "." + flags.emit);
+
+  auto start = std::chrono::steady_clock::now();
+  Session session(!flags.quiet);
+  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import);
+  if (!module)
+    return 1;
+  bool dumped = false;
+  StageObserver observe = [&](StringRef stage, ModuleOp m) {
+    if (flags.dumpIr != stage && flags.dumpIr != "all")
+      return;
+    dumped = true;
+    OpPrintingFlags printing;
+    printing.elideLargeElementsAttrs(16).elideLargeResourceString(64);
+    if (flags.dumpIr == "all")
+      llvm::errs() << "// ===== " << stage << '\n';
+    m->print(llvm::errs(), printing);
+    llvm::errs() << '\n';
+  };
+  observe("import", *module);
+  if (failed(buildTraining(*module, flags.training.options, observe)))
+    return 1;
+  std::string name = llvm::sys::path::stem(flags.model).str();
+  auto location = NameLoc::get(StringAttr::get(&session.context(), flags.output));
+  if (flags.emit == "mlir") {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream, OpPrintingFlags().enableDebugInfo());
+    return failed(writeFileAtomically(location, flags.output, text));
+  }
+  FailureOr<CompiledProgram> program = compileForHost(*module, host, name, &flags.training.options, observe);
+  if (failed(program))
+    return 1;
+  if (!flags.dumpIr.empty() && !dumped)
+    return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
+                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, all");
+  if (memoryLimit && program->arenaBytes > memoryLimit)
+    return fail(flags.model, "needs " + printBytes(program->arenaBytes) + ", more than the limit of " + printBytes(memoryLimit),
+                "take a smaller --batch, or --opt-level=O2");
+
+  auto runner = llvm::MemoryBuffer::getFile(executableFolder() + "/mpc-runner");
+  if (!runner)
+    return fail(executableFolder() + "/mpc-runner", runner.getError().message(), "the runner belongs beside mpc; build or install it again");
+  if (failed(writeProgram(location, flags.output, (*runner)->getBuffer(), program->sections)))
+    return 1;
+  if (flags.bundle && !writeBundle(flags.output))
+    return 1;
+  if (!flags.quiet) {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    int64_t fileBytes = 0;
+    if (auto file = llvm::MemoryBuffer::getFile(flags.output))
+      fileBytes = (*file)->getBufferSize();
+    llvm::outs() << llvm::formatv("{0}: {1}, {2} launches, {3} kernels, {4:f2} s\n", flags.output, printBytes(fileBytes), program->launches, program->kernels, seconds);
+    llvm::outs() << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(program->stateBytes),
+                                  printBytes(program->temporaryBytes), printBytes(program->savedBytes), printBytes(program->arenaBytes),
+                                  memoryLimit ? " (fits)" : "");
+  }
+  return 0;
+}
+
+} // namespace
+
+void addCompileCommand(CLI::App &app, int &status) {
+  auto flags = std::make_shared<CompileFlags>();
+  CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
+  command->add_option("model", flags->model, "ONNX file")->required();
+  command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
+  command->add_option("--target", flags->targets, "Where the program runs")->delimiter(',')->capture_default_str();
+  command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
+  command->add_option("--emit", flags->emit, "exe: a program; mlir: the target-free module")->check(CLI::IsMember({"exe", "mlir"}))->capture_default_str();
+  command->add_option("--mode", flags->mode, "train: batch norm and dropout train; as-exported: they stay as they are")
+      ->check(CLI::IsMember({"train", "as-exported"}))->capture_default_str();
+  command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");
+  command->add_option("--dump-ir", flags->dumpIr, "Print the IR after a stage (or all) to stderr");
+  command->add_flag("--bundle", flags->bundle, "Put the libraries that the program opens beside it");
+  command->add_flag("-q,--quiet", flags->quiet, "Print errors and warnings only");
+  addImportOptions(*command, flags->import, flags->dims);
+  flags->training.addTo(*command);
+  command->callback([flags, &status] { status = compile(*flags); });
+}
+
+} // namespace mpc::tool

@@ -1,0 +1,27 @@
+//===- Main.cpp - the mpc command ------------------------------------------------------------===//
+#include "tools/mpc/Common.h"
+#include <CLI/CLI.hpp>
+
+int main(int argc, char **argv) {
+  CLI::App app("mpc: compiles ONNX networks to standalone mixed-precision training programs", "mpc");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "mpc 0.1.0");
+  int status = 0;
+  mpc::tool::addCompileCommand(app, status);
+  mpc::tool::addCheckCommand(app, status);
+  mpc::tool::addExplainCommand(app, status);
+  mpc::tool::addRunCommand(app, status);
+  mpc::tool::addExportCommand(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    llvm::errs() << "error: command line: " << error.what() << "\nhint: run 'mpc --help' or 'mpc COMMAND --help' for the options\n";
+    return 1;
+  } catch (const std::exception &error) {
+    llvm::errs() << "error: mpc: " << error.what() << '\n';
+    return 1;
+  }
+  return status;
+}

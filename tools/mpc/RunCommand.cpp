@@ -1,0 +1,99 @@
+//===- RunCommand.cpp - mpc run: forward only, in process -------------------------------------------===//
+#include "runtime/core/Session.h"
+#include "runtime/core/data/Npz.h"
+#include "runtime/support/Error.h"
+#include "tools/mpc/Common.h"
+#include "llvm/Support/Path.h"
+#include <CLI/CLI.hpp>
+#include <cstring>
+
+using namespace mlir;
+
+namespace mpc::tool {
+namespace {
+
+struct RunFlags {
+  std::string model, data, out, library = "auto";
+  std::vector<std::string> dims;
+  int threads = 0;
+  ImportOptions import;
+};
+
+rt::Tensor copyOf(const rt::Array &array) {
+  rt::Tensor tensor(array.dtype, array.shape);
+  memcpy(tensor.bytes.data(), array.data, tensor.bytes.size());
+  return tensor;
+}
+
+int run(RunFlags &flags) {
+  if (!parseDims(flags.dims, flags.import))
+    return 1;
+  flags.import.forwardOnly = true;
+  std::map<std::string, rt::Tensor> arrays;
+  int status = 0;
+  auto readData = [&] {
+    rt::NpzReader reader(flags.data);
+    for (const std::string &name : reader.names())
+      arrays[name] = copyOf(reader.read(name));
+  };
+  if (auto error = rt::attempt(readData)) {
+    llvm::errs() << error->text();
+    return 1;
+  }
+  Session session(/*remarks=*/false);
+  // Open dimensions are what the data has.
+  if (!flags.import.batch && !arrays.empty() && !arrays.begin()->second.shape.empty() &&
+      !checkOnnx(session.context(), flags.model, flags.import).unboundDims.empty())
+    flags.import.batch = arrays.begin()->second.shape.front();
+  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import);
+  if (!module || failed(buildInference(*module)))
+    return 1;
+  HostOptions host;
+  host.cpus = {HostCpu::native()};
+  host.libraryScratch = libraryScratch();
+  FailureOr<CompiledProgram> program = compileForHost(*module, host, llvm::sys::path::stem(flags.model), nullptr);
+  if (failed(program))
+    return 1;
+  auto execute = [&] {
+    std::string manifest = std::move(program->sections["manifest.json"]);
+    program->sections.erase("manifest.json");
+    rt::SessionOptions options;
+    options.threads = flags.threads;
+    options.library = flags.library;
+    options.note = [](const std::string &line) { llvm::errs() << line << '\n'; };
+    rt::Session running(rt::Program::fromMemory(manifest, std::move(program->sections)), options);
+    const rt::Entry &entry = running.entryOfKind("predict");
+    for (const rt::Port &input : entry.inputs) {
+      auto array = arrays.find(input.name);
+      if (array == arrays.end())
+        rt::fail(flags.data, "has no array '" + input.name + "'", "the model's inputs are arrays of the file, by name");
+      running.setInput(entry, input.name, array->second);
+    }
+    running.run(entry);
+    rt::NpzWriter writer(flags.out);
+    for (const rt::Port &output : entry.outputs)
+      writer.add(output.name, running.read(output));
+    writer.finish();
+  };
+  if (auto error = rt::attempt(execute)) {
+    llvm::errs() << error->text();
+    status = 1;
+  }
+  return status;
+}
+
+} // namespace
+
+void addRunCommand(CLI::App &app, int &status) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App *command = app.add_subcommand("run", "Runs a network forward on arrays of a file");
+  command->add_option("model", flags->model, "ONNX file")->required();
+  command->add_option("--data", flags->data, "npz file: an array for each input")->required();
+  command->add_option("--out", flags->out, "npz file for the outputs")->required();
+  command->add_option("--threads", flags->threads, "Threads (default: all CPUs)");
+  command->add_option("--library", flags->library, "auto, onednn or generic")->capture_default_str();
+  addImportOptions(*command, flags->import, flags->dims);
+  command->callback([flags, &status] { status = run(*flags); });
+}
+
+} // namespace mpc::tool

@@ -1,0 +1,114 @@
+#include "tools/mpc/TrainingFlags.h"
+#include "tools/mpc/Common.h"
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+namespace mpc::tool {
+
+void TrainingFlags::addTo(CLI::App &app) {
+  auto precision = "Precision";
+  app.add_option("--precision", options.precision, "Low precision of the network")
+      ->check(CLI::IsMember({"fp16", "bf16", "fp32"}))->capture_default_str()->group(precision);
+  app.add_option("--opt-level", options.optLevel, "O0: fp32; O1: autocast by op; O2: low-precision model, fp32 masters; O3: no masters")
+      ->check(CLI::IsMember({"O0", "O1", "O2", "O3"}))->capture_default_str()->group(precision);
+  app.add_option("--keep-batchnorm-fp32", options.keepBatchnormFp32, "Batch norm parameters in fp32 (default: at O2)")->group(precision);
+  app.add_option("--master-weights", options.masterWeights, "fp32 master weights (default: at O2)")->group(precision);
+  app.add_flag("--no-cast-cache", noCastCache, "Casts a weight at every use instead of once a step")->group(precision);
+  app.add_option("--allow", options.allow, "Op types or node names (regex) that compute in low precision")->allow_extra_args(false)->group(precision);
+  app.add_option("--deny", options.deny, "Op types or node names (regex) that compute in fp32")->allow_extra_args(false)->group(precision);
+  app.add_option("--infer", options.infer, "Op types or node names (regex) that follow their inputs")->allow_extra_args(false)->group(precision);
+
+  auto loss = "Loss";
+  app.add_option("--loss", options.loss,
+                 "softmax_cross_entropy|nll:SCORES:LABELS, mse|l1|smooth_l1|bce_with_logits:PREDICTION:TARGET, or output:NAME "
+                 "(default: the network's scalar output)")->group(loss);
+  app.add_option("--step", options.steps, "NAME:loss=...:params=REGEX:optimizer=...: one optimizer of several")->allow_extra_args(false)->group(loss);
+  app.add_option("--outputs", options.outputs, "Outputs that predict returns")->delimiter(',')->group(loss);
+  app.add_option("--metric", options.metrics, "accuracy:LOGITS:LABELS (default: inferred from the loss)")->allow_extra_args(false)->group(loss);
+
+  auto scaling = "Loss scaling";
+  app.add_option("--loss-scale", lossScale, "dynamic, a number, calibrate[:STEPS] or none (default: dynamic for fp16, none otherwise)")->group(scaling);
+  app.add_option("--init-scale", initScale, "First dynamic scale (65536)")->group(scaling);
+  app.add_option("--growth-factor", growthFactor, "Factor after growth-interval steps without overflow (2)")->group(scaling);
+  app.add_option("--backoff-factor", backoffFactor, "Factor after an overflow (0.5)")->group(scaling);
+  app.add_option("--growth-interval", growthInterval, "Steps without overflow before the scale grows (2000)")->group(scaling);
+  app.add_option("--min-scale", minScale, "Lower bound of the scale")->group(scaling);
+  app.add_option("--max-scale", maxScale, "Upper bound of the scale")->group(scaling);
+  app.add_option("--hysteresis", hysteresis, "Overflows until the scale shrinks (1)")->group(scaling);
+
+  auto update = "Optimizer";
+  app.add_option("--optimizer", optimizer, "sgd, adam or adamw")->capture_default_str()->group(update);
+  app.add_option("--lr", lr, "Default learning rate of the program")->group(update);
+  app.add_option("--momentum", momentum, "Momentum of sgd")->group(update);
+  app.add_option("--dampening", dampening, "Dampening of sgd's momentum")->group(update);
+  app.add_flag("--nesterov", nesterov, "Nesterov momentum")->group(update);
+  app.add_option("--weight-decay", weightDecay, "L2 decay (sgd, adam) or decoupled decay (adamw)")->group(update);
+  app.add_option("--betas", betas, "Decay of adam's moments (0.9,0.999)")->delimiter(',')->expected(2)->group(update);
+  app.add_option("--eps", eps, "Added to the root of adam's second moment (1e-8)")->group(update);
+  app.add_option("--param-group", options.groups, "REGEX:lr=FACTOR,weight_decay=VALUE")->allow_extra_args(false)->group(update);
+  app.add_option("--clip-norm", options.clipNorm, "Clips the global norm of the unscaled gradients")->group(update);
+  app.add_option("--clip-value", options.clipValue, "Clips every unscaled gradient element")->group(update);
+  app.add_option("--accumulate", options.accumulate, "Batches per update")->check(CLI::PositiveNumber)->group(update);
+  app.add_flag("--trace,!--no-trace", options.keepGradients, "Adds what `PROGRAM trace` needs to report gradients (default: on)")->group(update);
+}
+
+/// Shortest text that reads back as the same double.
+static std::string text(double value) {
+  char buffer[32];
+  snprintf(buffer, sizeof buffer, "%.17g", value);
+  return buffer;
+}
+
+bool TrainingFlags::resolve() {
+  options.castCache = !noCastCache;
+  std::string spec = optimizer;
+  auto add = [](std::string &to, const char *name, auto value) {
+    if (value)
+      to += "," + std::string(name) + "=" + text(double(*value));
+  };
+  add(spec, "lr", lr);
+  add(spec, "momentum", momentum);
+  add(spec, "dampening", dampening);
+  add(spec, "weight_decay", weightDecay);
+  add(spec, "eps", eps);
+  if (nesterov)
+    spec += ",nesterov=1";
+  if (betas.size() == 2)
+    spec += ",beta1=" + text(betas[0]) + ",beta2=" + text(betas[1]);
+  options.optimizer = spec;
+
+  llvm::StringRef kind(lossScale);
+  std::string scaler;
+  double number = 0;
+  if (kind.empty()) {
+    scaler = defaultScaler(options);
+  } else if (kind == "dynamic" || kind == "none") {
+    scaler = kind.str();
+  } else if (kind.consume_front("calibrate")) {
+    calibrationSteps = 100;
+    if ((kind.consume_front(":") && (kind.getAsInteger(10, calibrationSteps) || calibrationSteps < 1)) || (calibrationSteps == 100 && !kind.empty() && kind != "100"))
+      return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' has no positive number of steps", "write calibrate or calibrate:STEPS"), false;
+    scaler = "static,init_scale=1";
+  } else if (!kind.getAsDouble(number) && std::isfinite(number) && number > 0) {
+    scaler = "static,init_scale=" + text(number);
+  } else {
+    return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' is not a scale", "write dynamic, none, calibrate[:STEPS] or a positive number"), false;
+  }
+  bool dynamic = llvm::StringRef(scaler).starts_with("dynamic");
+  if (!dynamic && (initScale || growthFactor || backoffFactor || growthInterval || minScale || maxScale || hysteresis))
+    return fail("command line", "options of dynamic loss scaling without it", "add --loss-scale=dynamic"), false;
+  if (maxScale)
+    if (size_t at = scaler.find(",max_scale="); at != std::string::npos)
+      scaler.erase(at);
+  add(scaler, "init_scale", initScale);
+  add(scaler, "growth_factor", growthFactor);
+  add(scaler, "backoff_factor", backoffFactor);
+  add(scaler, "growth_interval", growthInterval);
+  add(scaler, "min_scale", minScale);
+  add(scaler, "max_scale", maxScale);
+  add(scaler, "hysteresis", hysteresis);
+  options.scaler = scaler;
+  return true;
+}
+
+} // namespace mpc::tool

@@ -1,0 +1,33 @@
+//===- TrainingFlags.h - the command line's view of TrainingOptions ------------------------------===//
+#ifndef MPC_TOOLS_MPC_TRAININGFLAGS_H
+#define MPC_TOOLS_MPC_TRAININGFLAGS_H
+#include "compiler/Pipeline/Pipeline.h"
+#include <optional>
+
+namespace CLI {
+class App;
+}
+
+namespace mpc::tool {
+
+/// What the user wrote about precision, loss, optimizer and scaler; `resolve` turns it into pass options.
+struct TrainingFlags {
+  TrainingOptions options;
+
+  void addTo(CLI::App &app);
+  /// Composes the optimizer's and the scaler's descriptions. Prints an error and returns false on a bad value.
+  bool resolve();
+  /// Number of steps of --loss-scale=calibrate[:STEPS]; 0: none.
+  int64_t calibrationSteps = 0;
+
+private:
+  std::string optimizer = "sgd", lossScale;
+  std::optional<double> lr, momentum, dampening, weightDecay, eps, alpha;
+  std::optional<double> initScale, growthFactor, backoffFactor, minScale, maxScale;
+  std::optional<int64_t> growthInterval, hysteresis;
+  std::vector<double> betas;
+  bool nesterov = false, noCastCache = false;
+};
+
+} // namespace mpc::tool
+#endif
