@@ -5,6 +5,9 @@
 #include "passes/Autodiff/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
+#include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "passes/Lowering/KernelToHost/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Optimizers/Passes.h"
 #include "passes/Precision/Passes.h"
@@ -17,11 +20,14 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, mpc::graph::GraphDialect, mpc::train::TrainDialect, mpc::kernel::KernelDialect>();
+  mpc::registerElementalModels(registry);
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mpc::layout::registerMpcLayoutPasses();
   mpc::fusion::registerMpcFusionPasses();
   mpc::memory::registerMpcMemoryPasses();
+  mpc::registerMpcDecomposePasses();
+  mpc::registerMpcKernelToHostPasses();
   mpc::registerTrainingPasses();
   mpc::registerAutodiffPasses();
   mpc::registerPrecisionPasses();

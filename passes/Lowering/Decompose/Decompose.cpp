@@ -31,18 +31,41 @@ struct DecomposeMean : OpRewritePattern<ReduceMeanOp> {
   }
 };
 
+/// A scatter-add in f16 would round at every addition: it runs in f32, between casts.
+struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherGradOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getDx());
+    if (!isLowPrecision(element))
+      return failure();
+    Value dy = castTo(rewriter, op.getLoc(), op.getDy(), computeType(element));
+    Value dx = GatherGradOp::create(rewriter, op.getLoc(), typeOf(op.getDx()).clone(computeType(element)), dy, op.getIndices(), op.getAxis());
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), dx, element));
+    return success();
+  }
+};
+
 struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
+  using DecomposePassBase::DecomposePassBase;
   void runOnOperation() override {
     getOperation()->walk([&](Operation *op) {
       if (isa<ReduceMeanOp, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp>(op))
         ++numDecomposed;
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeMean>(&getContext());
+    patterns.add<DecomposeMean, WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    if (!split)
+      return;
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) { ops.push_back(op); });
+    OpBuilder builder(&getContext());
+    for (Operation *op : ops)
+      if (splitReduction(op, builder))
+        ++numSplit;
   }
 };
 

@@ -19,8 +19,19 @@ def DecomposePass : Pass<"mpc-decompose"> {
     %y = graph.cast (graph.div %2, %3) : tensor<8x10xf32> to tensor<8x10xf16>
     ```
     For targets that have no kernel of their own for these ops.
+
+    Then long reductions to few values are split in two: a tensor of partial results gives every thread something to do, and keeps sums short.
+    ```mlir
+    %s = graph.reduce_sum %x {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
+    // becomes
+    %0 = graph.reshape %x : tensor<1048576xf32> to tensor<64x16384xf32>
+    %1 = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xf32>) -> tensor<64xf32>
+    %s = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<64xf32>) -> tensor<f32>
+    ```
   }];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
-  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">];
+  let options = [Option<"split", "split", "bool", "true", "Split long reductions">];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">,
+                    Statistic<"numSplit", "split-reductions", "Reductions split in two">];
 }
 #endif

@@ -8,6 +8,8 @@ namespace mpc {
 
 void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
+/// Splits a reduction with too few results to keep threads busy in two; false if `op` is none.
+bool splitReduction(mlir::Operation *op, mlir::OpBuilder &b);
 
 /// Writes arithmetic on values of one element type; scalars take their type from it.
 struct Arithmetic {

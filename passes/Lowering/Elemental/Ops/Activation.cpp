@@ -34,8 +34,11 @@ static Value activation(OpT op, ArrayRef<Index> index, ElementEmitter &e, F f) {
 }
 
 static Value emit(graph::SigmoidOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  // e^-x may overflow to infinity, whose reciprocal is the right 0.
-  return activation(op, index, e, [](Formula f, Value x) { return f.div(f.c(1), f.add(f.c(1), f.exp(f.neg(x)))); });
+  // With t = e^-|x|, which cannot overflow: 1/(1+t), or t/(1+t) for negative x. Accurate down to denormals.
+  return activation(op, index, e, [](Formula f, Value x) {
+    Value t = f.exp(f.neg(math::AbsFOp::create(f.e.b, x)));
+    return f.div(f.atLeastZero(x, f.c(1), t), f.add(f.c(1), t));
+  });
 }
 static Value emit(graph::SoftplusOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   // max(x, 0) + log1p(e^-|x|)

@@ -23,32 +23,28 @@ static Value toFloat(Value x, Type from, Type to, ElementEmitter &e) {
   return e.round(x, to);
 }
 
-/// Toward zero; beyond the range the nearest bound, NaN to 0.
+/// Toward zero, then modulo 2^width; beyond i64 (u64: beyond u64) the nearest bound, NaN to 0. Conversions themselves are
+/// undefined beyond their range, so it is clamped before.
 static Value floatToInteger(Value x, Type to, ElementEmitter &e) {
-  Type type = x.getType(), target = ElementEmitter::registerType(to);
-  unsigned width = target.getIntOrFloatBitWidth();
-  bool isUnsigned = to.isUnsignedInteger();
-  double least = isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1);
-  double end = std::ldexp(1.0, isUnsigned ? width : width - 1);
-  // Narrow integers go through i32, which the vector units convert to.
-  bool narrow = width < 32;
-  Type via = narrow ? Type(e.b.getI32Type()) : target;
-  unsigned mantissa = type.isF64() ? 53 : 24;
-  // The greatest number of the float type below `end`.
-  double greatest = width < mantissa ? end - 1 : end - std::ldexp(1.0, int(isUnsigned ? width : width - 1) - int(mantissa));
+  Type type = x.getType(), target = ElementEmitter::registerType(to), i64 = e.b.getI64Type();
   auto compare = [&](arith::CmpFPredicate p, Value a, Value b) { return arith::CmpFOp::create(e.b, p, a, b); };
-  Value low = e.constant(type, least), high = e.constant(type, greatest);
-  Value tooHigh = compare(arith::CmpFPredicate::OGE, x, e.constant(type, end));
-  Value clamped = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGT, x, low), x, low);
-  clamped = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OLT, clamped, high), clamped, high);
-  Value result = isUnsigned && !narrow ? Value(arith::FPToUIOp::create(e.b, via, clamped))
-                                       : arith::FPToSIOp::create(e.b, via, clamped);
-  if (narrow)
-    result = arith::TruncIOp::create(e.b, target, result);
-  Value top = e.constantInt(target, isUnsigned ? -1 : int64_t(uint64_t(-1) >> (65 - width)));
-  result = arith::SelectOp::create(e.b, tooHigh, top, result);
-  Value isNaN = compare(arith::CmpFPredicate::UNO, x, x);
-  return arith::SelectOp::create(e.b, isNaN, e.constantInt(target, 0), result);
+  // [-2^63, 2^63) to i64. The greatest number below 2^63 has 24 or 53 bits.
+  auto convert = [&](Value v) -> Value {
+    Value low = e.constant(type, -0x1p63), end = e.constant(type, 0x1p63);
+    Value high = e.constant(type, type.isF64() ? 0x1p63 - 0x1p10 : 0x1p63 - 0x1p39);
+    Value clamped = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGT, v, low), v, low); // NaN: low
+    clamped = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OLT, clamped, high), clamped, high);
+    Value result = arith::FPToSIOp::create(e.b, i64, clamped);
+    return arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGE, v, end), e.i64(INT64_MAX), result);
+  };
+  Value result = convert(x);
+  if (to.isUnsignedInteger(64)) { // the upper half, moved down and up again
+    Value half = e.constant(type, 0x1p63), upper = arith::SubFOp::create(e.b, x, half);
+    Value moved = arith::AddIOp::create(e.b, convert(upper), e.i64(INT64_MIN));
+    result = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGE, x, half), moved, result);
+  }
+  result = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::UNO, x, x), e.i64(0), result);
+  return target == i64 ? result : Value(arith::TruncIOp::create(e.b, target, result));
 }
 
 static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {

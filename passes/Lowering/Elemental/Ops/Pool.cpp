@@ -205,7 +205,8 @@ static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<In
     for (auto [d, w] : llvm::enumerate(window)) {
       Index at = inside(e, phase[d] + t[d] * w.stride, w.extent(), valid, never);
       bool no;
-      valid = both(e, valid, e.inBounds(e.mod(at, w.dilation), 0, 1, no));
+      valid = both(e, valid, e.inBounds(e.mod(at, w.dilation), 0, 1, no)); // between two taps of a dilated window
+      never |= no;
       k.push_back(e.floorDiv(at, w.dilation));
       o[w.axis] = inside(e, last[d] - t[d], w.out, valid, never);
     }

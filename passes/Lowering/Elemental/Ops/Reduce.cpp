@@ -13,8 +13,10 @@ bool mpc::isReduction(Operation *op) {
 
 Type mpc::accumulatorType(Operation *op) {
   Type type = ElementEmitter::registerType(elementType(op));
-  // Booleans are or-ed in bytes, which vectorise; a mean of integers is a sum of integers.
-  return type.isInteger(1) ? IntegerType::get(op->getContext(), 8) : type;
+  // Booleans are or-ed in bytes, which vectorise. A sum of integers wraps, as their addition does, but a mean does not.
+  if (type.isInteger(1))
+    return IntegerType::get(op->getContext(), 8);
+  return isa<IntegerType>(type) && isa<graph::ReduceMeanOp>(op) ? IntegerType::get(op->getContext(), 64) : type;
 }
 
 Value mpc::reductionInit(Operation *op, ElementEmitter &e) {
@@ -36,6 +38,8 @@ Value mpc::reductionInit(Operation *op, ElementEmitter &e) {
 Value mpc::reductionStep(Operation *op, Value acc, Value x, ElementEmitter &e) {
   Type type = acc.getType();
   auto reassociate = arith::FastMathFlags::reassoc;
+  if (isa<graph::ReduceMeanOp>(op) && type.isInteger(64) && x.getType() != type)
+    x = elementType(op).isUnsignedInteger() ? Value(arith::ExtUIOp::create(e.b, type, x)) : arith::ExtSIOp::create(e.b, type, x);
   if (isa<graph::ReduceSumOp, graph::ReduceMeanOp>(op))
     return isa<FloatType>(type) ? Value(arith::AddFOp::create(e.b, acc, x, reassociate)) : arith::AddIOp::create(e.b, acc, x);
   if (isa<graph::ReduceProdOp>(op))
@@ -63,8 +67,11 @@ Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
       acc = arith::DivFOp::create(e.b, acc, n);
     else
       acc = element.isUnsignedInteger() ? Value(arith::DivUIOp::create(e.b, acc, n)) : arith::DivSIOp::create(e.b, acc, n);
+    Type result = ElementEmitter::registerType(element);
+    if (isa<IntegerType>(type) && result != type)
+      acc = arith::TruncIOp::create(e.b, result, acc);
   }
-  return isa<FloatType>(type) ? e.round(acc, element) : acc;
+  return isa<FloatType>(element) ? e.round(acc, element) : acc;
 }
 
 /// The index of the operand: `index` (of the result) on kept dimensions, `reduced` on the others.

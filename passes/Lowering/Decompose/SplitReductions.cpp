@@ -1,0 +1,162 @@
+//===- SplitReductions.cpp - partial results for long reductions ------------------===//
+//
+// A host kernel shares its work out over kept elements (in columns: over blocks of them). A reduction of much to little gets one more kept
+// dimension by reshaping a reduced one, [M] -> [s, M/s], and a second, short reduction. The reshape has to reach memory to cost nothing,
+// so the elementwise ops between are rebuilt in the new shape.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/IR/IRMapping.h"
+#include "passes/Lowering/Decompose/Patterns.h"
+
+using namespace mlir;
+using namespace mpc;
+using graph::Shape;
+
+/// Pieces that keep a large machine busy, and the work below which one more launch costs more than it gains.
+constexpr int64_t wantedPieces = 64, leastElements = 1 << 16, leastPiece = 1024;
+/// Columns that one slice of a column reduction takes (KernelToHost/Nest.cpp).
+constexpr int64_t columnBlock = 32;
+
+namespace {
+/// The dimensions [begin, end) of a shape of rank `rank` become (outer, inner).
+struct Split {
+  int64_t begin, end, outer, inner, rank;
+
+  Shape apply(ArrayRef<int64_t> shape) const {
+    Shape result(shape.take_front(begin));
+    result.append({outer, inner});
+    llvm::append_range(result, shape.drop_front(end));
+    return result;
+  }
+};
+} // namespace
+
+static int64_t product(ArrayRef<int64_t> shape) {
+  int64_t n = 1;
+  for (int64_t extent : shape)
+    n *= extent;
+  return n;
+}
+
+/// v, which broadcasts to the shape that was split, in the split shape; null where it would need data movement. Elementwise
+/// producers are rebuilt, down to values that are stored anyway, where a reshape is a view.
+static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b, IRMapping &known, int depth) {
+  if (Value done = known.lookupOrNull(v))
+    return done;
+  ArrayRef<int64_t> shape = graph::shapeOf(v);
+  int64_t missing = split.rank - int64_t(shape.size());
+  if (shape != whole) {
+    // A broadcast operand: constant along the split dimensions.
+    Shape aligned(missing, 1);
+    llvm::append_range(aligned, shape);
+    if (product(ArrayRef<int64_t>(aligned).slice(split.begin, split.end - split.begin)) != 1)
+      return {};
+    if (missing >= split.end || product(shape) == 1)
+      return v; // the split dimensions are not there at all
+    Shape result(ArrayRef<int64_t>(aligned).take_front(split.begin));
+    result.append({1, 1});
+    llvm::append_range(result, ArrayRef<int64_t>(aligned).drop_front(split.end));
+    return graph::reshapeTo(b, v.getLoc(), v, result);
+  }
+  Shape result = split.apply(shape);
+  Operation *op = v.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
+    if (auto dense = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      return graph::ConstantOp::create(b, v.getLoc(), dense.resizeSplat(graph::typeOf(v).clone(result)));
+  if (op && depth > 0 && op->hasTrait<graph::Elementwise>() && !isa<graph::DropoutOp, graph::IotaOp>(op) && op->getNumResults() == 1) {
+    llvm::SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(inSplitShape(operand, whole, split, b, known, depth - 1));
+    if (llvm::all_of(operands, [](Value x) { return bool(x); })) {
+      OperationState state(op->getLoc(), op->getName(), operands, graph::typeOf(v).clone(result), op->getAttrs());
+      state.propertiesAttr = op->getPropertiesAsAttribute();
+      Value rebuilt = b.create(state)->getResult(0);
+      known.map(v, rebuilt);
+      return rebuilt;
+    }
+  }
+  Value reshaped = graph::reshapeTo(b, v.getLoc(), v, result);
+  known.map(v, reshaped);
+  return reshaped;
+}
+
+bool mpc::splitReduction(Operation *op, OpBuilder &b) {
+  if (!isa<graph::ReduceSumOp, graph::ReduceMeanOp, graph::ReduceMaxOp, graph::ReduceMinOp, graph::ReduceProdOp, graph::ReduceAnyOp>(op))
+    return false;
+  Value x = op->getOperand(0);
+  Shape shape(graph::shapeOf(x)), axes(cast<DenseI64ArrayAttr>(op->getAttr("axes")).asArrayRef());
+  int64_t rank = shape.size(), total = product(shape);
+  if (axes.empty() || total < leastElements)
+    return false;
+  auto isReduced = [&](int64_t d) { return llvm::is_contained(axes, d); };
+
+  // Slices that the unsplit reduction has: kept elements, in blocks where the innermost dimension is kept.
+  int64_t last = rank - 1;
+  while (last > 0 && shape[last] == 1)
+    --last;
+  int64_t columns = 1;
+  for (int64_t d = last; d >= 0 && !isReduced(d); --d)
+    columns *= shape[d];
+  int64_t kept = product(graph::shapeOf(op->getResult(0)));
+  int64_t slices = isReduced(last) ? kept : kept / columns * ((columns + columnBlock - 1) / columnBlock);
+  if (slices * 2 > wantedPieces)
+    return false;
+
+  // The outermost run of reduced dimensions, and the best divisor of it.
+  int64_t begin = 0;
+  while (!isReduced(begin) || shape[begin] == 1)
+    if (++begin == rank)
+      return false;
+  int64_t end = begin;
+  while (end < rank && isReduced(end))
+    ++end;
+  int64_t run = product(ArrayRef<int64_t>(shape).slice(begin, end - begin));
+  int64_t most = std::min((wantedPieces + slices - 1) / slices, std::max<int64_t>(1, total / slices / leastPiece)), outer = 1;
+  for (int64_t d = 2; d <= most; ++d)
+    if (run % d == 0)
+      outer = d;
+  if (outer == 1)
+    return false;
+
+  Location loc = op->getLoc();
+  b.setInsertionPoint(op);
+  Type element = graph::elementOf(x);
+  Split split{begin, end, outer, run / outer, rank};
+  IRMapping known;
+  Value partial = inSplitShape(x, shape, split, b, known, /*depth=*/8);
+  if (!partial)
+    return false;
+  bool isMean = isa<graph::ReduceMeanOp>(op);
+  bool isSum = isMean || isa<graph::ReduceSumOp, graph::ReduceProdOp>(op);
+  if (isSum) // partial results are not rounded to the narrow type
+    partial = graph::castTo(b, loc, partial, graph::computeType(element));
+  auto reduce = [&](Value v, ArrayRef<int64_t> over) -> Value {
+    if (isMean)
+      return graph::ReduceSumOp::create(b, loc, v, over, false);
+    OperationState state(loc, op->getName());
+    state.addOperands(v);
+    state.addAttribute("axes", b.getDenseI64ArrayAttr(over));
+    state.addAttribute("keepdims", b.getBoolAttr(false));
+    state.addTypes(graph::typeOf(v).clone(graph::reducedShape(graph::shapeOf(v), over, false)));
+    return b.create(state)->getResult(0);
+  };
+  Shape inner;
+  for (int64_t axis : axes)
+    if (axis < begin)
+      inner.push_back(axis);
+  int64_t before = begin - inner.size(); // kept dimensions in front of the partial results
+  inner.push_back(begin + 1);
+  for (int64_t axis : axes)
+    if (axis >= end)
+      inner.push_back(axis - (end - begin) + 2);
+  Value result = reduce(reduce(partial, inner), before);
+  if (isMean) {
+    double count = double(total) / double(kept);
+    result = isa<FloatType>(element) ? Value(graph::DivOp::create(b, loc, result, graph::scalar(b, loc, graph::elementOf(result), count)))
+                                     : Value(graph::DivOp::create(b, loc, result, graph::scalar(b, loc, element, count)));
+  }
+  result = graph::castTo(b, loc, result, element);
+  op->getResult(0).replaceAllUsesWith(graph::reshapeTo(b, loc, result, graph::shapeOf(op->getResult(0))));
+  op->erase();
+  return true;
+}
