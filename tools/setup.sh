@@ -8,7 +8,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler
   libdnnl-dev
   nlohmann-json3-dev libcli11-dev
-  libgtest-dev libonnx-testdata python3 python3-numpy
+  libgtest-dev libonnx-testdata python3 python3-numpy python3-onnx
 )
 missing=()
 for package in "${packages[@]}"; do

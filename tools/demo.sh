@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Compiles a small network, trains it in fp16 (O2), evaluates, and takes the trained weights back to ONNX.
+# usage: tools/demo.sh BUILD_DIR
+set -euo pipefail
+build=$(cd "${1:-build}" && pwd)
+source=$(cd "$(dirname "$0")/.." && pwd)
+demo="$build/demo"
+mpc="$build/bin/mpc"
+run() { echo "\$ ${*/#$build\//}"; "$@"; echo; }
+
+/usr/bin/python3 "$source/tools/demo/make_demo.py" "$demo"
+cd "$demo"
+run "$mpc" compile digits.onnx -o digits --batch 64 --precision fp16 --opt-level O2 \
+  --loss softmax_cross_entropy:logits:label --optimizer sgd --momentum 0.9 --lr 0.05
+run ./digits train --data train.npz --val test.npz --epochs 3 --schedule cosine --seed 1 --checkpoint-dir checkpoints --log run.jsonl
+checkpoint=$(ls checkpoints/*.safetensors | sort | tail -n 1)
+run ./digits eval --data test.npz --checkpoint "$checkpoint"
+run ./digits predict --data test.npz --checkpoint "$checkpoint" --out predicted.npz
+run "$mpc" export digits.onnx --checkpoint "$checkpoint" -o trained.onnx
+run "$mpc" run trained.onnx --data test.npz --out reproduced.npz
+/usr/bin/python3 - <<'PYTHON'
+import sys
+import numpy as np
+label = np.load("test.npz")["label"]
+predicted, reproduced = np.load("predicted.npz")["logits"], np.load("reproduced.npz")["logits"]
+accuracy = [float((logits.argmax(1) == label).mean()) for logits in (predicted, reproduced)]
+# fp16 activations against fp32 ones: 2^-11 relative per operation.
+difference = float(np.abs(predicted - reproduced).max() / np.abs(reproduced).max())
+print(f"accuracy on {len(label)} test pictures: program {accuracy[0]:.2%}, exported model {accuracy[1]:.2%}; logits differ by {difference:.1e}")
+sys.exit(0 if accuracy[0] >= 0.97 and abs(accuracy[0] - accuracy[1]) < 0.005 and difference < 2e-2 else "the demo did not reach what it should")
+PYTHON
