@@ -10,7 +10,7 @@ run() { echo "\$ ${*/#$build\//}"; "$@"; echo; }
 
 /usr/bin/python3 "$source/tools/demo/make_demo.py" "$demo"
 cd "$demo"
-run "$mpc" compile digits.onnx -o digits --batch 64 --precision fp16 --opt-level O2 \
+run "$mpc" compile digits.onnx -o digits --bundle --batch 64 --precision fp16 --opt-level O2 \
   --loss softmax_cross_entropy:logits:label --optimizer sgd --momentum 0.9 --lr 0.05
 run ./digits train --data train.npz --val test.npz --epochs 3 --schedule cosine --seed 1 --checkpoint-dir checkpoints --log run.jsonl
 checkpoint=$(ls checkpoints/*.safetensors | sort | tail -n 1)
