@@ -27,7 +27,7 @@ void TrainingFlags::addTo(CLI::App &app) {
   app.add_option("--metric", options.metrics, "accuracy:LOGITS:LABELS (default: inferred from the loss)")->allow_extra_args(false)->group(loss);
 
   auto scaling = "Loss scaling";
-  app.add_option("--loss-scale", lossScale, "dynamic, a number, calibrate[:STEPS] or none (default: dynamic for fp16, none otherwise)")->group(scaling);
+  app.add_option("--loss-scale", lossScale, "dynamic, a number or none (default: dynamic for fp16, none otherwise)")->group(scaling);
   app.add_option("--init-scale", initScale, "First dynamic scale (65536)")->group(scaling);
   app.add_option("--growth-factor", growthFactor, "Factor after growth-interval steps without overflow (2)")->group(scaling);
   app.add_option("--backoff-factor", backoffFactor, "Factor after an overflow (0.5)")->group(scaling);
@@ -84,15 +84,10 @@ bool TrainingFlags::resolve() {
     scaler = defaultScaler(options);
   } else if (kind == "dynamic" || kind == "none") {
     scaler = kind.str();
-  } else if (kind.consume_front("calibrate")) {
-    calibrationSteps = 100;
-    if ((kind.consume_front(":") && (kind.getAsInteger(10, calibrationSteps) || calibrationSteps < 1)) || (calibrationSteps == 100 && !kind.empty() && kind != "100"))
-      return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' has no positive number of steps", "write calibrate or calibrate:STEPS"), false;
-    scaler = "static,init_scale=1";
   } else if (!kind.getAsDouble(number) && std::isfinite(number) && number > 0) {
     scaler = "static,init_scale=" + text(number);
   } else {
-    return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' is not a scale", "write dynamic, none, calibrate[:STEPS] or a positive number"), false;
+    return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' is not a scale", "write dynamic, none or a positive number"), false;
   }
   bool dynamic = llvm::StringRef(scaler).starts_with("dynamic");
   if (!dynamic && (initScale || growthFactor || backoffFactor || growthInterval || minScale || maxScale || hysteresis))

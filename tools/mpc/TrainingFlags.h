@@ -17,8 +17,6 @@ struct TrainingFlags {
   void addTo(CLI::App &app);
   /// Composes the optimizer's and the scaler's descriptions. Prints an error and returns false on a bad value.
   bool resolve();
-  /// Number of steps of --loss-scale=calibrate[:STEPS]; 0: none.
-  int64_t calibrationSteps = 0;
 
 private:
   std::string optimizer = "sgd", lossScale;
