@@ -4,11 +4,10 @@
 using namespace mlir;
 
 FailureOr<llvm::Regex> mpc::compilePattern(Location loc, StringRef text) {
-  llvm::Regex regex(("^(" + text + ")$").str());
+  llvm::Regex regex(text);
   std::string why;
   if (regex.isValid(why))
     return regex;
-  return emitErrorWithHint(
-      loc, "'" + text + "' is not a regular expression: " + why,
-      "write a POSIX extended regular expression that matches whole names, as in 'conv1\\..*'");
+  return emitErrorWithHint(loc, "'" + text + "' is not a regular expression: " + why,
+                           "write a POSIX extended regular expression, as in '^conv1\\.'");
 }

@@ -35,8 +35,8 @@ def AutocastPass : Pass<"mpc-autocast", "::mlir::ModuleOp"> {
     casts of parameters move through reshapes to the read, where mpc-master-weights finds them. `mpc.reason` says why a cast is there. An op
     without a class is a warning and computes in fp32.
 
-    `allow`, `deny` and `infer` make ops low, fp32 or follow at every level: regular expressions for an op's mnemonic ("softmax") or its
-    location, the ONNX node's name; the whole of it must match.
+    `allow`, `deny` and `infer` make ops low, fp32 or follow at every level: regular expressions for an op's whole mnemonic ("softmax") or for
+    any part of its location, the ONNX node's name.
   }];
   let options = [
     Option<"type", "type", "std::string", "\"fp16\"", "low precision: fp16, bf16, or fp32 for none">,

@@ -50,7 +50,8 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
       FailureOr<llvm::Regex> regex = compilePattern(loc, text);
       if (failed(regex))
         return failure();
-      policy.lists.emplace_back(std::move(*regex), precision);
+      // A mnemonic is meant as a whole: `max` is neither softmax nor max_pool.
+      policy.lists.push_back({llvm::Regex("^(" + text + ")$"), std::move(*regex), precision});
     }
     return success();
   };
@@ -64,9 +65,9 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
 
 Decision PrecisionPolicy::classify(Operation *op) {
   std::string name = locationName(op->getLoc());
-  for (auto &[regex, precision] : lists)
-    if (regex.match(op->getName().stripDialect()) || regex.match(name))
-      return {precision, /*listed=*/true, /*unknown=*/false};
+  for (UserList &list : lists)
+    if (list.mnemonic.match(op->getName().stripDialect()) || list.location.match(name))
+      return {list.precision, /*listed=*/true, /*unknown=*/false};
   if (auto stated = dyn_cast<PrecisionOpInterface>(op))
     return {stated.getPrecisionClass()};
   return {PrecisionClass::Fp32, /*listed=*/false, /*unknown=*/true};

@@ -38,7 +38,11 @@ public:
   std::string level;
 
 private:
-  llvm::SmallVector<std::pair<llvm::Regex, PrecisionClass>> lists;
+  struct UserList {
+    llvm::Regex mnemonic, location;
+    PrecisionClass precision;
+  };
+  llvm::SmallVector<UserList> lists;
 };
 
 } // namespace mpc::precision

@@ -110,7 +110,7 @@ private:
     if (names.empty())
       return emitErrorWithHint(forward.getLoc(),
                                "no parameter matches '" + pattern + "': there is nothing to train",
-                               "the pattern must match whole names; `mpc check` lists what is trained");
+                               "`mpc check` lists what is trained");
     return ArrayAttr::get(&getContext(), names);
   }
 

@@ -234,11 +234,14 @@ TEST(LossScaling, BuffersStayOnOverflow) {
   PassRun run(R"(
     train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
     train.variable @stat buffer : tensor<2xf32> = #train.fill<7.0>
+    train.variable @square buffer : tensor<2xf32> = #train.fill<9.0>
     train.variable @"rng.step" counter : tensor<i64> = #train.fill<0.0>
     train.step @main(%x: tensor<2xf32>) -> tensor<f32>
         attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic"}} {
       %w = train.read @w : tensor<2xf32>
       train.assign @stat, %x : tensor<2xf32>
+      %xx = graph.mul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      train.assign @square, %xx : tensor<2xf32>
       %c = train.read @"rng.step" : tensor<i64>
       %one = graph.constant dense<1> : tensor<i64>
       %d = graph.add %c, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
@@ -250,9 +253,11 @@ TEST(LossScaling, BuffersStayOnOverflow) {
               kPasses);
   run.step({kInf, 1});
   EXPECT_EQ(run["stat"], (std::vector<double>{7, 7}));
+  EXPECT_EQ(run["square"], (std::vector<double>{9, 9}));
   EXPECT_EQ(run["rng.step"][0], 1);
   run.step({5, 1});
   EXPECT_EQ(run["stat"], (std::vector<double>{5, 1}));
+  EXPECT_EQ(run["square"], (std::vector<double>{25, 1}));
   EXPECT_EQ(run["rng.step"][0], 2);
 }
 
