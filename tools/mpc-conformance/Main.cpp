@@ -1,0 +1,173 @@
+//===- Main.cpp - mpc-conformance: ONNX backend test folders on the host target ----------------------------===//
+//
+// Each folder holds model.onnx and test_data_set_N with input_K.pb and output_K.pb. A model is imported, compiled for this CPU and run in
+// process; results are compared with the tolerances of ONNX's own backend test runner. An unsupported op is a skip that names it.
+//
+//===----------------------------------------------------------------------------------------------------===//
+#include "compiler/Package/Elements.h"
+#include "runtime/core/Session.h"
+#include "runtime/support/Error.h"
+#include "tools/mpc/Common.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <onnx/onnx_pb.h>
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+enum class Outcome { Passed, Failed, Skipped };
+
+std::string readFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, false, false);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// Names of the graph inputs, in the order in which the test data number them.
+std::vector<std::string> inputNames(const std::string &model) {
+  onnx::ModelProto proto;
+  std::vector<std::string> names;
+  if (proto.ParseFromString(readFile(model)))
+    for (const auto &input : proto.graph().input())
+      names.push_back(input.name());
+  return names;
+}
+
+/// rtol 1e-3, atol 1e-7 (onnx.backend.test.runner), widened to the precision of 16-bit results.
+std::string compare(const rt::Tensor &got, const rt::TensorView &want) {
+  if (got.shape != want.shape)
+    return "shape " + rt::toString(got.shape) + ", not " + rt::toString(want.shape);
+  // ONNX 1.12 stores bfloat16 results as the uint16 of their bits.
+  mpc_dtype type = got.dtype == MPC_BF16 && want.dtype == MPC_U16 ? MPC_BF16 : want.dtype;
+  if (type != got.dtype)
+    return "another element type";
+  double rtol = type == MPC_F16 ? 2e-3 : type == MPC_BF16 ? 1.6e-2 : 1e-3;
+  double atol = type == MPC_F16 ? 1e-3 : type == MPC_BF16 ? 1e-2 : 1e-6;
+  for (int64_t i = 0, e = got.elements(); i < e; ++i) {
+    double a = got.at(i), b = rt::loadDouble(type, want.data, i);
+    if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= atol + rtol * std::fabs(b)))
+      return "element " + std::to_string(i) + " is " + std::to_string(a) + ", not " + std::to_string(b);
+  }
+  return "";
+}
+
+/// Runs one folder; `why` says what went wrong or is unsupported.
+Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std::string &why) {
+  tool::Session session(/*remarks=*/false);
+  MLIRContext &context = session.context();
+  std::string diagnostics;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
+    if (d.getSeverity() == DiagnosticSeverity::Error)
+      diagnostics += d.str() + "; ";
+    return success();
+  });
+  std::string model = folder + "/model.onnx";
+  std::vector<std::string> names = inputNames(model);
+  auto dataFile = [&](int set, StringRef kind, size_t i) {
+    return folder + "/test_data_set_" + std::to_string(set) + "/" + kind.str() + "_" + std::to_string(i) + ".pb";
+  };
+  auto position = [&](const std::string &name) { return size_t(llvm::find(names, name) - names.begin()); };
+
+  ImportOptions options;
+  options.forwardOnly = true;
+  ImportReport report;
+  auto module = importOnnx(context, model, options, &report);
+  // Shapes and axes that are inputs have to be known: they are compiled in.
+  for (int round = 0; round < 4 && !module && !report.neededConstants.empty(); ++round) {
+    for (const std::string &name : report.neededConstants) {
+      std::string path = dataFile(0, "input", position(name));
+      if (auto data = readOnnxTensor(context, readFile(path), path); succeeded(data))
+        options.constants[name] = *data;
+    }
+    report = {};
+    diagnostics.clear();
+    module = importOnnx(context, model, options, &report);
+  }
+  if (!module) {
+    why = report.problems.empty() ? diagnostics : (report.problems[0].op.empty() ? report.problems[0].node : report.problems[0].op) + ": " + report.problems[0].why;
+    return Outcome::Skipped;
+  }
+  HostOptions host;
+  host.cpus = {HostCpu::native()};
+  host.threads = 1;
+  host.libraryScratch = scratch;
+  FailureOr<CompiledProgram> program = failure();
+  if (succeeded(buildInference(*module)))
+    program = compileForHost(*module, host, llvm::sys::path::filename(folder), nullptr);
+  if (failed(program)) {
+    why = "does not compile: " + diagnostics;
+    return Outcome::Failed;
+  }
+  auto execute = [&] {
+    std::string manifest = std::move(program->sections["manifest.json"]);
+    program->sections.erase("manifest.json");
+    rt::Session running(rt::Program::fromMemory(manifest, std::move(program->sections)));
+    const rt::Entry &entry = running.entryOfKind("predict");
+    for (int set = 0; why.empty() && llvm::sys::fs::is_directory(folder + "/test_data_set_" + std::to_string(set)); ++set) {
+      auto read = [&](StringRef kind, size_t i) {
+        std::string path = dataFile(set, kind, i);
+        auto data = readOnnxTensor(context, readFile(path), path);
+        if (failed(data))
+          rt::fail(path, "cannot be read");
+        return *data;
+      };
+      auto view = [](const TensorData &data) { return rt::TensorView(dtypeOf(data.type.getElementType()), data.type.getShape().vec(), data.bytes.data()); };
+      for (const rt::Port &input : entry.inputs) {
+        TensorData data = read("input", position(input.name));
+        running.setInput(entry, input.name, view(data));
+      }
+      running.run(entry);
+      for (size_t i = 0; i < entry.outputs.size() && why.empty(); ++i) {
+        TensorData data = read("output", i);
+        if (std::string difference = compare(running.read(entry.outputs[i]), view(data)); !difference.empty())
+          why = "output " + std::to_string(i) + ": " + difference;
+      }
+    }
+  };
+  if (auto error = rt::attempt(execute))
+    why = error->text();
+  return why.empty() ? Outcome::Passed : Outcome::Failed;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Runs ONNX backend test folders on the host target; prints failures and skips with their reasons", "mpc-conformance");
+  std::vector<std::string> roots;
+  bool verbose = false;
+  app.add_option("folders", roots, "Folders of tests (each test a folder with model.onnx), or tests")->required();
+  app.add_flag("-v,--verbose", verbose, "Print skips too");
+  CLI11_PARSE(app, argc, argv);
+
+  std::vector<std::string> cases;
+  for (const std::string &root : roots) {
+    if (llvm::sys::fs::exists(root + "/model.onnx")) {
+      cases.push_back(root);
+      continue;
+    }
+    std::error_code code;
+    for (llvm::sys::fs::directory_iterator it(root, code), end; it != end && !code; it.increment(code))
+      if (llvm::sys::fs::exists(it->path() + "/model.onnx"))
+        cases.push_back(it->path());
+    if (code)
+      return tool::fail(root, code.message(), "give a folder of ONNX backend tests");
+  }
+  std::sort(cases.begin(), cases.end());
+  LibraryScratchFn scratch = tool::libraryScratch();
+  int counts[3] = {};
+  for (const std::string &folder : cases) {
+    std::string why;
+    Outcome outcome = runCase(folder, scratch, why);
+    ++counts[int(outcome)];
+    if (outcome == Outcome::Failed || (verbose && outcome == Outcome::Skipped))
+      llvm::outs() << (outcome == Outcome::Failed ? "FAIL " : "SKIP ") << llvm::sys::path::filename(folder) << ": " << why << '\n';
+    llvm::outs().flush();
+  }
+  llvm::outs() << counts[0] << " passed, " << counts[1] << " failed, " << counts[2] << " skipped\n";
+  return counts[1] || cases.empty() ? 1 : 0;
+}
