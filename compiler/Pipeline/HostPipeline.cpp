@@ -56,6 +56,9 @@ FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOption
   HostCodegen codegen(module.getContext());
   llvm::DenseMap<Operation *, KernelLaunch> kernels;
   WalkResult added = module.walk([&](kernel::DispatchOp dispatch) {
+    // Nothing is launched to compute tensors without elements.
+    if (llvm::all_of(dispatch.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).getNumElements() == 0; }))
+      return WalkResult::advance();
     ++program.launches;
     if (dispatch.getLibrary())
       return WalkResult::advance();
@@ -82,7 +85,10 @@ FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOption
   FailureOr<Manifest> manifest = buildManifest(module, info, kernels);
   if (failed(manifest))
     return failure();
-  FailureOr<std::vector<HostObject>> objects = codegen.emit(options.cpus, options.threads);
+  // A network of library calls alone has no kernels.
+  FailureOr<std::vector<HostObject>> objects = std::vector<HostObject>();
+  if (codegen.size() > 0)
+    objects = codegen.emit(options.cpus, options.threads);
   if (failed(objects))
     return failure();
   for (HostObject &object : *objects)
