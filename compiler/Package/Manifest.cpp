@@ -163,7 +163,7 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op) {
     auto name = op.getArgAttrOfType<StringAttr>(i, train::kNameAttr);
     input["name"] = name ? name.str() : "input" + std::to_string(i);
     input["offset"] = op.getArgAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
-    input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr));
+    input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && memory::bytesOf(type) > 0;
     if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsBelowAttr))
       input["labels_below"] = below.getInt();
     if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, layout::kPermutationAttr)) {

@@ -279,7 +279,8 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
         if (op)
           permutation = op.getPermutationAttr();
       }
-      if (!uniform)
+      // The runtime fills batches sample by sample: the leading dimension stays where it is.
+      if (!uniform || permutation.empty() || permutation[0] != 0)
         continue;
       SmallVector<Operation *> users(arg.getUsers());
       types[arg.getArgNumber()] = users.front()->getResult(0).getType();
