@@ -17,7 +17,7 @@ mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
 
 /// What LLVM knows of a CPU; null and `error` when it does not know it.
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const HostCpu &cpu, std::string &error);
-/// Optimises for speed: O3 with loop and SLP vectorisation.
+/// Vectorises loops and optimises for speed.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 /// The bytes of a relocatable object.
 std::string emitObject(llvm::Module &module, llvm::TargetMachine &machine);

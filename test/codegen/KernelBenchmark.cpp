@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 using namespace mpc;
 using namespace mpc::test;
@@ -98,7 +99,9 @@ int main(int argc, char **argv) {
   }
   double added = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   HostCpu cpu{argc > 1 ? argv[1] : "x86-64-v4"};
-  auto objects = codegen.emit(cpu);
+  std::clock_t cpuStart = std::clock();
+  auto objects = codegen.emit(cpu, /*threads=*/1);
+  std::printf("%.0f ms of CPU time\n", double(std::clock() - cpuStart) * 1e3 / CLOCKS_PER_SEC);
   if (failed(objects))
     return 1;
   double emitted = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() - added;

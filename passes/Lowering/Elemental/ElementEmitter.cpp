@@ -184,9 +184,13 @@ Value ElementEmitter::round(Value f, Type element) {
     return f;
   if (f.getType().isF64())
     f = truncateToOdd(b, f);
+  auto remember = [&](Value rounded) {
+    beforeRounding[rounded] = f;
+    return rounded;
+  };
   if (element.isF16()) {
     Value half = arith::TruncFOp::create(b, element, f);
-    return arith::ExtFOp::create(b, b.getF32Type(), half);
+    return remember(arith::ExtFOp::create(b, b.getF32Type(), half));
   }
   // bf16: add half of the last place kept, minus one if that place is even; a NaN becomes quiet.
   Type i32 = b.getI32Type();
@@ -197,7 +201,7 @@ Value ElementEmitter::round(Value f, Type element) {
   Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, f, f);
   Value chosen = arith::SelectOp::create(b, isNaN, quiet, sum);
   chosen = arith::AndIOp::create(b, chosen, constantInt(i32, int32_t(0xffff0000)));
-  return arith::BitcastOp::create(b, b.getF32Type(), chosen);
+  return remember(arith::BitcastOp::create(b, b.getF32Type(), chosen));
 }
 
 //===-- Constants and loops -----------------------------------------------------------------===//

@@ -82,6 +82,8 @@ public:
   static mlir::Type storageType(mlir::Type element);
   /// Rounds a register to its element type: nearest even for f16 and bf16 (`f` is f32 or f64), nothing for the others.
   mlir::Value round(mlir::Value f, mlir::Type element);
+  /// The operand of the `round` that gave v, or v. Functions that commute with rounding (relu) round once, behind both.
+  mlir::Value unrounded(mlir::Value v) const { return beforeRounding.lookup_or(v, v); }
   mlir::Value constant(mlir::Type registerType, double value);
   mlir::Value constantInt(mlir::Type type, int64_t value);
   mlir::Value i64(int64_t value) { return constantInt(b.getI64Type(), value); }
@@ -143,6 +145,7 @@ private:
   std::vector<Quotient> quotients;
   std::unordered_multimap<size_t, std::pair<Index, mlir::Value>> materialized;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  llvm::DenseMap<mlir::Value, mlir::Value> beforeRounding;
   bool hasFailed = false;
 };
 

@@ -116,6 +116,22 @@ static Schedule chooseSchedule(const Plan &plan, ArrayRef<ElementEmitter::Access
   return alongColumn > alongRow ? Schedule::Columns : Schedule::Rows;
 }
 
+/// The variable for Plan::tiled: along it some operand is contiguous that is strided along the innermost one.
+static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
+  constexpr int64_t least = 8;
+  if (plan.form != LoopForm::Pointwise || plan.kept.size() < 2 || plan.kept.back().extent < least)
+    return -1;
+  SymbolId inner = plan.kept.back().factors.back();
+  for (const auto &access : accesses) {
+    if (access.isStore || std::abs(access.linear.coefficient(inner)) <= 1)
+      continue;
+    for (int i = plan.kept.size() - 2; i >= 0; --i)
+      if (plan.kept[i].extent >= least && std::abs(access.linear.coefficient(plan.kept[i].factors.back())) == 1)
+        return i;
+  }
+  return -1;
+}
+
 /// Plans and rehearses. The scratch module is dropped with what the rehearsal emitted.
 static FailureOr<std::pair<Plan, Emission>> rehearse(kernel::DispatchOp dispatch, bool diagnose) {
   FailureOr<Plan> plan = planDispatch(dispatch, diagnose);
@@ -129,6 +145,7 @@ static FailureOr<std::pair<Plan, Emission>> rehearse(kernel::DispatchOp dispatch
     return std::make_pair(*plan, emission);
   plan->mergeLoops(emission.forms);
   plan->schedule = chooseSchedule(*plan, emission.accesses);
+  plan->tiled = chooseTiled(*plan, emission.accesses);
   return std::make_pair(*plan, emission);
 }
 

@@ -25,6 +25,8 @@ namespace {
 constexpr int64_t wantedGrid = 64;
 /// Elements of a slice of one long loop: 4 KiB of f32, many vector iterations.
 constexpr int64_t blockElements = 1024;
+/// A side of the tiles of a transpose: one cache line of f32, so that 16 lines of the operand serve a whole tile.
+constexpr int64_t tileElements = 16;
 /// Columns that one slice of a column reduction holds: several cache lines a row, few enough accumulators for registers.
 constexpr int64_t columnBlock = 64;
 /// Additions into one f32 accumulator before it is added to a total: bounds the error of long sums.
@@ -49,6 +51,7 @@ public:
   }
 
   LaunchShape pointwise(Value begin, Value end);
+  LaunchShape tiles(Value begin, Value end);
   LaunchShape rows(Value begin, Value end);
   LaunchShape columns(Value begin, Value end);
   LaunchShape irregular(Value begin, Value end);
@@ -65,6 +68,8 @@ private:
   }
   /// for g in [begin, end): binds the variables whose row-major number (with `blocks` as a further, innermost one) is g.
   void grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end, llvm::function_ref<void(Value block)> body);
+  void pointwiseBody(bool unrolled);
+  std::pair<Value, Value> blockBounds(Value at, int64_t block, int64_t extent);
   void storeResults(ArrayRef<unsigned> results, const Index &linear);
 
   const Plan &plan;
@@ -137,10 +142,24 @@ static size_t gridPrefix(ArrayRef<LoopVar> vars, int64_t wanted, int64_t &count)
 
 //===-- Pointwise ---------------------------------------------------------------------===//
 
+/// One iteration of a pointwise nest: one element, or `unroll` neighbours with constant positions.
+void NestEmitter::pointwiseBody(bool unrolled) {
+  if (!unrolled)
+    return storeResults(plan.fullResults, space);
+  SymbolId last = plan.kept.back().factors.back();
+  for (int64_t i = 0; i < plan.unroll; ++i)
+    storeResults(plan.fullResults, space - Index::symbol(last) + Index(i));
+}
+
 LaunchShape NestEmitter::pointwise(Value begin, Value end) {
   ArrayRef<LoopVar> vars = plan.kept;
+  if (plan.tiled >= 0)
+    return tiles(begin, end);
+  bool unrolled = plan.unroll > 1 && !vars.empty() && vars.back().extent == plan.unroll && vars.back().factors.size() == 1;
+  if (unrolled)
+    vars = vars.drop_back();
   if (vars.empty()) {
-    e.loop(begin, end, {}, [&](Value, ValueRange) -> Values { return storeResults(plan.fullResults, space), Values(); });
+    e.loop(begin, end, {}, [&](Value, ValueRange) -> Values { return pointwiseBody(unrolled), Values(); });
     return {1, 1};
   }
   const LoopVar &inner = vars.back();
@@ -150,32 +169,71 @@ LaunchShape NestEmitter::pointwise(Value begin, Value end) {
   if (prefix == vars.size() - 1 && count < wantedGrid && inner.extent > blockElements)
     block = blockElements;
   int64_t blocks = (inner.extent + block - 1) / block;
+  auto innerLoop = [&](Value low, Value high) {
+    e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
+      bind(inner, iv);
+      return pointwiseBody(unrolled), Values();
+    });
+  };
 
   if (blocks > 1 && count == 1) { // one flat loop over all slices
+    for (const LoopVar &outer : vars.drop_back())
+      bind(outer, e.i64(0));
     Value low = arith::MulIOp::create(e.b, begin, e.i64(block)), high = arith::MulIOp::create(e.b, end, e.i64(block));
     if (inner.extent % block != 0)
       high = arith::MinSIOp::create(e.b, high, e.i64(inner.extent));
-    for (const LoopVar &outer : vars.drop_back())
-      bind(outer, e.i64(0));
-    e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
-      bind(inner, iv);
-      return storeResults(plan.fullResults, space), Values();
-    });
+    innerLoop(low, high);
     return {blocks, 1};
   }
   grid(vars.take_front(prefix), blocks, begin, end, [&](Value at) {
     if (!at)
-      return loops(vars.drop_front(prefix), [&] { storeResults(plan.fullResults, space); });
-    Value low = arith::MulIOp::create(e.b, at, e.i64(block));
-    Value high = arith::AddIOp::create(e.b, low, e.i64(block));
-    if (inner.extent % block != 0)
-      high = arith::MinSIOp::create(e.b, high, e.i64(inner.extent));
-    e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
-      bind(inner, iv);
-      return storeResults(plan.fullResults, space), Values();
-    });
+      return loops(vars.drop_front(prefix), [&] { pointwiseBody(unrolled); });
+    auto [low, high] = blockBounds(at, block, inner.extent);
+    innerLoop(low, high);
   });
   return {count * blocks, 1};
+}
+
+/// Elements [at*block, min((at+1)*block, extent)).
+std::pair<Value, Value> NestEmitter::blockBounds(Value at, int64_t block, int64_t extent) {
+  Value low = arith::MulIOp::create(e.b, at, e.i64(block)), high = arith::AddIOp::create(e.b, low, e.i64(block));
+  if (extent % block != 0)
+    high = arith::MinSIOp::create(e.b, high, e.i64(extent));
+  return {low, high};
+}
+
+LaunchShape NestEmitter::tiles(Value begin, Value end) {
+  const LoopVar &across = plan.kept[plan.tiled], &inner = plan.kept.back();
+  // Tiles as two more variables of the grid.
+  llvm::SmallVector<LoopVar> vars;
+  for (auto [i, var] : llvm::enumerate(ArrayRef<LoopVar>(plan.kept).drop_back()))
+    if (int(i) != plan.tiled)
+      vars.push_back(var);
+  auto blocksOf = [](const LoopVar &var) { return (var.extent + tileElements - 1) / tileElements; };
+  int64_t acrossBlocks = blocksOf(across), innerBlocks = blocksOf(inner), count = acrossBlocks * innerBlocks;
+  for (const LoopVar &var : vars)
+    count *= var.extent;
+  e.loop(begin, end, {}, [&](Value g, ValueRange) -> Values {
+    auto take = [&](int64_t extent) {
+      Value at = arith::RemUIOp::create(e.b, g, e.i64(extent));
+      g = arith::DivUIOp::create(e.b, g, e.i64(extent));
+      return at;
+    };
+    auto [innerLow, innerHigh] = blockBounds(take(innerBlocks), tileElements, inner.extent);
+    auto [acrossLow, acrossHigh] = blockBounds(take(acrossBlocks), tileElements, across.extent);
+    for (const LoopVar &var : llvm::reverse(vars))
+      bind(var, take(var.extent));
+    e.loop(acrossLow, acrossHigh, {}, [&, low = innerLow, high = innerHigh](Value a, ValueRange) -> Values {
+      bind(across, a);
+      e.loop(low, high, {}, [&](Value i, ValueRange) -> Values {
+        bind(inner, i);
+        return storeResults(plan.fullResults, space), Values();
+      });
+      return {};
+    });
+    return {};
+  });
+  return {count, 1};
 }
 
 //===-- Rows ------------------------------------------------------------------------------===//

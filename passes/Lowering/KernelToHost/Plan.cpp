@@ -113,6 +113,20 @@ static llvm::SmallVector<int64_t> divisorChain(ArrayRef<int64_t> required, const
   return chain;
 }
 
+/// How many neighbours along the innermost dimension share work, or differ in it with that period.
+static int64_t repeatOf(Operation *op) {
+  if (isa<graph::DropoutOp>(op))
+    return 4;
+  auto stride = [](auto pool) -> int64_t {
+    return pool.getLayout() == graph::Layout::ChannelsFirst && pool.getStrides().back() <= 4 ? pool.getStrides().back() : 1;
+  };
+  if (auto pool = dyn_cast<graph::MaxPoolGradOp>(op))
+    return stride(pool);
+  if (auto pool = dyn_cast<graph::AvgPoolGradOp>(op))
+    return stride(pool);
+  return 1;
+}
+
 FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
   Plan plan;
   Block &body = dispatch.getBody().front();
@@ -144,7 +158,8 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
     plan.irregular = !reductions.empty();
     return plan;
   }
-  body.walk([&](graph::DropoutOp) { plan.unroll = 4; });
+  for (Operation &op : body)
+    plan.unroll = std::max(plan.unroll, repeatOf(&op));
 
   // The space: of the reduction with the largest operand, else of the results.
   Operation *primary = nullptr;

@@ -35,8 +35,12 @@ struct Plan {
   llvm::SmallVector<unsigned> fullResults, rowResults; ///< positions in the dispatch's results
   /// Reductions over another space, or results of other sizes: emitted, slowly, by recursion.
   bool irregular = false;
-  /// Elements a loop iteration should advance at once (4 for dropout, whose random numbers come in fours).
+  /// Pointwise: neighbours that one iteration computes together, when the innermost loop has just that many: 4 for dropout, whose random
+  /// numbers come in fours; the stride for gradients of pooling, whose windows repeat with it.
   int64_t unroll = 1;
+  /// Pointwise: position in `kept` of the variable along which an operand is contiguous while the result is not (a transpose): it and the
+  /// innermost one are walked in tiles, so that cache lines of both are used whole.
+  int tiled = -1;
 
   int64_t keptCount() const;
   int64_t reducedCount() const;

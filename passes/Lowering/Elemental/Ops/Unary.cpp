@@ -53,8 +53,11 @@ static Value emit(graph::SignOp op, unsigned, ArrayRef<Index> index, ElementEmit
 static Value emit(graph::ReluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   return exactUnary(op, index, e, [&](Value x) -> Value {
     Value zero = e.constant(x.getType(), 0);
-    if (isa<FloatType>(x.getType())) // NaN stays NaN; the sign of a zero does not matter
-      return arith::MaximumFOp::create(e.b, x, zero, arith::FastMathFlags::nsz);
+    if (isa<FloatType>(x.getType())) { // NaN stays NaN; the sign of a zero does not matter
+      Value exact = e.unrounded(x);
+      Value y = arith::MaximumFOp::create(e.b, exact, zero, arith::FastMathFlags::nsz);
+      return exact == x ? y : e.round(y, graph::elementOf(op.getY()));
+    }
     return isUnsigned(op) ? x : Value(arith::MaxSIOp::create(e.b, x, zero));
   });
 }
