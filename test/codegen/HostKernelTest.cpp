@@ -87,3 +87,69 @@ TEST(HostKernel, Softmax) {
   }
   batch.run();
 }
+
+TEST(HostKernel, SharedBuffers) {
+  auto context = makeContext();
+  auto may = [&](const Case &c, unsigned result, unsigned input) {
+    auto module = parseCase(context.get(), c);
+    return mayShareBuffer(dispatchOf(*module), result, input);
+  };
+  std::string x = "tensor<6x10xf32>", t = "tensor<10x6xf32>", h = "tensor<6x10xf16>", r = "tensor<6x1xf32>";
+  Case add{.name = "add", .inputs = {x, x}, .body = "%a = graph.add %0, %1 : (" + x + ", " + x + ") -> " + x, .yields = {"%a : " + x}};
+  EXPECT_TRUE(may(add, 0, 0));
+  EXPECT_TRUE(may(add, 0, 1));
+  EXPECT_FALSE(may({.name = "transposed", .inputs = {x}, .body = "%a = graph.transpose %0 {permutation = array<i64: 1, 0>} : (" + x + ") -> " + t, .yields = {"%a : " + t}}, 0, 0));
+  EXPECT_FALSE(may({.name = "reversed", .inputs = {x}, .body = "%a = graph.slice %0 {starts = array<i64: 0, 9>, sizes = array<i64: 6, 10>, strides = array<i64: 1, -1>} : (" + x + ") -> " + x, .yields = {"%a : " + x}}, 0, 0));
+  EXPECT_FALSE(may({.name = "narrowed", .inputs = {x}, .body = "%a = graph.cast %0 : " + x + " to " + h, .yields = {"%a : " + h}}, 0, 0)); // other slices would overwrite what is still to read
+  // Softmax reads its row three times and writes it last.
+  std::string attrs = " {axes = array<i64: 1>, keepdims = true} : (" + x + ") -> " + r;
+  Case softmax{.name = "softmax", .inputs = {x}, .body = "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x + "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs +
+               "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x, .yields = {"%y : " + x}, .ulps = 8, .inPlace = {0}};
+  EXPECT_TRUE(may(softmax, 0, 0));
+  Batch batch;
+  batch.add(softmax);
+  batch.run();
+}
+
+TEST(HostKernel, EqualBodiesShareAKernel) {
+  auto context = makeContext();
+  HostCodegen codegen(context.get());
+  auto add = [&](const Case &c) {
+    auto module = parseCase(context.get(), c);
+    return codegen.add(dispatchOf(*module))->symbol;
+  };
+  std::string x = "tensor<6x10xf32>", y = "tensor<60xf32>";
+  auto scale = [](std::string name, std::string type, std::string alpha) {
+    return Case{.name = name, .inputs = {type}, .body = "%a = graph.leaky_relu %0 {alpha = " + alpha + " : f64} : " + type, .yields = {"%a : " + type}};
+  };
+  std::string first = add(scale("one", x, "0.1"));
+  EXPECT_EQ(add(scale("two", x, "0.1")), first);
+  EXPECT_NE(add(scale("one", x, "0.2")), first);
+  EXPECT_NE(add(scale("one", y, "0.1")), first);
+  EXPECT_EQ(codegen.size(), 3u);
+}
+
+TEST(HostKernel, UnknownCpu) {
+  auto context = makeContext();
+  HostCodegen codegen(context.get());
+  auto module = parseCase(context.get(), {.name = "one", .inputs = {"tensor<3xf32>"}, .body = "%a = graph.relu %0 : tensor<3xf32>", .yields = {"%a : tensor<3xf32>"}});
+  ASSERT_TRUE(succeeded(codegen.add(dispatchOf(*module))));
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) { return message = d.str(), mlir::success(); });
+  EXPECT_TRUE(failed(codegen.emit(HostCpu{"pentium-9"})));
+  EXPECT_NE(message.find("pentium-9"), std::string::npos) << message;
+}
+
+TEST(HostKernel, ResultDoesNotDependOnThreads) {
+  auto context = makeContext();
+  auto build = [&](unsigned threads) {
+    HostCodegen codegen(context.get());
+    for (int i = 1; i < 40; ++i) {
+      std::string x = "tensor<" + std::to_string(i) + "x7xf16>";
+      auto module = parseCase(context.get(), {.name = "k", .inputs = {x}, .body = "%a = graph.tanh %0 : " + x, .yields = {"%a : " + x}});
+      EXPECT_TRUE(succeeded(codegen.add(dispatchOf(*module))));
+    }
+    return codegen.emit(HostCpu::v3(), threads)->front().sharedObject;
+  };
+  EXPECT_EQ(build(1), build(3));
+}

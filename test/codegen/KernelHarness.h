@@ -54,30 +54,32 @@ struct Case {
   std::optional<LoopForm> form = {}; ///< what classify must say
 };
 
+/// A shared object opened from memory.
+class Library {
+public:
+  explicit Library(const std::string &bytes);
+  ~Library();
+  Library(const Library &) = delete;
+  mpc_kernel_fn find(const std::string &symbol) const;
+
+private:
+  void *handle = nullptr;
+};
+
 class Batch {
 public:
   Batch();
   ~Batch();
   void add(const Case &c);
   /// Compiles and checks every case; failures are GoogleTest failures that name the case and element.
-  void run(const HostCpu &cpu = HostCpu::v3());
+  void run();
 
   mlir::MLIRContext *context();
 
 private:
+  void check(const Library &library);
   struct Impl;
   std::unique_ptr<Impl> impl;
-};
-
-/// A shared object opened from memory.
-class Library {
-public:
-  explicit Library(const std::string &bytes);
-  ~Library();
-  mpc_kernel_fn find(const std::string &symbol) const;
-
-private:
-  void *handle = nullptr;
 };
 
 /// The context with all dialects that the tests parse.

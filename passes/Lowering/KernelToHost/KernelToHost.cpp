@@ -134,6 +134,7 @@ static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> access
 
 /// Plans and rehearses. The scratch module is dropped with what the rehearsal emitted.
 static FailureOr<std::pair<Plan, Emission>> rehearse(kernel::DispatchOp dispatch, bool diagnose) {
+  dispatch.getContext()->loadDialect<arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect>();
   FailureOr<Plan> plan = planDispatch(dispatch, diagnose);
   if (failed(plan))
     return failure();
@@ -194,7 +195,6 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
 }
 
 FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
-  dispatch.getContext()->loadDialect<arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect>();
   auto rehearsed = rehearse(dispatch, /*diagnose=*/true);
   if (failed(rehearsed))
     return failure();

@@ -151,8 +151,9 @@ static Value expandErfc(F32 &f, Value x) {
 }
 static Value expandErf(F32 &f, Value x) {
   Value a = f.abs(x), z = f.mul(x, x);
-  Value small = f.mul(x, f.polynomial(z, {1.128379167, -0.3761263848, 0.1128378275, -0.02686544583, 0.005221074889, -0.0008484711611,
-                                          0.0001127054568, -9.680139791e-6}));
+  // x + x p(z), p = erf(x)/x - 1: the leading x is exact.
+  Value small = f.fma(x, f.polynomial(z, {0.1283791671, -0.3761263848, 0.1128378275, -0.02686544583, 0.005221074889, -0.0008484711611,
+                                          0.0001127054568, -9.680139791e-6}), x);
   Value large = f.withSignOf(f.sub(f.c(1), erfcOfMagnitude(f, a)), x);
   return f.select(f.less(a, f.c(1)), small, large);
 }

@@ -1,0 +1,102 @@
+//===- DecomposeTest.cpp - composite ops mean what their decompositions compute --------------===//
+#include "KernelHarness.h"
+#include "compiler/Evaluator/Evaluator.h"
+#include "passes/Lowering/Decompose/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+/// Evaluates @f before and after mpc-decompose, rounding after every op, and compares.
+static void check(const std::string &arguments, const std::string &body, const std::string &types, double ulps, double absolute, std::vector<Draw> draws = {}) {
+  SCOPED_TRACE(body);
+  auto context = makeContext();
+  std::string names = "%r";
+  if (types.find(", ") != std::string::npos && body.find("%r, ") == 0)
+    names = body.substr(0, body.find(" ="));
+  auto module = parseSourceString<ModuleOp>("func.func @f(" + arguments + ") -> (" + types + ") {\n" + body + "\nreturn " + names + " : " + types + "\n}", context.get());
+  ASSERT_TRUE(module);
+  std::mt19937_64 random(3);
+  llvm::SmallVector<HostTensor> inputs, expected, actual;
+  auto function = *module->getOps<func::FuncOp>().begin();
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    inputs.push_back(draw(cast<RankedTensorType>(type), draws.empty() ? Draw() : draws[std::min(i, draws.size() - 1)], random));
+  ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, expected)));
+  PassManager passes(context.get());
+  passes.addPass(createDecomposePass());
+  ASSERT_TRUE(succeeded(passes.run(*module)));
+  module->walk([](Operation *op) {
+    LoopRole role = loopRole(op);
+    EXPECT_TRUE(role != LoopRole::Composite) << op->getName().getStringRef().str();
+  });
+  ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, actual)));
+  for (size_t r = 0; r < expected.size(); ++r)
+    for (size_t i = 0; i < expected[r].values.size(); ++i) {
+      double got = actual[r].values[i], want = expected[r].values[i];
+      ASSERT_TRUE(ulpDistance(expected[r].element, got, want) <= ulps || std::abs(got - want) <= absolute) << "result " << r << " element " << i << ": " << got << ", expected " << want;
+    }
+}
+
+TEST(Decompose, Softmax) {
+  for (std::string t : {"f32", "f16", "bf16", "f64"}) {
+    std::string x = "tensor<5x40x3x" + t + ">";
+    // exp turns the rounding of x - max, up to 8, into 8/2 ulp; 16-bit results round once more.
+    check("%x: " + x, "%r = graph.softmax %x {axis = 1 : i64} : " + x, x, 8, 0);
+    check("%x: " + x, "%r = graph.log_softmax %x {axis = 2 : i64} : " + x, x, 2, 2e-6);
+  }
+}
+
+TEST(Decompose, Losses) {
+  for (std::string t : {"f32", "f16"})
+    for (std::string op : {"nll_loss", "softmax_cross_entropy"})
+      for (std::string reduction : {"none", "sum", "mean"})
+        for (std::string weights : {"", ", %w"})
+          for (std::string ignore : {"", ", ignore_index = 3 : i64", ", ignore_index = -1 : i64"}) {
+            std::string x = "tensor<6x7x4x" + t + ">", w = "tensor<7x" + t + ">", l = "tensor<6x4xi64>", y = reduction == "none" ? "tensor<6x4x" + t + ">" : "tensor<" + t + ">";
+            double low = ignore.find("-1") != std::string::npos ? -1 : 0;
+            check("%x: " + x + ", %l: " + l + ", %w: " + w,
+                  "%r = graph." + op + " %x, %l" + weights + " {reduction = #graph<reduction " + reduction + ">" + ignore + "} : (" + x + ", " + l + (weights.empty() ? "" : ", " + w) + ") -> " + y,
+                  y, 4, 2e-6, {{-4, 4}, {low, 6}, {0.1, 2}});
+          }
+}
+
+TEST(Decompose, BatchNorm) {
+  for (std::string t : {"f32", "f16", "f64"})
+    for (auto [shape, axis] : {std::pair<std::string, std::string>{"6x5x4x3", "1"}, {"6x5x4x3", "3"}, {"40x7", "1"}, {"4x64x64x8", "3"}}) {
+      std::string s = t == "f64" ? "f64" : "f32", c = axis == "1" ? (shape == "40x7" ? "7" : "5") : shape.substr(shape.rfind('x') + 1);
+      std::string x = "tensor<" + shape + "x" + t + ">", v = "tensor<" + c + "x" + s + ">", attrs = " {epsilon = 1.0e-5 : f64, axis = " + axis + " : i64} : ";
+      // Statistics of numbers around 10: their rounding, relative to the deviation of 2, times a handful of steps.
+      std::vector<Draw> draws = {{6, 14}, {0.5, 2}, {0.5, 2}, {0.5, 2}};
+      check("%x: " + x + ", %s: " + v + ", %b: " + v, "%r, %m, %v = graph.batch_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + v + ", " + v + ")", x + ", " + v + ", " + v, 16,
+            3e-6, draws);
+      check("%x: " + x + ", %s: " + v + ", %b: " + v + ", %m: " + v + ", %v: " + v,
+            "%r = graph.batch_norm_inference %x, %s, %b, %m, %v" + attrs + "(" + x + ", " + v + ", " + v + ", " + v + ", " + v + ") -> " + x, x, 16, 3e-6, draws);
+      check("%x: " + x + ", %s: " + v + ", %m: " + v + ", %v: " + v + ", %dy: " + x,
+            "%r, %ds, %db = graph.batch_norm_grad %x, %s, %m, %v, %dy" + attrs + "(" + x + ", " + v + ", " + v + ", " + v + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")", x + ", " + v + ", " + v, 16,
+            t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
+    }
+}
+
+TEST(Decompose, GatherGradOfNarrowFloats) {
+  check("%dy: tensor<300x8xf16>, %i: tensor<300xi64>", "%r = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<300x8xf16>, tensor<300xi64>) -> tensor<4x8xf16>", "tensor<4x8xf16>", 1, 0, {{-4, 4}, {0, 3}});
+}
+
+TEST(Decompose, SplitReductions) {
+  for (std::string op : {"sum", "mean", "max", "min"})
+    for (std::string t : {"f32", "f16", "i32"}) {
+      if (op == "mean" && t == "i32")
+        continue;
+      auto reduce = [&](std::string shape, std::string axes, std::string keepdims, std::string result) {
+        std::string x = "tensor<" + shape + t + ">", y = "tensor<" + result + t + ">";
+        check("%x: " + x, "%a = graph.add %x, %x : (" + x + ", " + x + ") -> " + x + "\n%r = graph.reduce_" + op + " %a {axes = array<i64: " + axes + ">, keepdims = " + keepdims + "} : (" + x + ") -> " + y, y, 1, t == "f32" ? 0.1 : 0);
+      };
+      reduce("100000x", "0", "false", "");
+      reduce("16x64x96x", "0, 1", "true", "1x1x96x");
+      reduce("2x50000x", "1", "false", "2x");
+      reduce("8x3x64x64x", "0, 2, 3", "false", "3x");
+    }
+}

@@ -1,0 +1,45 @@
+// RUN: mpc-opt %s --mpc-decompose | FileCheck %s
+
+// CHECK-LABEL: func.func @softmax
+// CHECK: %[[X:.*]] = graph.cast %arg0 : tensor<8x10xf16> to tensor<8x10xf32>
+// CHECK: %[[M:.*]] = graph.reduce_max %[[X]] {axes = array<i64: 1>, keepdims = true}
+// CHECK: %[[D:.*]] = graph.sub %[[X]], %[[M]]
+// CHECK: %[[E:.*]] = graph.exp %[[D]]
+// CHECK: %[[S:.*]] = graph.reduce_sum %[[E]] {axes = array<i64: 1>, keepdims = true}
+// CHECK: %[[Y:.*]] = graph.div %[[E]], %[[S]]
+// CHECK: graph.cast %[[Y]] : tensor<8x10xf32> to tensor<8x10xf16>
+func.func @softmax(%x: tensor<8x10xf16>) -> tensor<8x10xf16> {
+  %y = graph.softmax %x {axis = 1 : i64} : tensor<8x10xf16>
+  return %y : tensor<8x10xf16>
+}
+
+// Statistics in two passes, in fp32.
+// CHECK-LABEL: func.func @batch_norm
+// CHECK: graph.reduce_sum {{.*}}axes = array<i64: 0, 2, 3>
+// CHECK: %[[D:.*]] = graph.sub
+// CHECK: graph.mul %[[D]], %[[D]]
+// CHECK: graph.reduce_sum {{.*}}axes = array<i64: 0, 2, 3>
+// CHECK: graph.rsqrt {{.*}} : tensor<3xf32>
+// CHECK-NOT: graph.batch_norm
+func.func @batch_norm(%x: tensor<2x3x4x4xf16>, %s: tensor<3xf32>) -> tensor<2x3x4x4xf16> {
+  %y, %m, %v = graph.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<2x3x4x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4x4xf16>, tensor<3xf32>, tensor<3xf32>)
+  return %y : tensor<2x3x4x4xf16>
+}
+
+// CHECK-LABEL: func.func @scatter
+// CHECK: graph.gather_grad {{.*}} -> tensor<9x4xf32>
+// CHECK: graph.cast {{.*}} : tensor<9x4xf32> to tensor<9x4xf16>
+func.func @scatter(%dy: tensor<5x4xf16>, %i: tensor<5xi64>) -> tensor<9x4xf16> {
+  %dx = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<5x4xf16>, tensor<5xi64>) -> tensor<9x4xf16>
+  return %dx : tensor<9x4xf16>
+}
+
+// Primitive ops stay.
+// CHECK-LABEL: func.func @untouched
+// CHECK-NEXT: graph.gelu
+// CHECK-NEXT: graph.matmul
+func.func @untouched(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = graph.gelu %x : tensor<4x4xf32>
+  %1 = graph.matmul %0, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}

@@ -1,0 +1,62 @@
+// RUN: mpc-opt %s --mpc-kernel-to-host | FileCheck %s
+
+// Contiguous operands: one flat loop over the slices [begin, end) of 1024 elements, and the alias scopes of three memories.
+// CHECK-DAG: #[[S0:.*]] = #llvm.alias_scope<{{.*}}>
+// CHECK: kernel.dispatch "flat"{{.*}}form = "pointwise", grain = {{[0-9]+}} : i64, grid = 118 : i64, kernel = "k0"
+func.func @flat(%x: tensor<30x4000xf32>, %y: tensor<30x4000xf32>) -> tensor<30x4000xf32> {
+  %r = kernel.dispatch "flat" (%x, %y) : (tensor<30x4000xf32>, tensor<30x4000xf32>) -> (tensor<30x4000xf32>) {
+  ^bb0(%a: tensor<30x4000xf32>, %b: tensor<30x4000xf32>):
+    %0 = graph.add %a, %b : (tensor<30x4000xf32>, tensor<30x4000xf32>) -> tensor<30x4000xf32>
+    %1 = graph.relu %0 : tensor<30x4000xf32>
+    kernel.yield %1 : tensor<30x4000xf32>
+  }
+  return %r : tensor<30x4000xf32>
+}
+
+// A broadcast row: the rows are the grid, the columns one loop with constant bounds. f16 is computed in f32 and rounded at
+// each op; relu commutes with rounding, so there is one.
+func.func @rows(%x: tensor<200x64xf16>, %y: tensor<64xf16>) -> tensor<200x64xf16> {
+  %r = kernel.dispatch "rows" (%x, %y) : (tensor<200x64xf16>, tensor<64xf16>) -> (tensor<200x64xf16>) {
+  ^bb0(%a: tensor<200x64xf16>, %b: tensor<64xf16>):
+    %0 = graph.mul %a, %b : (tensor<200x64xf16>, tensor<64xf16>) -> tensor<200x64xf16>
+    %1 = graph.relu %0 : tensor<200x64xf16>
+    kernel.yield %1 : tensor<200x64xf16>
+  }
+  return %r : tensor<200x64xf16>
+}
+
+// The reshape costs nothing: its quotients cancel.
+func.func @reshaped(%x: tensor<8x6x50xf32>) -> tensor<48x50xf32> {
+  %r = kernel.dispatch "reshaped" (%x) : (tensor<8x6x50xf32>) -> (tensor<48x50xf32>) {
+  ^bb0(%a: tensor<8x6x50xf32>):
+    %0 = graph.reshape %a : tensor<8x6x50xf32> to tensor<48x50xf32>
+    %1 = graph.relu %0 : tensor<48x50xf32>
+    kernel.yield %1 : tensor<48x50xf32>
+  }
+  return %r : tensor<48x50xf32>
+}
+
+// CHECK-LABEL: llvm.func @k0(%arg0: !llvm.ptr, %arg1: i64, %arg2: i64)
+// CHECK: %[[LOW:.*]] = arith.muli %arg1, %c1024_i64
+// CHECK: %[[END:.*]] = arith.muli %arg2, %c1024_i64
+// CHECK: %[[HIGH:.*]] = arith.minsi %[[END]], %c120000_i64
+// CHECK: scf.for %[[I:.*]] = %[[LOW]] to %[[HIGH]]
+// CHECK-NOT: arith.muli
+// CHECK: %[[A:.*]] = llvm.load %{{.*}} {alias_scopes = [#[[A0:.*]]], alignment = 4 : i64, noalias_scopes = [
+// CHECK: arith.addf
+// CHECK: arith.maximumf {{.*}} fastmath<nsz>
+// CHECK: llvm.store
+
+// CHECK-LABEL: llvm.func @k1
+// CHECK: scf.for %[[ROW:.*]] = %arg1 to %arg2
+// CHECK-NEXT: scf.for %[[COLUMN:.*]] = %c0_i64 to %c64_i64
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.mulf
+// CHECK: arith.maximumf
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: llvm.store
+
+// CHECK-LABEL: llvm.func @k2
+// CHECK-NOT: arith.divui
+// CHECK-NOT: arith.remui
+// CHECK: llvm.return

@@ -1,0 +1,40 @@
+// RUN: mpc-opt %s --mpc-kernel-to-host | FileCheck %s
+
+// Along rows: an accumulator in a register; additions may be reassociated, so that the loop vectorises.
+// CHECK: kernel.dispatch "rows"{{.*}}form = "reduction", {{.*}}grid = 100 : i64
+func.func @rows(%x: tensor<100x300xf16>) -> tensor<100xf16> {
+  %r = kernel.dispatch "rows" (%x) : (tensor<100x300xf16>) -> (tensor<100xf16>) {
+  ^bb0(%a: tensor<100x300xf16>):
+    %0 = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<100x300xf16>) -> tensor<100xf16>
+    kernel.yield %0 : tensor<100xf16>
+  }
+  return %r : tensor<100xf16>
+}
+
+// Along columns: blocks of 32 columns with accumulators in an array; sums longer than 1024 in two levels.
+// CHECK: kernel.dispatch "columns"{{.*}}form = "reduction", {{.*}}grid = 2 : i64
+func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %r:2 = kernel.dispatch "columns" (%x) : (tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  ^bb0(%a: tensor<4000x64xf32>):
+    %0 = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4000x64xf32>) -> tensor<64xf32>
+    %1 = graph.mul %a, %a : (tensor<4000x64xf32>, tensor<4000x64xf32>) -> tensor<4000x64xf32>
+    %2 = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<4000x64xf32>) -> tensor<64xf32>
+    kernel.yield %0, %2 : tensor<64xf32>, tensor<64xf32>
+  }
+  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+}
+
+// CHECK-LABEL: llvm.func @k0
+// CHECK: scf.for %[[ROW:.*]] = %arg1 to %arg2
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} = %c0_i64 to %c300_i64 {{.*}} iter_args(%[[ACC:.*]] = %cst) -> (f32)
+// CHECK: arith.extf
+// CHECK: arith.addf %[[ACC]], %{{.*}} fastmath<reassoc> : f32
+// CHECK: arith.truncf %[[SUM]] : f32 to f16
+// CHECK: llvm.store
+
+// CHECK-LABEL: llvm.func @k1
+// CHECK: llvm.alloca %c32_i64 x f32
+// CHECK: scf.for %[[BLOCK:.*]] = %arg1 to %arg2
+// CHECK: scf.for {{.*}} = %c0_i64 to %c8_i64
+// CHECK: scf.for {{.*}} step
+// CHECK: scf.for {{.*}} = %c0_i64 to %c32_i64

@@ -1,0 +1,43 @@
+// RUN: mpc-opt %s --mpc-kernel-to-host | FileCheck %s
+
+// Softmax: per row a loop for the maximum, one for the sum, one that stores. Both reductions stay in registers.
+// CHECK: kernel.dispatch "softmax"{{.*}}form = "row", {{.*}}grid = 100 : i64
+func.func @softmax(%x: tensor<100x300xf32>) -> tensor<100x300xf32> {
+  %r = kernel.dispatch "softmax" (%x) : (tensor<100x300xf32>) -> (tensor<100x300xf32>) {
+  ^bb0(%a: tensor<100x300xf32>):
+    %m = graph.reduce_max %a {axes = array<i64: 1>, keepdims = true} : (tensor<100x300xf32>) -> tensor<100x1xf32>
+    %d = graph.sub %a, %m : (tensor<100x300xf32>, tensor<100x1xf32>) -> tensor<100x300xf32>
+    %e = graph.exp %d : tensor<100x300xf32>
+    %s = graph.reduce_sum %e {axes = array<i64: 1>, keepdims = true} : (tensor<100x300xf32>) -> tensor<100x1xf32>
+    %y = graph.div %e, %s : (tensor<100x300xf32>, tensor<100x1xf32>) -> tensor<100x300xf32>
+    kernel.yield %y : tensor<100x300xf32>
+  }
+  return %r : tensor<100x300xf32>
+}
+
+// Reductions over different axes do not make one nest: no form, though correct code.
+// CHECK: kernel.dispatch "two axes"
+// CHECK-NOT: form
+// CHECK-SAME: kernel = "k1"
+func.func @no_form(%x: tensor<10x30xf32>) -> (tensor<10xf32>, tensor<30xf32>) {
+  %r:2 = kernel.dispatch "two axes" (%x) : (tensor<10x30xf32>) -> (tensor<10xf32>, tensor<30xf32>) {
+  ^bb0(%a: tensor<10x30xf32>):
+    %0 = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<10x30xf32>) -> tensor<10xf32>
+    %1 = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<10x30xf32>) -> tensor<30xf32>
+    kernel.yield %0, %1 : tensor<10xf32>, tensor<30xf32>
+  }
+  return %r#0, %r#1 : tensor<10xf32>, tensor<30xf32>
+}
+
+// CHECK-LABEL: llvm.func @k0
+// CHECK: scf.for %[[ROW:.*]] = %arg1 to %arg2
+// CHECK: %[[MAX:.*]] = scf.for {{.*}} iter_args
+// CHECK: arith.maximumf
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args
+// CHECK: arith.subf %{{.*}}, %[[MAX]]
+// CHECK: math.exp
+// CHECK: scf.for
+// CHECK-NOT: iter_args
+// CHECK: arith.subf %{{.*}}, %[[MAX]]
+// CHECK: arith.divf %{{.*}}, %[[SUM]]
+// CHECK: llvm.store
