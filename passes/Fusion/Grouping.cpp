@@ -211,15 +211,18 @@ static bool isRowwise(const Group &group) {
   return rows >= 8;
 }
 
+/// Whether every reduction among the roots keeps its dimensions as 1, so that its result broadcasts against the row.
+static bool keepsAllDims(const Group &group) {
+  return llvm::all_of(group.roots, [](Operation *op) { return kindOf(op) != OpKind::Reduction || keepsDims(op); });
+}
+
 /// Whether `root`, alone in its group, can be computed in the launch of the group `producer`, whose values it reads.
 bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) const {
   if (producer.kind == GroupKind::Library || producer.kind == GroupKind::Single || group.kind == GroupKind::Library ||
       group.kind == GroupKind::Single)
     return false;
   bool rowwise = producer.kind == GroupKind::Row ||
-                 (producer.kind == GroupKind::Reduction && isRowwise(producer) && llvm::all_of(producer.roots, [](Operation *op) {
-                    return kindOf(op) != OpKind::Reduction || keepsDims(op);
-                  }));
+                 (producer.kind == GroupKind::Reduction && isRowwise(producer) && keepsAllDims(producer));
   if (group.kind == GroupKind::Pointwise) {
     if (producer.kind == GroupKind::Pointwise)
       return producer.shape == group.shape;
@@ -232,7 +235,7 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
   }
   // A further reduction of the same rows (the sum of exponentials after the maximum).
   return group.kind == GroupKind::Reduction && rowwise && producer.shape == group.shape && producer.axes == group.axes &&
-         keepsDims(root);
+         keepsAllDims(group);
 }
 
 void Grouping::mergeProducers(Operation *root) {
