@@ -7,10 +7,12 @@ Writes digits.onnx (a small CNN with batch norm and dropout, softmax cross-entro
 """
 import argparse
 import os
+import sys
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"))
+from network import Network  # noqa: E402
 
 # Seven segments: top, upper right, lower right, bottom, lower left, upper left, middle.
 SEGMENTS = ["abcdef", "bc", "abged", "abgcd", "fgbc", "afgcd", "afgedc", "abc", "abcdefg", "abcdfg"]
@@ -42,40 +44,15 @@ def make_data(path, count, seed):
 
 
 def make_model(path, seed):
-    rng = np.random.default_rng(seed)
-    nodes, initializers = [], []
-
-    def parameter(name, shape, fan_in=None, value=None):
-        array = rng.normal(0, np.sqrt(2.0 / fan_in), shape) if fan_in else np.full(shape, value)
-        initializers.append(numpy_helper.from_array(array.astype(np.float32), name))
-        return name
-
-    def node(op, inputs, output, **attributes):
-        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
-        return output
-
-    def conv_block(x, name, channels_in, channels_out):
-        y = node("Conv", [x, parameter(f"{name}.weight", (channels_out, channels_in, 3, 3), fan_in=9 * channels_in)], name,
-                 kernel_shape=[3, 3], pads=[1, 1, 1, 1])
-        statistics = [parameter(f"{name}.bn.{part}", (channels_out,), value=value)
-                      for part, value in (("scale", 1), ("bias", 0), ("mean", 0), ("var", 1))]
-        y = node("BatchNormalization", [y] + statistics, f"{name}.bn")
-        y = node("Relu", [y], f"{name}.relu")
-        return node("MaxPool", [y], f"{name}.pool", kernel_shape=[2, 2], strides=[2, 2])
-
-    y = conv_block("x", "conv1", 1, 16)
-    y = conv_block(y, "conv2", 16, 32)
-    y = node("Flatten", [y], "flatten")
-    y = node("Gemm", [y, parameter("fc1.weight", (512, 64), fan_in=512), parameter("fc1.bias", (64,), value=0)], "fc1")
-    y = node("Relu", [y], "fc1.relu")
-    initializers.append(numpy_helper.from_array(np.float32(0.1), "drop.ratio"))
-    y = node("Dropout", [y, "drop.ratio"], "drop")
-    node("Gemm", [y, parameter("fc2.weight", (64, 10), fan_in=64), parameter("fc2.bias", (10,), value=0)], "logits")
-    graph = helper.make_graph(nodes, "digits", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 1, 16, 16])],
-                              [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 10])], initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], producer_name="mpc demo")
-    onnx.checker.check_model(model)
-    onnx.save(model, path)
+    net = Network("digits", seed)
+    y = "x"
+    for name, c_in, c_out in (("conv1", 1, 16), ("conv2", 16, 32)):
+        y = net.conv(y, name, c_in, c_out, 3, pad=1, bias=False)
+        y = net.max_pool(net.relu(net.batch_norm(y, f"{name}.bn", c_out), f"{name}.relu"), f"{name}.pool")
+    y = net.node("Flatten", [y], "flatten")
+    y = net.relu(net.linear(y, "fc1", 512, 64), "fc1.relu")
+    net.linear(net.dropout(y, "drop", 0.1), "logits", 64, 10)
+    net.save(path, {"x": ["batch", 1, 16, 16]}, {"logits": ["batch", 10]})
 
 
 def main():
