@@ -24,18 +24,16 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Kernels are dealt out to this many modules, the units of parallel compilation: enough to balance two to eight threads, few enough
-/// that what a module costs by itself does not count.
-constexpr size_t moduleCount = 16;
-
 struct HostCodegen::Impl {
   MLIRContext *context;
+  size_t moduleCount;
   std::vector<OwningOpRef<ModuleOp>> modules;
   llvm::StringMap<HostKernel> known; ///< by the body's text
 };
 
-HostCodegen::HostCodegen(MLIRContext *context) : impl(std::make_unique<Impl>()) {
+HostCodegen::HostCodegen(MLIRContext *context, size_t modules) : impl(std::make_unique<Impl>()) {
   impl->context = context;
+  impl->moduleCount = modules;
   DialectRegistry registry;
   registerDialects(registry);
   context->appendDialectRegistry(registry);
@@ -72,11 +70,11 @@ FailureOr<HostKernel> HostCodegen::add(kernel::DispatchOp dispatch) {
   if (!isNew)
     return entry->second;
   size_t number = impl->known.size() - 1;
-  if (impl->modules.size() < moduleCount)
+  if (impl->modules.size() < impl->moduleCount)
     impl->modules.push_back(ModuleOp::create(UnknownLoc::get(impl->context)));
   HostKernel kernel;
   kernel.symbol = ("k" + llvm::Twine(number)).str();
-  auto launch = emitHostKernel(dispatch, *impl->modules[number % moduleCount], kernel.symbol);
+  auto launch = emitHostKernel(dispatch, *impl->modules[number % impl->moduleCount], kernel.symbol);
   if (failed(launch)) {
     impl->known.erase(entry);
     return failure();
@@ -112,7 +110,7 @@ static bool compileModule(ModuleOp source, ArrayRef<HostCpu> cpus, std::string &
   return true;
 }
 
-FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, unsigned threads) {
+FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, unsigned threads, bool relocatable) {
   size_t count = impl->modules.size();
   std::vector<std::vector<std::string>> objects(cpus.size(), std::vector<std::string>(count));
   std::vector<std::string> errors(count);
@@ -136,7 +134,7 @@ FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, uns
       return emitError(loc, error), failure();
   std::vector<HostObject> result;
   for (auto [cpu, bytes] : llvm::zip_equal(cpus, objects)) {
-    auto linked = linkShared(loc, bytes, ("model." + llvm::Twine(cpu.name) + ".so").str());
+    auto linked = relocatable ? linkRelocatable(loc, bytes) : linkShared(loc, bytes, ("model." + llvm::Twine(cpu.name) + ".so").str());
     if (failed(linked))
       return failure();
     result.push_back({cpu, std::move(*linked)});
@@ -145,6 +143,7 @@ FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, uns
 }
 
 FailureOr<std::string> HostCodegen::llvmIR(const HostCpu &cpu) {
+  assert(impl->moduleCount == 1 && "several modules do not make one text");
   std::string text, error;
   llvm::raw_string_ostream stream(text);
   for (auto &module : impl->modules)

@@ -34,14 +34,18 @@ struct HostCpu {
 /// An ELF shared object that exports one symbol per kernel and imports at most libm's functions, memset, memcpy and memmove.
 struct HostObject {
   HostCpu cpu;
-  std::string sharedObject; ///< bytes
+  std::string bytes;
 };
 
 class HostCodegen {
 public:
-  explicit HostCodegen(mlir::MLIRContext *context);
+  /// `modules`: kernels are dealt out to at most so many LLVM modules, the units of parallel compilation.
+  explicit HostCodegen(mlir::MLIRContext *context, size_t modules = defaultModules);
   ~HostCodegen();
   HostCodegen(const HostCodegen &) = delete;
+
+  /// Enough modules to balance two to eight threads, few enough that what a module costs by itself does not count.
+  static constexpr size_t defaultModules = 16;
 
   /// Dialects and external models that a context needs before the first `add`.
   static void registerDialects(mlir::DialectRegistry &registry);
@@ -51,11 +55,12 @@ public:
   mlir::FailureOr<HostKernel> add(kernel::DispatchOp dispatch);
 
   /// Compiles all kernels for each CPU on `threads` threads. Fails with a diagnostic (unknown CPU, internal error of LLVM or LLD).
-  mlir::FailureOr<std::vector<HostObject>> emit(llvm::ArrayRef<HostCpu> cpus, unsigned threads = 2);
+  /// `relocatable`: the objects are what a linker takes, for --emit=obj, instead of shared ones.
+  mlir::FailureOr<std::vector<HostObject>> emit(llvm::ArrayRef<HostCpu> cpus, unsigned threads = 2, bool relocatable = false);
 
   /// Number of distinct kernels so far.
   size_t size() const;
-  /// The optimised LLVM IR of all kernels for one CPU, for --emit=llvm.
+  /// The optimised LLVM IR of all kernels for one CPU, for --emit=llvm; needs a HostCodegen of one module.
   mlir::FailureOr<std::string> llvmIR(const HostCpu &cpu);
 
 private:

@@ -12,7 +12,7 @@ LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 
-FailureOr<std::string> mpc::linkShared(Location loc, ArrayRef<std::string> objects, StringRef soname) {
+static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, ArrayRef<std::string> flags) {
   // LLD keeps its state in globals.
   static std::mutex oneAtATime;
   std::lock_guard<std::mutex> lock(oneAtATime);
@@ -30,8 +30,9 @@ FailureOr<std::string> mpc::linkShared(Location loc, ArrayRef<std::string> objec
     return std::string(path);
   };
 
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "-nostdlib", "--strip-all", "--hash-style=gnu", "--threads=1",
-                                        "-soname", soname.str(), "-o", inside("out.so")};
+  std::string result = inside("out");
+  std::vector<std::string> arguments = {"ld.lld", "--threads=1", "-o", result};
+  llvm::append_range(arguments, flags);
   for (auto [i, object] : llvm::enumerate(objects)) {
     arguments.push_back(inside(Twine(i) + ".o"));
     std::error_code error;
@@ -49,11 +50,17 @@ FailureOr<std::string> mpc::linkShared(Location loc, ArrayRef<std::string> objec
     argv.push_back(argument.c_str());
   std::string output, errors;
   llvm::raw_string_ostream outStream(output), errStream(errors);
-  lld::Result result = lld::lldMain(argv, outStream, errStream, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode != 0)
+  lld::Result status = lld::lldMain(argv, outStream, errStream, {{lld::Gnu, &lld::elf::link}});
+  if (status.retCode != 0)
     return emitError(loc, "linking failed: ") << errors, failure();
-  auto buffer = llvm::MemoryBuffer::getFile(arguments[9], /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(result, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return emitError(loc, "cannot read the linked object: ") << buffer.getError().message(), failure();
   return (*buffer)->getBuffer().str();
 }
+
+FailureOr<std::string> mpc::linkShared(Location loc, ArrayRef<std::string> objects, StringRef soname) {
+  return link(loc, objects, {"-shared", "-nostdlib", "--strip-all", "--hash-style=gnu", "-soname", soname.str()});
+}
+
+FailureOr<std::string> mpc::linkRelocatable(Location loc, ArrayRef<std::string> objects) { return link(loc, objects, {"-r"}); }

@@ -11,5 +11,8 @@ namespace mpc {
 /// stay for the dynamic linker. Fails with LLD's message at `loc`.
 mlir::FailureOr<std::string> linkShared(mlir::Location loc, llvm::ArrayRef<std::string> objects, llvm::StringRef soname);
 
+/// Joins ELF objects into one relocatable object (`ld -r`), in the same way.
+mlir::FailureOr<std::string> linkRelocatable(mlir::Location loc, llvm::ArrayRef<std::string> objects);
+
 } // namespace mpc
 #endif

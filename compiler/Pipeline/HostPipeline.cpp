@@ -35,6 +35,25 @@ static LogicalResult annotateScratch(ModuleOp module, const HostOptions &options
   return failure(result.wasInterrupted());
 }
 
+static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options, CompiledProgram &program) {
+  if (options.kernels == KernelForm::LlvmIR) {
+    for (const HostCpu &cpu : options.cpus) {
+      FailureOr<std::string> text = codegen.llvmIR(cpu);
+      if (failed(text))
+        return failure();
+      program.kernelFiles[cpu.name] = std::move(*text);
+    }
+    return success();
+  }
+  bool relocatable = options.kernels == KernelForm::Relocatable;
+  FailureOr<std::vector<HostObject>> objects = codegen.emit(options.cpus, options.threads, relocatable);
+  if (failed(objects))
+    return failure();
+  for (HostObject &object : *objects)
+    (relocatable ? program.kernelFiles[object.cpu.name] : program.sections["host." + object.cpu.name + ".so"]) = std::move(object.bytes);
+  return success();
+}
+
 FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOptions &options, StringRef modelName,
                                                const TrainingOptions *training, const StageObserver &observe) {
   auto run = [&](StringRef stage, auto &&...passes) {
@@ -53,7 +72,7 @@ FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOption
     return failure();
 
   CompiledProgram program;
-  HostCodegen codegen(module.getContext());
+  HostCodegen codegen(module.getContext(), options.kernels == KernelForm::LlvmIR ? 1 : HostCodegen::defaultModules);
   llvm::DenseMap<Operation *, KernelLaunch> kernels;
   WalkResult added = module.walk([&](kernel::DispatchOp dispatch) {
     // Nothing is launched to compute tensors without elements.
@@ -86,13 +105,8 @@ FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOption
   if (failed(manifest))
     return failure();
   // A network of library calls alone has no kernels.
-  FailureOr<std::vector<HostObject>> objects = std::vector<HostObject>();
-  if (codegen.size() > 0)
-    objects = codegen.emit(options.cpus, options.threads);
-  if (failed(objects))
+  if (codegen.size() > 0 && failed(addKernels(codegen, options, program)))
     return failure();
-  for (HostObject &object : *objects)
-    program.sections["host." + object.cpu.name + ".so"] = std::move(object.sharedObject);
   program.sections["manifest.json"] = std::move(manifest->json);
   program.sections["data"] = std::move(manifest->data);
 

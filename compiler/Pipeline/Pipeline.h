@@ -42,7 +42,11 @@ using LibraryScratchFn = std::function<bool(const mpc_library_desc &, int64_t &b
 /// Sees the module after a stage.
 using StageObserver = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;
 
+/// What is made of the kernels: shared objects for a program, or, to look at them, relocatable objects or LLVM IR as text.
+enum class KernelForm { Shared, Relocatable, LlvmIR };
+
 struct HostOptions {
+  KernelForm kernels = KernelForm::Shared;
   std::vector<HostCpu> cpus = {HostCpu::v3(), HostCpu::v4()};
   unsigned threads = 2;
   LibraryScratchFn libraryScratch;
@@ -51,6 +55,7 @@ struct HostOptions {
 /// A program without its runner: the sections of runtime/abi/README.md, manifest included.
 struct CompiledProgram {
   std::map<std::string, std::string> sections;
+  std::map<std::string, std::string> kernelFiles; ///< by CPU, when HostOptions asks for another form than Shared
   int64_t arenaBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
   int64_t launches = 0, kernels = 0;
 };

@@ -1,6 +1,7 @@
 #include "runtime/core/Program.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/OwnFile.h"
 
 #include <cerrno>
 #include <cstring>
@@ -29,11 +30,7 @@ static constexpr char kRebuild[] =
     "the file is truncated or damaged; copy it again or compile the model again";
 
 std::shared_ptr<const Program> Program::openSelf() {
-  char path[4096];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length < 0)
-    failErrno("/proc/self/exe", "cannot find the running program", errno);
-  return open(std::string(path, size_t(length)));
+  return open(ownFile());
 }
 
 std::shared_ptr<const Program> Program::open(const std::string &path) {

@@ -13,7 +13,7 @@ namespace mpc::rt {
 
 class Program {
 public:
-  /// The sections behind the running executable. Throws Error when there are none or they are damaged.
+  /// The sections behind the running executable, or behind the library that contains the runtime. Throws Error when there are none or they are damaged.
   static std::shared_ptr<const Program> openSelf();
   /// The sections of the program file at `path`.
   static std::shared_ptr<const Program> open(const std::string &path);

@@ -41,6 +41,20 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
   reports_.resize(steps_.size());
 }
 
+void StepLoop::setHyper(const std::string &name, double value) {
+  bool found = false;
+  for (Prepared &prepared : steps_)
+    for (auto &[hyper, current] : prepared.values)
+      if (name == hyper->name || name == prepared.step->name + "." + hyper->name) {
+        current = value;
+        if (hyper->name == "lr")
+          prepared.rate = value;
+        found = true;
+      }
+  if (!found)
+    fail(name, "the program's optimizer has no such hyperparameter");
+}
+
 bool StepLoop::hasScaler() const {
   for (const Prepared &prepared : steps_)
     if (prepared.step->scaler)

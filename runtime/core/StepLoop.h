@@ -24,6 +24,8 @@ public:
   StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
            bool gradients = false);
 
+  /// Changes a hyperparameter ("lr" or "main.lr") from the next iteration on. Throws Error for a name that no step has.
+  void setHyper(const std::string &name, double value);
   void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
   /// The train entries in order, one per optimizer.
   const std::vector<const Entry *> &entries() const { return entries_; }

@@ -1,6 +1,7 @@
 #include "runtime/host/Kernels.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/OwnFile.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -71,9 +72,10 @@ void Kernels::load(std::string_view object, const std::string &where) {
       unlink(path.c_str());
     throw;
   }
+  exposeOwnSymbols();
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string reason = handle_ ? "" : dlerror();
-  close(file);
+  file_ = file;
   if (temporary)
     unlink(path.c_str());
   if (!handle_)
@@ -83,6 +85,8 @@ void Kernels::load(std::string_view object, const std::string &where) {
 Kernels::~Kernels() {
   if (handle_)
     dlclose(handle_);
+  if (file_ >= 0)
+    close(file_);
 }
 
 mpc_kernel_fn Kernels::find(const std::string &symbol) const {

@@ -36,6 +36,7 @@ public:
 private:
   KernelTable table_;
   void *handle_ = nullptr;
+  int file_ = -1; // open as long as the object: dlopen takes two objects of one name, /proc/self/fd/N, for the same
   std::string where_ = "program";
 };
 

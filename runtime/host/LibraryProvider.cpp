@@ -2,6 +2,7 @@
 
 #include "runtime/host/generic/GenericLibrary.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/OwnFile.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -12,13 +13,12 @@ namespace mpc::rt {
 
 static constexpr char kPlugin[] = "libmpc_onednn.so";
 
-/// The folder of the running program with a trailing '/', or empty.
+/// The folder of the running program, or of the library that contains the runtime, with a trailing '/'; or empty.
 static std::string programFolder() {
-  char path[4096];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  std::string_view whole(path, length > 0 ? size_t(length) : 0);
+  std::string whole;
+  attempt([&] { whole = ownFile(); });
   size_t slash = whole.rfind('/');
-  return slash == whole.npos ? "" : std::string(whole.substr(0, slash + 1));
+  return slash == whole.npos ? "" : whole.substr(0, slash + 1);
 }
 
 static std::vector<std::string> pluginPaths() {

@@ -91,7 +91,7 @@ static void runCommand(const std::shared_ptr<const Program> &program, Options &o
   };
   Session session(program, options.session);
   if (!options.checkpoint.empty())
-    options.command == Options::Trace ? loadState(session, options.checkpoint)
+    options.command == Options::Trace ? (void)loadState(session, options.checkpoint)
                                       : loadParameters(session, options.checkpoint);
   switch (options.command) {
   case Options::Train:

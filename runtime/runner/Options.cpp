@@ -127,12 +127,16 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   info.callback([&options] { options.command = Options::Info; });
 }
 
+void addCommands(CLI::App &app, const Program *program, Options &options) {
+  addTrain(app, program, options);
+  addOthers(app, program, options);
+}
+
 std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options) {
   std::string model = program ? program->manifest().model : "no model";
   CLI::App app(concat("A training program made by mpc (", model, ")."));
   app.require_subcommand(1);
-  addTrain(app, program, options);
-  addOthers(app, program, options);
+  addCommands(app, program, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

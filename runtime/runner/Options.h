@@ -6,6 +6,10 @@
 #include <memory>
 #include <optional>
 
+namespace CLI {
+class App;
+}
+
 namespace mpc::rt {
 
 struct Options {
@@ -16,6 +20,9 @@ struct Options {
   int64_t traceSteps = 1;
   bool json = false;
 };
+
+/// Adds the subcommands with their options, which write to `options`. `program`: as below.
+void addCommands(CLI::App &app, const Program *program, Options &options);
 
 /// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner carries
 /// no model). Returns the exit status when there is nothing to run (help, version, a mistake that has been

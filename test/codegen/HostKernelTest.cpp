@@ -149,7 +149,7 @@ TEST(HostKernel, ResultDoesNotDependOnThreads) {
       auto module = parseCase(context.get(), {.name = "k", .inputs = {x}, .body = "%a = graph.tanh %0 : " + x, .yields = {"%a : " + x}});
       EXPECT_TRUE(succeeded(codegen.add(dispatchOf(*module))));
     }
-    return codegen.emit(HostCpu::v3(), threads)->front().sharedObject;
+    return codegen.emit(HostCpu::v3(), threads)->front().bytes;
   };
   EXPECT_EQ(build(1), build(3));
 }

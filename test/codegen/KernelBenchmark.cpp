@@ -106,8 +106,8 @@ int main(int argc, char **argv) {
     return 1;
   double emitted = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() - added;
   std::printf("%zu kernels: emitted in %.0f ms, compiled for %s in %.0f ms, %zu bytes\n", codegen.size(), added * 1e3, cpu.name.c_str(), emitted * 1e3,
-              objects->front().sharedObject.size());
-  Library library(objects->front().sharedObject);
+              objects->front().bytes.size());
+  Library library(objects->front().bytes);
   std::map<size_t, double> copySpeed;
   auto memcpySpeed = [&](size_t bytes) {
     double &speed = copySpeed[bytes];

@@ -205,7 +205,7 @@ void Batch::run() {
   ASSERT_TRUE(succeeded(objects));
   for (const HostObject &object : *objects) {
     SCOPED_TRACE(object.cpu.name);
-    check(Library(object.sharedObject));
+    check(Library(object.bytes));
   }
 }
 

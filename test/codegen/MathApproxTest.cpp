@@ -42,7 +42,7 @@ TEST(MathApprox, Ulps) {
   }
   auto objects = codegen.emit(HostCpu::v3());
   ASSERT_TRUE(succeeded(objects));
-  Library library(objects->front().sharedObject);
+  Library library(objects->front().bytes);
   std::vector<float> in(count), out(count);
   void *buffers[] = {in.data(), out.data()};
   mlir::Type f32 = mlir::Float32Type::get(context.get());

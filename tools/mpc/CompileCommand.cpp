@@ -1,9 +1,11 @@
 //===- CompileCommand.cpp - mpc compile ---------------------------------------------------------===//
+#include "compiler/Package/LibraryFile.h"
 #include "compiler/Package/ProgramFile.h"
 #include "tools/mpc/Bundle.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/TrainingFlags.h"
 #include "mlir/IR/AsmState.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -45,6 +47,65 @@ std::string printBytes(int64_t bytes) {
   return buffer;
 }
 
+/// `lenet`, `liblenet.so`, `lenet.mlir`, `lenet.o`, `lenet.ll` for lenet.onnx.
+std::string defaultOutput(const CompileFlags &flags) {
+  std::string stem = llvm::sys::path::stem(flags.model).str();
+  if (flags.emit == "lib")
+    return "lib" + stem + ".so";
+  return stem + (flags.emit == "exe" ? "" : flags.emit == "obj" ? ".o" : flags.emit == "llvm" ? ".ll" : "." + flags.emit);
+}
+
+/// dir/liblenet.so -> dir/lenet.h.
+std::string headerOf(StringRef library) {
+  StringRef stem = llvm::sys::path::stem(library);
+  if (stem.size() > 3)
+    stem.consume_front("lib");
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(library));
+  llvm::sys::path::append(path, stem + ".h");
+  return path.str().str();
+}
+
+/// One file for one CPU under the name asked for, else NAME.CPU.EXTENSION for each.
+bool writeKernels(Location location, const CompileFlags &flags, const CompiledProgram &program, std::vector<std::string> &written) {
+  if (program.kernelFiles.empty()) {
+    fail(flags.model, "has no kernels: library calls compute all of it", "write a program with --emit=exe");
+    return false;
+  }
+  for (const auto &[cpu, text] : program.kernelFiles) {
+    std::string path = flags.output;
+    if (program.kernelFiles.size() > 1) {
+      StringRef extension = llvm::sys::path::extension(path);
+      path = (StringRef(path).drop_back(extension.size()) + "." + cpu + extension).str();
+    }
+    if (failed(writeFileAtomically(location, path, text)))
+      return false;
+    written.push_back(path);
+  }
+  return true;
+}
+
+/// A program, or a library with its header: what lies beside mpc with the sections behind it.
+bool writeRunnable(Location location, const CompileFlags &flags, const CompiledProgram &program, std::vector<std::string> &written) {
+  bool library = flags.emit == "lib";
+  std::string base = executableFolder() + (library ? "/libmpc-program.so" : "/mpc-runner");
+  auto runtime = llvm::MemoryBuffer::getFile(base);
+  if (!runtime) {
+    fail(base, runtime.getError().message(), "it belongs beside mpc; build or install it again");
+    return false;
+  }
+  if (library) {
+    // The header first: a library that is there has its header.
+    written = {headerOf(flags.output)};
+    if (failed(writeFileAtomically(location, written[0], libraryHeader(program.sections.at("manifest.json"), flags.output))) ||
+        failed(writeLibrary(location, flags.output, (*runtime)->getBuffer(), program.sections)))
+      return false;
+  } else if (failed(writeProgram(location, flags.output, (*runtime)->getBuffer(), program.sections))) {
+    return false;
+  }
+  written.push_back(flags.output);
+  return !flags.bundle || writeBundle(flags.output);
+}
+
 int compile(CompileFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
@@ -66,7 +127,10 @@ int compile(CompileFlags &flags) {
     return fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size", "write for example 512MiB or 2GiB");
   flags.import.asExported = flags.mode == "as-exported";
   if (flags.output.empty())
-    flags.output = llvm::sys::path::stem(flags.model).str() + (flags.emit == "exe" ? "" : "." + flags.emit);
+    flags.output = defaultOutput(flags);
+  if (flags.bundle && flags.emit != "exe" && flags.emit != "lib")
+    return fail("--bundle", "there is nothing to put libraries beside with --emit=" + Twine(flags.emit), "leave it out, or write a program or a library");
+  host.kernels = flags.emit == "obj" ? KernelForm::Relocatable : flags.emit == "llvm" ? KernelForm::LlvmIR : KernelForm::Shared;
 
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
@@ -106,19 +170,18 @@ int compile(CompileFlags &flags) {
     return fail(flags.model, "needs " + printBytes(program->arenaBytes) + ", more than the limit of " + printBytes(memoryLimit),
                 "take a smaller --batch, or --opt-level=O2");
 
-  auto runner = llvm::MemoryBuffer::getFile(executableFolder() + "/mpc-runner");
-  if (!runner)
-    return fail(executableFolder() + "/mpc-runner", runner.getError().message(), "the runner belongs beside mpc; build or install it again");
-  if (failed(writeProgram(location, flags.output, (*runner)->getBuffer(), program->sections)))
-    return 1;
-  if (flags.bundle && !writeBundle(flags.output))
+  std::vector<std::string> written;
+  if (!(flags.emit == "obj" || flags.emit == "llvm" ? writeKernels(location, flags, *program, written)
+                                                    : writeRunnable(location, flags, *program, written)))
     return 1;
   if (!flags.quiet) {
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    int64_t fileBytes = 0;
-    if (auto file = llvm::MemoryBuffer::getFile(flags.output))
-      fileBytes = (*file)->getBufferSize();
-    llvm::outs() << llvm::formatv("{0}: {1}, {2} launches, {3} kernels, {4:f2} s\n", flags.output, printBytes(fileBytes), program->launches, program->kernels, seconds);
+    for (const std::string &path : written) {
+      uint64_t fileBytes = 0;
+      if (!llvm::sys::fs::file_size(path, fileBytes))
+        llvm::outs() << path << ": " << printBytes(fileBytes) << '\n';
+    }
+    llvm::outs() << llvm::formatv("{0} launches, {1} kernels, {2:f2} s\n", program->launches, program->kernels, seconds);
     llvm::outs() << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(program->stateBytes),
                                   printBytes(program->temporaryBytes), printBytes(program->savedBytes), printBytes(program->arenaBytes),
                                   memoryLimit ? " (fits)" : "");
@@ -135,7 +198,8 @@ void addCompileCommand(CLI::App &app, int &status) {
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
   command->add_option("--target", flags->targets, "Where the program runs")->delimiter(',')->capture_default_str();
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
-  command->add_option("--emit", flags->emit, "exe: a program; mlir: the target-free module")->check(CLI::IsMember({"exe", "mlir"}))->capture_default_str();
+  command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; mlir: the target-free module")
+      ->check(CLI::IsMember({"exe", "lib", "obj", "llvm", "mlir"}))->capture_default_str();
   command->add_option("--mode", flags->mode, "train: batch norm and dropout train; as-exported: they stay as they are")
       ->check(CLI::IsMember({"train", "as-exported"}))->capture_default_str();
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");

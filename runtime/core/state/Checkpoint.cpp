@@ -143,11 +143,11 @@ void loadParameters(Session &session, const std::string &path) {
     session.setVariable(v->name, array->view());
 }
 
-void loadState(Session &session, const std::string &path) {
+std::optional<Cursor> loadState(Session &session, const std::string &path) {
   if (SafetensorsReader(path).metadata("format") == kFormat)
-    loadCheckpoint(session, path);
-  else
-    loadParameters(session, path);
+    return loadCheckpoint(session, path);
+  loadParameters(session, path);
+  return std::nullopt;
 }
 
 CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep)

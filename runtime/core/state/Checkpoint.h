@@ -30,8 +30,8 @@ Cursor loadCheckpoint(Session &session, const std::string &path);
 /// shapes.
 void loadParameters(Session &session, const std::string &path);
 
-/// loadCheckpoint for a checkpoint of training, loadParameters for other safetensors.
-void loadState(Session &session, const std::string &path);
+/// loadCheckpoint for a checkpoint of training, whose cursor it returns; loadParameters for other safetensors.
+std::optional<Cursor> loadState(Session &session, const std::string &path);
 
 /// The checkpoints of one training: step-00000123.safetensors, named by iteration.
 class CheckpointFolder {

@@ -1,0 +1,20 @@
+//===- LibraryFile.h - writes shared libraries with their C header -----------------------===//
+#ifndef MPC_PACKAGE_LIBRARYFILE_H
+#define MPC_PACKAGE_LIBRARYFILE_H
+#include "mlir/IR/Location.h"
+#include <map>
+#include <string>
+
+namespace mpc {
+
+/// The C header of a library: what the model's inputs, outputs and variables are (from the manifest), and the functions of
+/// runtime/abi/mpc/program.h themselves, so that an embedder needs this file and no other. `library`: the file that it describes.
+std::string libraryHeader(llvm::StringRef manifestJson, llvm::StringRef library);
+
+/// Writes `runtime` (the ELF of libmpc-program.so) with the sections behind it to `path`: see runtime/abi/README.md. Its SONAME
+/// becomes the name of the file. The file appears whole or not at all. Fails with a diagnostic.
+mlir::LogicalResult writeLibrary(mlir::Location loc, llvm::StringRef path, llvm::StringRef runtime,
+                                 const std::map<std::string, std::string> &sections);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,108 @@
+/* Training inside another program: what `mpc compile --emit=lib` gives C and C++ callers.
+ *
+ * The library holds the model and the runtime. A session is one running copy of the model: its parameters, the optimizer's and the
+ * loss scaler's state, and all memory that a step needs, allocated once by mpc_open. Typical use:
+ *
+ *   mpc_session *s = mpc_open(NULL, NULL);                       // the model in this library
+ *   mpc_bind(s, "x", MPC_F32, x, 64 * 784);                      // read by every step from now on
+ *   mpc_bind(s, "label", MPC_I64, label, 64);
+ *   for (...) { fill(x, label); mpc_step(s, &report); }
+ *   mpc_save(s, "trained.safetensors");
+ *   mpc_close(s);
+ *
+ * Functions that can fail return 0 or a pointer on success and -1 or null on failure; mpc_error then says why. Strings and
+ * arrays that they return belong to the session and live as long as it does. A session is used by one thread at a time; steps of different
+ * sessions take turns, since each uses all of its threads.
+ */
+#ifndef MPC_PROGRAM_H
+#define MPC_PROGRAM_H
+#include "mpc/kernel.h"
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MPC_PROGRAM_ABI 1
+/* MPC_PROGRAM_ABI of the library; it grows when something here changes incompatibly. */
+uint32_t mpc_abi_version(void);
+
+typedef struct mpc_session mpc_session;
+
+/* Zero-initialise it; 0 and null stand for the defaults. */
+typedef struct mpc_open_options {
+  int32_t threads;      /* default: all CPUs that the process may use */
+  uint64_t seed;        /* of random initial values and dropout */
+  const char *library;  /* who computes products and convolutions: "auto" (default), "onednn" or "generic" */
+  const char *target;   /* "host" (default) */
+  void (*note)(void *context, const char *text); /* receives one-line notes; default: dropped */
+  void *note_context;
+} mpc_open_options;
+
+/* path: a program or library made by mpc; null: the library that this function is called in. */
+mpc_session *mpc_open(const char *path, const mpc_open_options *options);
+void mpc_close(mpc_session *session); /* null is allowed */
+
+/* The message of the calling thread's last failure: "WHERE: WHAT; HINT". Valid until its next failure. */
+const char *mpc_error(void);
+
+/* What the program is, as a JSON object: model, precision, ports, hyperparameters, memory plan. */
+const char *mpc_info(mpc_session *session);
+
+/* ---- Tensors ---- */
+typedef enum mpc_mode { MPC_TRAIN = 0, MPC_EVAL = 1, MPC_PREDICT = 2 } mpc_mode;
+
+typedef struct mpc_tensor {
+  const char *name;
+  const char *role;     /* outputs: loss, sample_loss, sample_weight, output; variables: parameter, buffer, slot, ...; inputs: "" */
+  int32_t dtype;        /* mpc_dtype */
+  int32_t rank;
+  const int64_t *shape; /* logical (ONNX) order */
+  size_t elements;
+} mpc_tensor;
+
+/* The index-th input or output of a mode, or variable; -1 past the last one. */
+int mpc_input(mpc_session *session, mpc_mode mode, size_t index, mpc_tensor *tensor);
+int mpc_output(mpc_session *session, mpc_mode mode, size_t index, mpc_tensor *tensor);
+int mpc_variable(mpc_session *session, size_t index, mpc_tensor *tensor);
+
+/* Binds memory of the caller to an input, row-major in logical order: it is read when a step or a run begins, so that it may be refilled in between.
+ * Elements of another type are converted. Every input of a mode must be bound before it runs. */
+int mpc_bind(mpc_session *session, const char *input, mpc_dtype dtype, const void *data, size_t elements);
+
+/* Copies a variable, converted to dtype; setting one also sets its low-precision copies. */
+int mpc_get_variable(mpc_session *session, const char *name, mpc_dtype dtype, void *data, size_t elements);
+int mpc_set_variable(mpc_session *session, const char *name, mpc_dtype dtype, const void *data, size_t elements);
+
+/* ---- Training ---- */
+typedef struct mpc_step_report {
+  double loss;     /* unscaled, before the update */
+  double lr;
+  double scale;    /* the loss scale of this step; 1 without scaling */
+  int32_t skipped; /* 1: the gradients were not finite and nothing was updated */
+} mpc_step_report;
+
+/* Optimizers of the program: reports per mpc_step. */
+size_t mpc_optimizer_count(mpc_session *session);
+/* One batch: forward, backward and update. reports: null, or mpc_optimizer_count elements. */
+int mpc_step(mpc_session *session, mpc_step_report *reports);
+/* Steps since the beginning of the training; a checkpoint carries it on. */
+int64_t mpc_iteration(mpc_session *session);
+/* Sets a hyperparameter from the next step on: "lr", or "STEP.lr" where a program has several optimizers. */
+int mpc_set_hyper(mpc_session *session, const char *name, double value);
+
+/* ---- Evaluation and prediction: the state does not change ---- */
+int mpc_run(mpc_session *session, mpc_mode mode);
+/* Copies an output of the step or run that came last. */
+int mpc_get_output(mpc_session *session, const char *name, mpc_dtype dtype, void *data, size_t elements);
+
+/* ---- Checkpoints: safetensors, the same as those of the training program ---- */
+/* The file appears whole or not at all. */
+int mpc_save(mpc_session *session, const char *path);
+/* A whole training state, or parameters alone from plain safetensors. Nothing changes unless everything fits. */
+int mpc_load(mpc_session *session, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

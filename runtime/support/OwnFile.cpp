@@ -1,0 +1,73 @@
+#include "runtime/support/OwnFile.h"
+
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+namespace mpc::rt {
+
+/// The library that holds this function, or null in the program itself.
+static const char *ownLibrary() {
+  Dl_info info;
+  link_map *map = nullptr;
+  void *here = reinterpret_cast<void *>(&ownFile);
+  if (!dladdr1(here, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map || !map->l_name ||
+      !*map->l_name)
+    return nullptr;
+  return map->l_name;
+}
+
+/// The mapped file at an address, from this process's own map; empty when there is no /proc.
+static std::string mappedFile(const void *address) {
+  std::string found;
+  std::FILE *maps = std::fopen("/proc/self/maps", "re");
+  if (!maps)
+    return found;
+  char line[4608];
+  while (found.empty() && std::fgets(line, sizeof line, maps)) {
+    uintptr_t begin = 0, end = 0;
+    int path = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin, &end, &path) >= 2 && path > 0 &&
+        begin <= uintptr_t(address) && uintptr_t(address) < end && line[path] == '/') {
+      found = line + path;
+      while (!found.empty() && found.back() == '\n')
+        found.pop_back();
+    }
+  }
+  std::fclose(maps);
+  return found;
+}
+
+std::string ownFile() {
+  if (const char *library = ownLibrary()) {
+    if (*library == '/')
+      return library;
+    std::string mapped = mappedFile(reinterpret_cast<void *>(&ownFile));
+    return mapped.empty() ? library : mapped;
+  }
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length > 0)
+    return std::string(path, size_t(length));
+  // Without /proc: as the kernel was asked to run it.
+  if (unsigned long name = getauxval(AT_EXECFN))
+    return reinterpret_cast<const char *>(name);
+  failErrno("/proc/self/exe", "cannot find the running program", errno);
+}
+
+void exposeOwnSymbols() {
+  const char *library = ownLibrary();
+  if (!library)
+    return; // the program's own symbols are global
+  // It is loaded already: this only changes its visibility, which outlives the handle.
+  if (void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
+    dlclose(handle);
+}
+
+} // namespace mpc::rt
