@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test clean
+.PHONY: all setup build demo test docs clean
 all: build
 
 setup:
@@ -19,6 +19,10 @@ demo: build
 
 test: build
 	tools/test.sh $(BUILD)
+
+# The pages of docs/ that are printed from code.
+docs: build
+	tools/mpc-docs/generate.py --build $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

@@ -77,6 +77,15 @@ bool parseDims(const std::vector<std::string> &dims, ImportOptions &options) {
   return true;
 }
 
+void addCommands(CLI::App &app, int &status) {
+  addCompileCommand(app, status);
+  addCheckCommand(app, status);
+  addExplainCommand(app, status);
+  addRunCommand(app, status);
+  addExportCommand(app, status);
+  addOpsCommand(app, status);
+}
+
 std::string executableFolder() {
   std::error_code code;
   auto path = std::filesystem::read_symlink("/proc/self/exe", code);

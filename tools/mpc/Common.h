@@ -43,6 +43,9 @@ void addCheckCommand(CLI::App &app, int &status);
 void addRunCommand(CLI::App &app, int &status);
 void addExplainCommand(CLI::App &app, int &status);
 void addExportCommand(CLI::App &app, int &status);
+void addOpsCommand(CLI::App &app, int &status);
+/// All of them.
+void addCommands(CLI::App &app, int &status);
 
 } // namespace mpc::tool
 #endif

@@ -7,11 +7,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "mpc 0.1.0");
   int status = 0;
-  mpc::tool::addCompileCommand(app, status);
-  mpc::tool::addCheckCommand(app, status);
-  mpc::tool::addExplainCommand(app, status);
-  mpc::tool::addRunCommand(app, status);
-  mpc::tool::addExportCommand(app, status);
+  mpc::tool::addCommands(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -11,8 +11,8 @@ void TrainingFlags::addTo(CLI::App &app) {
       ->check(CLI::IsMember({"fp16", "bf16", "fp32"}))->capture_default_str()->group(precision);
   app.add_option("--opt-level", options.optLevel, "O0: fp32; O1: autocast by op; O2: low-precision model, fp32 masters; O3: no masters")
       ->check(CLI::IsMember({"O0", "O1", "O2", "O3"}))->capture_default_str()->group(precision);
-  app.add_option("--keep-batchnorm-fp32", options.keepBatchnormFp32, "Batch norm parameters in fp32 (default: at O2)")->group(precision);
-  app.add_option("--master-weights", options.masterWeights, "fp32 master weights (default: at O2)")->group(precision);
+  app.add_option("--keep-batchnorm-fp32", options.keepBatchnormFp32, "Batch norm parameters in fp32 (default: at all levels but O3)")->group(precision);
+  app.add_option("--master-weights", options.masterWeights, "fp32 master weights (default: at all levels but O3)")->group(precision);
   app.add_flag("--no-cast-cache", noCastCache, "Casts a weight at every use instead of once a step")->group(precision);
   app.add_option("--allow", options.allow, "Op types or node names (regex) that compute in low precision")->allow_extra_args(false)->group(precision);
   app.add_option("--deny", options.deny, "Op types or node names (regex) that compute in fp32")->allow_extra_args(false)->group(precision);
