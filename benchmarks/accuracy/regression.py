@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Trains an MLP on a regression problem (mean squared error) in three precisions and prints the runs as Markdown.
 
-usage: regression.py [--mpc build/bin/mpc] [--seeds 1,2,3] [--epochs 30] [--samples 8192] [--floor RMSE] > docs/results/regression.md
+usage: regression.py [--mpc build/bin/mpc] [--seeds 1,2,3] [--epochs 30] [--samples 32768] [--floor RMSE] > docs/results/regression.md
 The data are Friedman's first function (Friedman 1991, Multivariate Adaptive Regression Splines, section 4.3) of x uniform in [0,1]^8, whose last
 three coordinates do not matter: y = 10 sin(pi x1 x2) + 20 (x3 - 0.5)^2 + 10 x4 + 5 x5 + N(0, 1); x and y are standardised. No model
 can get below the noise: RMSE 1 in the units of y.
@@ -35,8 +35,8 @@ def main():
     parser.add_argument("--mpc", default=os.path.join(runs.SOURCE, "build", "bin", "mpc"))
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--epochs", default="30")
-    parser.add_argument("--samples", type=int, default=8192)
-    parser.add_argument("--floor", type=float, default=1.2)
+    parser.add_argument("--samples", type=int, default=32768)
+    parser.add_argument("--floor", type=float, default=1.1)
     options = parser.parse_args()
     seeds, results = [int(s) for s in options.seeds.split(",")], {}
     with tempfile.TemporaryDirectory() as work:
