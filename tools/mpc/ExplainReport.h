@@ -1,0 +1,24 @@
+//===- ExplainReport.h - what mpc explain says about precision -------------------------------------===//
+#ifndef MPC_TOOLS_MPC_EXPLAINREPORT_H
+#define MPC_TOOLS_MPC_EXPLAINREPORT_H
+#include "mlir/IR/BuiltinOps.h"
+#include <nlohmann/json.hpp>
+
+namespace mpc::tool {
+
+/// The casts that autocast put into the forward pass of every train.step, taken right after it: step, phase ("forward"), value, from, to, shape, bytes
+/// (of the result), reason, users.
+nlohmann::json forwardCasts(mlir::ModuleOp module);
+
+/// The casts between float types that the finished train.steps hold beside those, in the same form, in the phases "backward" (gradients) and "update"
+/// (scaler, optimizer, low-precision copies). Steps that return gradients for `trace` are left out.
+nlohmann::json laterCasts(mlir::ModuleOp module);
+
+/// Every float op of the forward pass, right after autocast: step, node, op, class, type it computes in, shape. Equal ops of one node count once.
+nlohmann::json forwardOps(mlir::ModuleOp module);
+
+/// The whole report as text for people.
+void printReport(const nlohmann::json &report);
+
+} // namespace mpc::tool
+#endif
