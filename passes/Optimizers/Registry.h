@@ -78,7 +78,7 @@ const Optimizer *findOptimizer(llvm::StringRef name);
 /// One line per optimizer with its hyperparameters and defaults, for `--help` and errors.
 std::string describeOptimizers();
 
-extern const Optimizer sgd, adam, adamw;
+extern const Optimizer sgd, adam, adamw, adagrad;
 
 } // namespace mpc::optimizers
 #endif

@@ -1,4 +1,5 @@
 #include "tools/mpc/TrainingFlags.h"
+#include "passes/Optimizers/Registry.h"
 #include "tools/mpc/Common.h"
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -37,12 +38,12 @@ void TrainingFlags::addTo(CLI::App &app) {
   app.add_option("--hysteresis", hysteresis, "Overflows until the scale shrinks (1)")->group(scaling);
 
   auto update = "Optimizer";
-  app.add_option("--optimizer", optimizer, "sgd, adam or adamw")->capture_default_str()->group(update);
+  app.add_option("--optimizer", optimizer, "NAME or NAME,HYPERPARAMETER=VALUE,...: " + optimizers::describeOptimizers())->capture_default_str()->group(update);
   app.add_option("--lr", lr, "Default learning rate of the program")->group(update);
   app.add_option("--momentum", momentum, "Momentum of sgd")->group(update);
   app.add_option("--dampening", dampening, "Dampening of sgd's momentum")->group(update);
   app.add_flag("--nesterov", nesterov, "Nesterov momentum")->group(update);
-  app.add_option("--weight-decay", weightDecay, "L2 decay (sgd, adam) or decoupled decay (adamw)")->group(update);
+  app.add_option("--weight-decay", weightDecay, "L2 decay, decoupled from the gradient in adamw")->group(update);
   app.add_option("--betas", betas, "Decay of adam's moments (0.9,0.999)")->delimiter(',')->expected(2)->group(update);
   app.add_option("--eps", eps, "Added to the root of adam's second moment (1e-8)")->group(update);
   app.add_option("--param-group", options.groups, "REGEX:lr=FACTOR,weight_decay=VALUE")->allow_extra_args(false)->group(update);

@@ -89,6 +89,21 @@ TEST(AdamW, DecoupledDecay) {
   });
 }
 
+TEST(Adagrad, Defaults) {
+  check("{name = \"adagrad\"}", [](double &w, double g, double(&s)[2], int) {
+    s[0] += g * g;
+    w -= 1e-2 * g / (std::sqrt(s[0]) + 1e-10);
+  });
+}
+
+TEST(Adagrad, LargeStepsWithL2) {
+  check("{name = \"adagrad\", lr = 0.5, eps = 1.0e-3, weight_decay = 0.1}", [](double &w, double g, double(&s)[2], int) {
+    g += 0.1 * w;
+    s[0] += g * g;
+    w -= 0.5 * g / (std::sqrt(s[0]) + 1e-3);
+  });
+}
+
 TEST(Optimizers, LearningRateIsReadFromTheDevice) {
   PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"none\"}"), kPasses);
   run.step({1, 1});
