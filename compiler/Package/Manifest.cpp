@@ -98,9 +98,10 @@ json ManifestBuilder::steps() {
     if (module.lookupSymbol(name + ".trace"))
       s["trace"] = name + ".trace";
     s["optimizer"] = step.getOptimizer().getAs<StringAttr>("name").str();
-    if (has(name + "/lr")) {
-      auto rate = step.getOptimizer().getAs<FloatAttr>("lr");
-      s["hyper"]["lr"] = {{"variable", name + "/lr"}, {"default", rate ? rate.getValueAsDouble() : 0.01}};
+    if (auto rate = module.lookupSymbol<train::VariableOp>(name + "/lr")) {
+      // The variable starts with the user's rate, or with the optimizer's own default.
+      double standard = cast<train::FillAttr>(rate.getInit()).getValue().getValueAsDouble();
+      s["hyper"]["lr"] = {{"variable", name + "/lr"}, {"default", standard}};
     } else {
       s["hyper"] = json::object();
     }

@@ -107,19 +107,21 @@ LibraryScratchFn libraryScratch() {
   return [threads](const mpc_library_desc &desc, int64_t &bytes, std::string &error) {
     bool computed = false;
     bytes = 0;
-    for (const mpc_library *library : {mpc_generic_library(threads), plugin(threads)}) {
-      if (!library)
-        continue;
+    auto ask = [&](const mpc_library *library) {
       char text[256] = "";
-      mpc_library_primitive *primitive = library->create(&desc, text, sizeof text);
+      mpc_library_primitive *primitive = library ? library->create(&desc, text, sizeof text) : nullptr;
       if (!primitive) {
-        error = text;
-        continue;
+        error = library ? text : error;
+        return;
       }
       bytes = std::max<int64_t>(bytes, library->scratch_bytes(primitive));
       library->destroy(primitive);
       computed = true;
-    }
+    };
+    // The built-in loops block differently on one thread (`--threads 1`) than on several, and want other scratch.
+    for (int count : {1, threads})
+      ask(mpc_generic_library(count));
+    ask(plugin(threads));
     return computed;
   };
 }
