@@ -55,8 +55,8 @@ private:
     std::vector<std::pair<const Hyper *, double>> values;
     double skippedBefore = 0;
   };
-  void begin(size_t step, int64_t iteration);
-  void end(size_t step);
+  void begin(size_t i, int64_t iteration);
+  void end(size_t i);
 
   Session &session_;
   Schedule schedule_;

@@ -20,6 +20,7 @@ using Bits = _Float16;
 static uint16_t bits(Bits value) { return std::bit_cast<uint16_t>(value); }
 static Bits wrap(uint16_t value) { return std::bit_cast<Bits>(value); }
 
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are LLVM's.
 extern "C" {
 void mpc_kernel_imports_anchor() {}
 
@@ -46,3 +47,4 @@ float __powisf2(float x, int n) {
   return n < 0 ? 1 / result : result;
 }
 }
+// NOLINTEND(bugprone-reserved-identifier)

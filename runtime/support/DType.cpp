@@ -261,7 +261,7 @@ int64_t loadInteger(mpc_dtype type, const void *data, size_t index) {
   int64_t value = 0;
   dispatch(type, [&]<typename T>(T *) {
     if constexpr (std::is_integral_v<T>)
-      value = int64_t(at<T>(data, index));
+      value = int64_t(at<T>(data, index)); // NOLINT(bugprone-signed-char-misuse): i8 is a number here
   });
   return value;
 }

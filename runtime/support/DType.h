@@ -42,7 +42,7 @@ void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, siz
 /// One element as double or, for integer types, exactly as int64.
 double loadDouble(mpc_dtype type, const void *data, size_t index);
 int64_t loadInteger(mpc_dtype type, const void *data, size_t index);
-/// Stores a number rounded to the type.
-void storeDouble(mpc_dtype type, void *data, size_t index, double value);
+/// Stores `number` rounded to the type.
+void storeDouble(mpc_dtype type, void *data, size_t index, double number);
 
 } // namespace mpc::rt

@@ -3,8 +3,9 @@
 #include "runtime/support/Error.h"
 
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -31,14 +32,13 @@ static std::string mappedFile(const void *address) {
     return found;
   char line[4608];
   while (found.empty() && std::fgets(line, sizeof line, maps)) {
-    uintptr_t begin = 0, end = 0;
-    int path = 0;
-    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin, &end, &path) >= 2 && path > 0 &&
-        begin <= uintptr_t(address) && uintptr_t(address) < end && line[path] == '/') {
-      found = line + path;
-      while (!found.empty() && found.back() == '\n')
-        found.pop_back();
-    }
+    // "BEGIN-END PERMISSIONS OFFSET DEVICE INODE   /path"
+    char *rest = line;
+    uintptr_t begin = std::strtoull(rest, &rest, 16);
+    uintptr_t end = *rest == '-' ? std::strtoull(rest + 1, &rest, 16) : 0;
+    const char *path = std::strchr(rest, '/');
+    if (path && begin <= uintptr_t(address) && uintptr_t(address) < end)
+      found.assign(path, std::strcspn(path, "\n"));
   }
   std::fclose(maps);
   return found;
