@@ -203,7 +203,7 @@ FailureOr<json> ManifestBuilder::plan() {
   auto attr = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
   auto number = [&](StringRef name) { return attr.getAs<IntegerAttr>(name).getInt(); };
   json j = {{"target", "host"}, {"arena_bytes", number("arena_bytes")}, {"state_bytes", number("state_bytes")},
-            {"saved_bytes", number("saved_bytes")}, {"peak_bytes", number("arena_bytes")}, {"storage", json::array()},
+            {"saved_bytes", number("saved_bytes")}, {"peak_bytes", number("peak_bytes")}, {"storage", json::array()},
             {"constants", json::array()}, {"entries", json::array()}};
   for (auto variable : module.getOps<train::VariableOp>())
     j["storage"].push_back({{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)},

@@ -68,7 +68,7 @@ FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOption
   if (failed(run("layout", layout::createChannelsLastPass(), createCanonicalizerPass(), createCSEPass())) ||
       failed(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) ||
       failed(run("fusion", fusion::createFormDispatchesPass())) || failed(annotateScratch(module, options)) ||
-      failed(run("memory", memory::createPlanArenaPass(mayShareBuffer))))
+      failed(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer))))
     return failure();
 
   CompiledProgram program;
@@ -111,7 +111,7 @@ FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOption
   program.sections["data"] = std::move(manifest->data);
 
   auto plan = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
-  for (auto [name, field] : {std::pair("arena_bytes", &program.arenaBytes), std::pair("state_bytes", &program.stateBytes),
+  for (auto [name, field] : {std::pair("peak_bytes", &program.peakBytes), std::pair("state_bytes", &program.stateBytes),
                              std::pair("saved_bytes", &program.savedBytes), std::pair("temporary_bytes", &program.temporaryBytes),
                              std::pair("constant_bytes", &program.constantBytes)})
     *field = plan.getAs<IntegerAttr>(name).getInt();

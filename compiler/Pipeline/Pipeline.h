@@ -56,7 +56,7 @@ struct HostOptions {
 struct CompiledProgram {
   std::map<std::string, std::string> sections;
   std::map<std::string, std::string> kernelFiles; ///< by CPU, when HostOptions asks for another form than Shared
-  int64_t arenaBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
+  int64_t peakBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
   int64_t launches = 0, kernels = 0;
 };
 

@@ -3,6 +3,17 @@
 #define MPC_MEMORY_PASSES
 include "mlir/Pass/PassBase.td"
 
+def SinkDispatchesPass : Pass<"mpc-sink-dispatches", "::mlir::ModuleOp"> {
+  let summary = "Computes values late that are larger than what computing them late keeps alive";
+  let description = [{
+    Moves a dispatch down to its first reader when its results are larger than the operands that would live longer for it. With a loss scale
+    every gradient lives until all of them are known to be finite: the gradient of a large weight is then computed at the end of the
+    backward pass, when the activations are gone, from an activation and its gradient that are smaller than itself.
+  }];
+  let dependentDialects = ["::mpc::kernel::KernelDialect"];
+  let statistics = [Statistic<"numSunk", "sunk", "Dispatches moved">];
+}
+
 def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
   let summary = "Gives every tensor of a program a fixed offset in one arena";
   let description = [{
@@ -12,7 +23,8 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
 
     Results: `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (offsets of inputs, then results),
     `in_place` (per result, the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,
-    `saved_bytes` (temporaries that live across the loss of the first train.step: saved for the backward pass) and `temporary_bytes`.
+    `saved_bytes` (temporaries that live across the loss of the first train.step: saved for the backward pass), `temporary_bytes` and `peak_bytes`, which
+    leave out what only a trace entry uses.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numInPlace", "in-place", "Results in an operand's or variable's buffer">,

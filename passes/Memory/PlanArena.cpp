@@ -26,8 +26,7 @@ int64_t memory::bytesOf(Type type) {
   return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
-/// The value whose buffer v lies in: views share the buffer of what they view.
-static Value storageOf(Value v) {
+Value memory::storageOf(Value v) {
   while (auto view = v.getDefiningOp<ReshapeOp>())
     v = view.getX();
   return v;
@@ -294,22 +293,27 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
       constant->setAttr(kOffsetAttr, it->second);
     });
 
-    int64_t base = offset, end = base, saved = 0;
+    int64_t base = offset, end = base, peak = base, saved = 0;
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;
       EntryPlanner planner(entry, mayShare);
       numCopies += planner.insertCopies();
       numInPlace += planner.assignBuffers();
-      end = std::max(end, planner.place(base));
+      int64_t entryEnd = planner.place(base);
+      end = std::max(end, entryEnd);
       planner.annotate();
-      if (isa<train::StepOp>(entry) && !entry->hasAttr("trace"))
+      // A trace entry keeps every gradient to its end; its pages are never touched by training.
+      if (entry->hasAttr("trace"))
+        continue;
+      peak = std::max(peak, entryEnd);
+      if (isa<train::StepOp>(entry))
         saved = std::max(saved, planner.savedBytes());
     }
     auto i64 = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
     getOperation()->setAttr(kPlanAttr, builder.getDictionaryAttr({i64("arena_bytes", end), i64("state_bytes", stateBytes),
                                                                   i64("constant_bytes", base - stateBytes), i64("saved_bytes", saved),
-                                                                  i64("temporary_bytes", end - base)}));
+                                                                  i64("temporary_bytes", peak - base), i64("peak_bytes", peak)}));
   }
 
   MayShareFn mayShare;

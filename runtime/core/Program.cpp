@@ -121,6 +121,16 @@ std::string_view Program::data() const {
   return data;
 }
 
+void Program::releaseData() const {
+  if (!mapping_)
+    return;
+  std::string_view data = section("data");
+  uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = reinterpret_cast<uintptr_t>(data.data());
+  uintptr_t first = (begin + page - 1) / page * page, last = (begin + data.size()) / page * page;
+  if (first < last) // clean pages of a file: reading them again is always possible
+    madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
+}
+
 const Kernels &Program::kernels() const {
   if (kernels_)
     return *kernels_;

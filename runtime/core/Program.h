@@ -29,6 +29,8 @@ public:
   const std::string &where() const { return where_; }
   /// The "data" section. Its checksum is verified by the first call, which throws Error when it is wrong.
   std::string_view data() const;
+  /// Gives the memory of the data section back to the system until somebody reads it again.
+  void releaseData() const;
   /// The kernels of the best object that this CPU runs; loaded by the first call. Throws Error when every
   /// object needs another CPU or cannot be loaded.
   const Kernels &kernels() const;

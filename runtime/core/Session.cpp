@@ -4,7 +4,9 @@
 #include "runtime/support/Random.h"
 
 #include <cassert>
+#include <chrono>
 #include <cstring>
+#include <malloc.h>
 
 namespace mpc::rt {
 
@@ -37,9 +39,11 @@ Session::Session(std::shared_ptr<const Program> program, SessionOptions options)
         if (master.variable->name == copy.variable->of)
           master.copies.push_back(&copy);
   initialize(options_.seed);
+  program_->releaseData();
   for (const Entry &entry : plan_->entries)
     for (const Launch &launch : entry.launches)
       prepared_[&entry].push_back(prepare(launch));
+  malloc_trim(0); // what parsing and initialising needed
 }
 
 Session::~Session() {
@@ -116,11 +120,38 @@ void Session::run(const Entry &entry) {
   assert((launches != prepared_.end() || entry.launches.empty()) && "an entry of another session");
   if (launches == prepared_.end())
     return;
-  for (Prepared &launch : launches->second)
-    if (launch.kernel)
-      threads_.parallelFor(launch.kernel, launch.buffers.data(), launch.grid, launch.grain);
-    else
-      launch.library.library->execute(launch.library.primitive, launch.buffers.data(), launch.scratch);
+  if (!profiling_) {
+    for (const Prepared &launch : launches->second)
+      execute(launch);
+    return;
+  }
+  std::vector<double> &seconds = launchSeconds_[&entry];
+  seconds.resize(launches->second.size());
+  auto last = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    execute(launches->second[i]);
+    auto now = std::chrono::steady_clock::now();
+    seconds[i] += std::chrono::duration<double>(now - last).count();
+    last = now;
+  }
+}
+
+void Session::execute(const Prepared &launch) {
+  if (launch.kernel)
+    threads_.parallelFor(launch.kernel, launch.buffers.data(), launch.grid, launch.grain);
+  else
+    launch.library.library->execute(launch.library.primitive, launch.buffers.data(), launch.scratch);
+}
+
+void Session::startProfile(bool on) {
+  profiling_ = on;
+  launchSeconds_.clear();
+}
+
+const std::vector<double> &Session::profile(const Entry &entry) const {
+  static const std::vector<double> none;
+  auto it = launchSeconds_.find(&entry);
+  return it == launchSeconds_.end() ? none : it->second;
 }
 
 Tensor Session::output(const Entry &entry, std::string_view name) const {

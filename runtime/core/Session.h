@@ -43,6 +43,10 @@ public:
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
   /// Executes the entry's launches in order. Allocates nothing and cannot fail.
   void run(const Entry &entry);
+  /// From now on `run` sums the seconds of each launch (true), or does not (false); forgets earlier sums.
+  void startProfile(bool on);
+  /// Seconds of each launch of the entry, in order, since startProfile(true); empty when it has not run since.
+  const std::vector<double> &profile(const Entry &entry) const;
   /// Copies an output of the entry that ran last. Throws Error for an unknown name.
   Tensor output(const Entry &entry, std::string_view name) const;
   Tensor read(const Port &port) const;
@@ -82,6 +86,7 @@ private:
   void writeStored(const Stored &stored, const TensorView &value);
   void initializeVariable(const Stored &stored, uint64_t seed);
   Prepared prepare(const Launch &launch);
+  void execute(const Prepared &launch);
 
   std::shared_ptr<const Program> program_;
   SessionOptions options_;
@@ -93,6 +98,8 @@ private:
   std::unordered_map<std::string_view, const Stored *> byName_;
   std::unordered_map<const Entry *, std::vector<Prepared>> prepared_;
   std::vector<std::unique_ptr<Arena>> extraScratch_;
+  bool profiling_ = false;
+  std::unordered_map<const Entry *, std::vector<double>> launchSeconds_;
 };
 
 } // namespace mpc::rt

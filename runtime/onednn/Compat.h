@@ -28,6 +28,8 @@ inline dnnl::memory::desc anyFormat(const dnnl::memory::desc &d) {
   return {d.get_dims(), d.get_data_type(), dnnl::memory::format_tag::any};
 }
 
+inline dnnl::memory::dims dimsOf(const dnnl::memory::desc &d) { return d.get_dims(); }
+
 inline void setScratchpad(Attributes &attributes) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 }
@@ -75,6 +77,8 @@ inline void appendRelu(dnnl::post_ops &ops) { ops.append_eltwise(dnnl::algorithm
 inline dnnl::memory::desc anyFormat(const dnnl::memory::desc &d) {
   return {d.dims(), d.data_type(), dnnl::memory::format_tag::any};
 }
+
+inline dnnl::memory::dims dimsOf(const dnnl::memory::desc &d) { return d.dims(); }
 
 inline void setScratchpad(Attributes &attributes) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

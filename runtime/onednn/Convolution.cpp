@@ -73,6 +73,9 @@ bool prefersBlocked(const mpc_library_desc &d) {
   return d.groups == 1 && !d.has_addend && x + y <= w;
 }
 
+/// Bytes of the f32 gradient above which a weight gradient in 16 bits is split.
+constexpr int64_t largestGradCopy = 3 << 20;
+
 class Convolution final : public Program {
 public:
   Convolution(const mpc_library_desc &d, int threads) : Program(threads) {
@@ -81,7 +84,10 @@ public:
     ConvDescs descs;
     descs.x = channelsLast(d.N, d.C, d.in, d.spatial, inputGrad ? typeOut : type);
     descs.y = channelsLast(d.N, d.O, d.out, d.spatial, forward ? typeOut : type);
-    descs.w = memory::desc(weightDims(d), forward || inputGrad ? type : typeOut, memory::format_tag::any);
+    // A gradient is accumulated in f32 in any case: asked for as such, it needs no second buffer before it is
+    // rounded.
+    descs.w = memory::desc(weightDims(d), forward || inputGrad ? type : memory::data_type::f32,
+                           memory::format_tag::any);
     for (int i = 0; i < d.spatial; ++i) {
       descs.strides.push_back(d.stride[i]);
       descs.dilations.push_back(d.dilation[i] - 1);
@@ -140,14 +146,41 @@ private:
   }
 
   void planWeightGrad(const mpc_library_desc &d, const ConvDescs &descs, const Attributes &attributes) {
-    const auto pd = convWeightGrad(engine(), descs, attributes);
-    const memory plain = buffer(plainWeights(d, typeOf(d.type_out)), 2);
-    const memory dw = likeOrTemporary(plain, pd.diff_weights_desc());
-    const memory x = reordered(buffer(plainX, 0), pd.src_desc());
-    const memory dy = reordered(buffer(plainY, 1), pd.diff_dst_desc());
-    add(pd, dnnl::convolution_backward_weights(pd),
-        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, dw}});
-    reorderBack(dw, plain);
+    // Large gradients are made some outputs at a time, which bounds the f32 copy that is rounded at the end.
+    const memory::desc plainW = plainWeights(d, typeOf(d.type_out));
+    const int64_t perOutput = d.C / d.groups * extent(d.kernel, d.spatial) * int64_t(sizeof(float));
+    int64_t outputs = d.O;
+    while (d.groups == 1 && d.type_out != MPC_F32 && outputs * perOutput > largestGradCopy &&
+           outputs % 128 == 0)
+      outputs /= 2;
+    const memory plainInput = buffer(plainX, 0);
+    memory x;
+    for (int64_t first = 0; first < d.O; first += outputs) {
+      auto part = [&](const memory::desc &whole, size_t dim) {
+        Dims extents = dimsOf(whole), offsets(extents.size(), 0);
+        extents[dim] = outputs;
+        offsets[dim] = first;
+        return outputs == d.O ? whole : whole.submemory_desc(extents, offsets);
+      };
+      Dims partW = dimsOf(descs.w);
+      ConvDescs partDescs = descs;
+      if (outputs != d.O) {
+        partW[0] = outputs;
+        partDescs.w = memory::desc(partW, memory::data_type::f32, memory::format_tag::any);
+        partDescs.y = memory::desc(dimsOf(part(plainY, 1)), typeOf(d.type_a), memory::format_tag::any);
+      }
+      const auto pd = convWeightGrad(engine(), partDescs, attributes);
+      if (!x)
+        x = reordered(plainInput, pd.src_desc());
+      const size_t mark = scratch.mark();
+      const memory plain = buffer(part(plainW, 0), 2);
+      const memory dw = likeOrTemporary(plain, pd.diff_weights_desc());
+      const memory dy = reordered(buffer(part(plainY, 1), 1), pd.diff_dst_desc());
+      add(pd, dnnl::convolution_backward_weights(pd),
+          {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, dw}});
+      reorderBack(dw, plain);
+      scratch.rewind(mark);
+    }
   }
 
   /// `plain` itself where the primitive writes that layout; else a temporary for reorderBack().

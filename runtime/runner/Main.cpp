@@ -89,6 +89,7 @@ static void runCommand(const std::shared_ptr<const Program> &program, Options &o
   options.session.note = [](const std::string &text) {
     std::fputs(concat("note: ", text, "\n").c_str(), stderr);
   };
+  int64_t resident = residentBytes();
   Session session(program, options.session);
   if (!options.checkpoint.empty())
     options.command == Options::Trace ? (void)loadState(session, options.checkpoint)
@@ -100,6 +101,9 @@ static void runCommand(const std::shared_ptr<const Program> &program, Options &o
     return runEval(session, options);
   case Options::Predict:
     return runPredict(session, options);
+  case Options::Bench:
+    std::fputs(describeBench(session, bench(session, options.bench), resident, options.json).c_str(), stdout);
+    return;
   default:
     return runTrace(session, options);
   }

@@ -122,6 +122,14 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   addSessionOptions(trace, options);
   trace.callback([&options] { options.command = Options::Trace; });
 
+  CLI::App &bench = *app.add_subcommand("bench", "time training steps on made-up data");
+  bench.add_option("--steps", options.bench.steps, "timed steps")->check(CLI::PositiveNumber);
+  bench.add_option("--warmup", options.bench.warmup, "steps before them")->check(CLI::NonNegativeNumber);
+  bench.add_flag("--profile", options.bench.profile, "list the time of every launch, slowest first");
+  bench.add_flag("--json", options.json, "print one JSON object");
+  addSessionOptions(bench, options);
+  bench.callback([&options] { options.command = Options::Bench; });
+
   CLI::App &info = *app.add_subcommand("info", "what this program is");
   info.add_flag("--json", options.json, "as one JSON object");
   info.callback([&options] { options.command = Options::Info; });

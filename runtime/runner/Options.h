@@ -1,6 +1,7 @@
 // The command line of a compiled program.
 #pragma once
 
+#include "runtime/core/Bench.h"
 #include "runtime/core/Train.h"
 
 #include <memory>
@@ -13,11 +14,12 @@ class App;
 namespace mpc::rt {
 
 struct Options {
-  enum Command { Train, Eval, Predict, Trace, Info } command = Info;
+  enum Command { Train, Eval, Predict, Trace, Bench, Info } command = Info;
   SessionOptions session;
   TrainOptions train; // also carries data, hyper and seed of the other commands
   std::string checkpoint, out;
   int64_t traceSteps = 1;
+  BenchOptions bench;
   bool json = false;
 };
 

@@ -166,8 +166,8 @@ int compile(CompileFlags &flags) {
   if (!flags.dumpIr.empty() && !dumped)
     return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
                 "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, all");
-  if (memoryLimit && program->arenaBytes > memoryLimit)
-    return fail(flags.model, "needs " + printBytes(program->arenaBytes) + ", more than the limit of " + printBytes(memoryLimit),
+  if (memoryLimit && program->peakBytes > memoryLimit)
+    return fail(flags.model, "needs " + printBytes(program->peakBytes) + ", more than the limit of " + printBytes(memoryLimit),
                 "take a smaller --batch, or --opt-level=O2");
 
   std::vector<std::string> written;
@@ -183,7 +183,7 @@ int compile(CompileFlags &flags) {
     }
     llvm::outs() << llvm::formatv("{0} launches, {1} kernels, {2:f2} s\n", program->launches, program->kernels, seconds);
     llvm::outs() << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(program->stateBytes),
-                                  printBytes(program->temporaryBytes), printBytes(program->savedBytes), printBytes(program->arenaBytes),
+                                  printBytes(program->temporaryBytes), printBytes(program->savedBytes), printBytes(program->peakBytes),
                                   memoryLimit ? " (fits)" : "");
   }
   return 0;

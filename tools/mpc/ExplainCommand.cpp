@@ -55,7 +55,7 @@ int explain(ExplainFlags &flags) {
   FailureOr<CompiledProgram> program = compileForHost(*module, host, "explain", &options);
   if (failed(program))
     return 1;
-  report["memory"] = {{"arena", program->arenaBytes}, {"state", program->stateBytes}, {"temporaries", program->temporaryBytes},
+  report["memory"] = {{"peak", program->peakBytes}, {"state", program->stateBytes}, {"temporaries", program->temporaryBytes},
                       {"saved_for_backward", program->savedBytes}, {"constants", program->constantBytes}};
   report["launches"] = program->launches;
   if (flags.json)

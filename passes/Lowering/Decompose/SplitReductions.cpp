@@ -1,8 +1,9 @@
 //===- SplitReductions.cpp - partial results for long reductions ------------------===//
 //
-// A host kernel shares its work out over kept elements (in columns: over blocks of them). A reduction of much to little gets one more kept
-// dimension by reshaping a reduced one, [M] -> [s, M/s], and a second, short reduction. The reshape has to reach memory to cost nothing,
-// so the elementwise ops between are rebuilt in the new shape.
+// A host kernel shares its work out over kept elements (in columns: over blocks of them). A reduction of much to little is done in two:
+// the outer dimensions of [N, H, W, C] -> [C] are kept at first, [N, H, W, C] -> [N, C] -> [C]. Where no dimension is of the right size, one
+// more is made by reshaping, [M] -> [s, M/s]. That reshape has to reach memory to cost nothing, so the elementwise ops between are rebuilt
+// in the new shape; values that others use too are then computed twice, which is why it comes second.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
@@ -12,8 +13,9 @@ using namespace mlir;
 using namespace mpc;
 using graph::Shape;
 
-/// Pieces that keep a large machine busy, and the work below which one more launch costs more than it gains.
-constexpr int64_t wantedPieces = 64, leastElements = 1 << 16, leastPiece = 1024;
+/// Pieces that keep a large machine busy, those that are enough to spare a reshape, those that are too many to sum up afterwards, and the
+/// work below which one more launch costs more than it gains.
+constexpr int64_t wantedPieces = 64, enoughPieces = 32, mostPieces = 512, leastElements = 1 << 16, leastPiece = 1024;
 /// Columns that one slice of a column reduction takes (KernelToHost/Nest.cpp).
 constexpr int64_t columnBlock = 32;
 
@@ -111,21 +113,35 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   while (end < rank && isReduced(end))
     ++end;
   int64_t run = product(ArrayRef<int64_t>(shape).slice(begin, end - begin));
+  // As many whole dimensions of the run as make enough pieces.
+  int64_t keep = begin, pieces = 1;
+  while (keep < end && pieces * slices < enoughPieces)
+    pieces *= shape[keep++];
+  bool whole = pieces * slices >= enoughPieces && pieces <= mostPieces && run / pieces >= 8;
   int64_t most = std::min((wantedPieces + slices - 1) / slices, std::max<int64_t>(1, total / slices / leastPiece)), outer = 1;
   for (int64_t d = 2; d <= most; ++d)
     if (run % d == 0)
       outer = d;
-  if (outer == 1)
+  if (!whole && outer == 1)
     return false;
 
   Location loc = op->getLoc();
   b.setInsertionPoint(op);
   Type element = graph::elementOf(x);
-  Split split{begin, end, outer, run / outer, rank};
-  IRMapping known;
-  Value partial = inSplitShape(x, shape, split, b, known, /*depth=*/8);
-  if (!partial)
-    return false;
+  Value partial = x;
+  if (!whole) {
+    IRMapping known;
+    partial = inSplitShape(x, shape, Split{begin, end, outer, run / outer, rank}, b, known, /*depth=*/8);
+    if (!partial)
+      return false;
+    Shape others; // the axes after the run move: it became (outer, inner)
+    for (int64_t axis : axes)
+      if (axis < begin || axis >= end)
+        others.push_back(axis < begin ? axis : axis - end + begin + 2);
+    axes = others;
+    keep = begin + 1;
+    end = begin + 2;
+  }
   bool isMean = isa<graph::ReduceMeanOp>(op);
   bool isSum = isMean || isa<graph::ReduceSumOp, graph::ReduceProdOp>(op);
   if (isSum) // partial results are not rounded to the narrow type
@@ -140,16 +156,17 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
     state.addTypes(graph::typeOf(v).clone(graph::reducedShape(graph::shapeOf(v), over, false)));
     return b.create(state)->getResult(0);
   };
-  Shape inner;
+  Shape inner, outerAxes;
   for (int64_t axis : axes)
-    if (axis < begin)
+    if (axis < begin || axis >= end)
       inner.push_back(axis);
-  int64_t before = begin - inner.size(); // kept dimensions in front of the partial results
-  inner.push_back(begin + 1);
-  for (int64_t axis : axes)
-    if (axis >= end)
-      inner.push_back(axis - (end - begin) + 2);
-  Value result = reduce(reduce(partial, inner), before);
+  int64_t before = begin - llvm::count_if(inner, [&](int64_t axis) { return axis < begin; }); // where the pieces stand in the partial results
+  for (int64_t axis = keep; axis < end; ++axis)
+    inner.push_back(axis);
+  for (int64_t axis = begin; axis < keep; ++axis)
+    outerAxes.push_back(before + axis - begin);
+  llvm::sort(inner);
+  Value result = reduce(reduce(partial, inner), outerAxes);
   if (isMean) {
     double count = double(total) / double(kept);
     result = isa<FloatType>(element) ? Value(graph::DivOp::create(b, loc, result, graph::scalar(b, loc, graph::elementOf(result), count)))

@@ -9,6 +9,7 @@
 #include "Kernels.h"
 #include "mpc/library.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -22,14 +23,18 @@ class ScratchLayout {
 public:
   /// Returns the offset of a piece of `bytes`.
   size_t add(size_t bytes) {
-    size_t offset = total;
-    total += (bytes + 63) & ~size_t(63);
+    size_t offset = end;
+    end += (bytes + 63) & ~size_t(63);
+    most = std::max(most, end);
     return offset;
   }
-  size_t bytes() const { return total; }
+  /// Where the next piece would lie, and going back there: what follows shares the memory of what came since.
+  size_t mark() const { return end; }
+  void rewind(size_t mark) { end = mark; }
+  size_t bytes() const { return most; }
 
 private:
-  size_t total = 0;
+  size_t end = 0, most = 0;
 };
 
 class Primitive {

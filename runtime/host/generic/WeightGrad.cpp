@@ -10,7 +10,9 @@
 // (padding the row's ends) and of dy. Rows that the padding swallows are skipped.
 //
 // The pieces of the reduction are fixed by the shape and added in order, so that the result does not depend
-// on the number of threads. When the innermost taps are dilated, each of them is a line of its own.
+// on the number of threads. With one piece, which is the rule where the gradient is large, a task stores its
+// block of the gradient itself and no sums of the whole are kept. When the innermost taps are dilated, each
+// of them is a line of its own.
 //
 //===----------------------------------------------------------------------===//
 #include "Parallel.h"
@@ -21,7 +23,8 @@
 namespace mpc::generic {
 namespace {
 
-template <class T> class WeightGrad final : public Primitive {
+template <class T>
+class WeightGrad final : public Primitive {
 public:
   WeightGrad(const mpc_library_desc &desc, int threads);
   void execute(void *const *buffers, void *scratch) override;
@@ -33,11 +36,16 @@ private:
     int64_t firstTap;
   };
 
+  /// Some lines, channels and outputs of a group's gradient.
+  struct Block {
+    int64_t group, line, lines, channel, channels, output, outputs;
+  };
+
   void chooseBlocks();
-  void accumulate(int64_t task, const char *x, const char *dy, T *sums, char *slot) const;
+  void accumulate(int64_t task, const char *x, const char *dy, T *sums, char *dw, char *slot) const;
   int64_t fillRows(const Line &line, const char *x, int64_t group, int64_t channel, int64_t channels,
                    int64_t row, int64_t rows, T *slab, Run *runs) const;
-  void finish(const T *sums, char *dw, int64_t task, T *buffer) const;
+  void storeBlock(const T *sums, int64_t ld, const Block &block, char *dw, T *buffer) const;
 
   int64_t gradRows() const { return int64_t(lines.size()) * tapsPerLine * window.sourcePerGroup(); }
   int64_t channelBlocks() const { return ceilDiv(window.sourcePerGroup(), channelBlock); }
@@ -46,6 +54,8 @@ private:
   int64_t tasks() const { return window.groups * lineBlocks() * channelBlocks() * outputBlocks() * pieces; }
   /// Elements between rows of a panel of dy.
   int64_t ldPanel() const { return packed ? desc.O : kernels<T>().panelColumns; }
+  /// Rows (line, tap, c) of a task's block.
+  int64_t blockRows() const { return lineBlock * tapsPerLine * channelBlock; }
   /// Elements of one piece's sums: [group][line, tap, c][outputs, rounded up to vectors].
   int64_t sumsPerPiece() const { return window.groups * gradRows() * ldSums; }
 
@@ -58,10 +68,10 @@ private:
   int64_t rowsTotal, rowsPerStep, rowsPerPiece, pieces;
   bool packed; // dy is one panel as it lies: no groups and few outputs
   size_t sumsAt, slotsAt, slotBytes;
-  size_t runsInSlot, slabInSlot, panelsInSlot;
+  size_t runsInSlot, slabInSlot, panelsInSlot, sumsInSlot;
 };
 
-constexpr int64_t outputsPerFinish = 16; // outputs that one task of the last pass transposes at a time
+constexpr int64_t outputsPerStore = 16; // outputs that are transposed at a time
 
 template <class T>
 WeightGrad<T>::WeightGrad(const mpc_library_desc &desc, int threads)
@@ -83,16 +93,20 @@ WeightGrad<T>::WeightGrad(const mpc_library_desc &desc, int threads)
 
   ScratchLayout slot;
   runsInSlot = slot.add(size_t(rowsPerStep) * sizeof(Run));
-  slabInSlot = slot.add(size_t(
-      std::max(rowsPerStep * rowWidth * channelBlock, outputsPerFinish * roundUp(gradRows(), 16)) * size));
+  slabInSlot =
+      slot.add(size_t(std::max(rowsPerStep * rowWidth * channelBlock,
+                               outputsPerStore * roundUp(pieces == 1 ? blockRows() : gradRows(), 16)) *
+                      size));
   panelsInSlot = slot.add(size_t((rowsPerStep * d[2].count + 1) * roundUp(outputBlock, panel) * size));
+  sumsInSlot = slot.add(size_t(pieces == 1 ? blockRows() * roundUp(outputBlock, panel / 2) * size : 0));
   slotBytes = slot.bytes();
-  sumsAt = this->scratch.add(size_t(pieces * sumsPerPiece() * size));
+  sumsAt = this->scratch.add(size_t(pieces == 1 ? 0 : pieces * sumsPerPiece() * size));
   slotsAt = this->scratch.add(slotBytes * size_t(threads));
 }
 
 /// A task's sums (up to 320 KB) stay in L2 beside one step of x and dy.
-template <class T> void WeightGrad<T>::chooseBlocks() {
+template <class T>
+void WeightGrad<T>::chooseBlocks() {
   const int64_t size = int64_t(sizeof(T)), half = kernels<T>().panelColumns / 2;
   const int64_t channels = window.sourcePerGroup(), outputs = window.resultPerGroup();
   channelBlock = std::min<int64_t>(channels, 128);
@@ -149,7 +163,8 @@ int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, 
 }
 
 template <class T>
-void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *sums, char *slot) const {
+void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *sums, char *dw,
+                               char *slot) const {
   const Kernels<T> &isa = kernels<T>();
   const int64_t panel = isa.panelColumns, size = elementBytes(desc.type_b), positions = window.dim[2].count;
   auto take = [&task](int64_t extent) {
@@ -163,7 +178,14 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
   const int64_t channels = std::min(channelBlock, window.sourcePerGroup() - channel);
   Run *runs = reinterpret_cast<Run *>(slot + runsInSlot);
   T *slab = reinterpret_cast<T *>(slot + slabInSlot), *panels = reinterpret_cast<T *>(slot + panelsInSlot);
-  sums += piece * sumsPerPiece() + group * gradRows() * ldSums + output;
+  const int64_t lineCount = std::min(lineBlock, int64_t(lines.size()) - line);
+  // Where row (line, tap, c) of the block lies: among the sums of its piece, or in sums of its own.
+  const bool own = pieces == 1;
+  const int64_t ld = own ? roundUp(outputBlock, panel / 2) : ldSums;
+  const int64_t rowsPerTap = own ? channels : window.sourcePerGroup();
+  T *block = own ? reinterpret_cast<T *>(slot + sumsInSlot)
+                 : sums + piece * sumsPerPiece() + group * gradRows() * ldSums + output +
+                       (line * tapsPerLine * rowsPerTap + channel) * ldSums;
 
   const int64_t begin = piece * rowsPerPiece, end = std::min(rowsTotal, begin + rowsPerPiece);
   for (int64_t row = begin; row < end; row += rowsPerStep) {
@@ -177,66 +199,77 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
       isa.packRows({panels + column * rows * positions, panel, from, desc.type_b, desc.O, rows * positions,
                     std::min(panel, outputs - column), panel});
     }
-    for (int64_t l = line; l < std::min(line + lineBlock, int64_t(lines.size())); ++l) {
-      const int64_t runCount = fillRows(lines[size_t(l)], x, group, channel, channels, row, rows, slab, runs);
+    for (int64_t l = 0; l < lineCount; ++l) {
+      const int64_t runCount =
+          fillRows(lines[size_t(line + l)], x, group, channel, channels, row, rows, slab, runs);
       // Blocks of channels leave gaps between the taps of a line; each tap is then a product of its own.
       const int64_t parts = channels == window.sourcePerGroup() ? 1 : tapsPerLine;
       for (int64_t part = 0; part < parts; ++part) {
-        T *c = sums + ((l * tapsPerLine + part) * window.sourcePerGroup() + channel) * ldSums;
+        T *c = block + (l * tapsPerLine + part) * rowsPerTap * ld;
         isa.multiply({tapsPerLine / parts * channels, outputs, slab + part * channels,
                       window.dim[2].step * channels, true, panels, ldPanel(), rows * positions * panel, runs,
-                      runCount, positions, c, ldSums, row != begin});
+                      runCount, positions, c, ld, row != begin});
       }
     }
   }
+  if (own)
+    storeBlock(block, ld, {group, line, lineCount, channel, channels, output, outputs}, dw, slab);
 }
 
-/// Adds the pieces of some outputs of a group and stores them as dw[o][c][tap]. buffer: [outputs][line, tap,
-/// c].
-template <class T> void WeightGrad<T>::finish(const T *sums, char *dw, int64_t task, T *buffer) const {
+/// Stores a block as dw[o][c][tap]. sums: rows (line, tap, c) of outputs; buffer: [outputs][rows].
+template <class T>
+void WeightGrad<T>::storeBlock(const T *sums, int64_t ld, const Block &block, char *dw, T *buffer) const {
   const Kernels<T> &isa = kernels<T>();
-  const int64_t blocks = ceilDiv(window.resultPerGroup(), outputsPerFinish), group = task / blocks;
-  const int64_t first = task % blocks * outputsPerFinish;
-  const int64_t count = std::min(outputsPerFinish, window.resultPerGroup() - first);
-  const int64_t channels = window.sourcePerGroup(), taps = window.taps(), ld = roundUp(gradRows(), 16);
-  const T *from = sums + group * gradRows() * ldSums + first;
-  isa.packTransposed({buffer, nullptr, ld, from, sizeof(T) == 8 ? MPC_F64 : MPC_F32, ldSums, gradRows(), ld,
-                      count, gradRows() * ldSums - first});
-  const int64_t size = elementBytes(desc.type_out);
-  for (int64_t o = 0; o < count; ++o)
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      const int64_t at = (group * window.resultPerGroup() + first + o) * channels * taps + tap;
-      isa.narrowStrided(dw + at * size, desc.type_out, taps, buffer + o * ld + tap * channels, channels);
-    }
+  const int64_t rows = block.lines * tapsPerLine * block.channels, ldRows = roundUp(rows, 16);
+  const int64_t channels = window.sourcePerGroup(), taps = window.taps(), size = elementBytes(desc.type_out);
+  for (int64_t first = 0; first < block.outputs; first += outputsPerStore) {
+    const int64_t count = std::min(outputsPerStore, block.outputs - first);
+    isa.packTransposed({buffer, nullptr, ldRows, sums + first, sizeof(T) == 8 ? MPC_F64 : MPC_F32, ld, rows,
+                        ldRows, count, (rows - 1) * ld + roundUp(count, isa.panelColumns / 2)});
+    for (int64_t o = 0; o < count; ++o)
+      for (int64_t tap = 0; tap < block.lines * tapsPerLine; ++tap) {
+        const int64_t output = block.group * window.resultPerGroup() + block.output + first + o;
+        const int64_t at =
+            (output * channels + block.channel) * taps + lines[size_t(block.line)].firstTap + tap;
+        isa.narrowStrided(dw + at * size, desc.type_out, taps, buffer + o * ldRows + tap * block.channels,
+                          block.channels);
+      }
+  }
 }
 
-template <class T> void WeightGrad<T>::execute(void *const *buffers, void *scratch) {
+template <class T>
+void WeightGrad<T>::execute(void *const *buffers, void *scratch) {
   char *base = static_cast<char *>(scratch), *slots = base + slotsAt;
   T *sums = reinterpret_cast<T *>(base + sumsAt);
+  char *dw = static_cast<char *>(buffers[2]);
   forEachTask(threads, tasks(), [&](int slot, int64_t task) {
-    accumulate(task, static_cast<const char *>(buffers[0]), static_cast<const char *>(buffers[1]), sums,
+    accumulate(task, static_cast<const char *>(buffers[0]), static_cast<const char *>(buffers[1]), sums, dw,
                slots + size_t(slot) * slotBytes);
   });
-  if (pieces > 1) {
-    constexpr int64_t chunk = 4096;
-    const int64_t total = sumsPerPiece();
-    forEachTask(threads, ceilDiv(total, chunk), [&](int, int64_t task) {
-      const int64_t begin = task * chunk, end = std::min(total, begin + chunk);
-      for (int64_t piece = 1; piece < pieces; ++piece)
-        for (int64_t i = begin; i < end; ++i)
-          sums[i] += sums[piece * total + i];
-    });
-  }
-  const int64_t blocks = window.groups * ceilDiv(window.resultPerGroup(), outputsPerFinish);
-  forEachTask(threads, blocks, [&](int slot, int64_t task) {
-    finish(sums, static_cast<char *>(buffers[2]), task,
-           reinterpret_cast<T *>(slots + size_t(slot) * slotBytes + slabInSlot));
+  if (pieces == 1)
+    return;
+  constexpr int64_t chunk = 4096;
+  const int64_t total = sumsPerPiece();
+  forEachTask(threads, ceilDiv(total, chunk), [&](int, int64_t task) {
+    const int64_t begin = task * chunk, end = std::min(total, begin + chunk);
+    for (int64_t piece = 1; piece < pieces; ++piece)
+      for (int64_t i = begin; i < end; ++i)
+        sums[i] += sums[piece * total + i];
+  });
+  const int64_t blocks = ceilDiv(window.resultPerGroup(), outputsPerStore);
+  forEachTask(threads, window.groups * blocks, [&](int slot, int64_t task) {
+    const int64_t group = task / blocks, output = task % blocks * outputsPerStore;
+    storeBlock(sums + group * gradRows() * ldSums + output, ldSums,
+               {group, 0, int64_t(lines.size()), 0, window.sourcePerGroup(), output,
+                std::min(outputsPerStore, window.resultPerGroup() - output)},
+               dw, reinterpret_cast<T *>(slots + size_t(slot) * slotBytes + slabInSlot));
   });
 }
 
 } // namespace
 
-template <class T> std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &desc, int threads) {
+template <class T>
+std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &desc, int threads) {
   return std::make_unique<WeightGrad<T>>(desc, threads);
 }
 template std::unique_ptr<Primitive> makeWeightGrad<float>(const mpc_library_desc &, int);

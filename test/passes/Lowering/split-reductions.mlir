@@ -16,16 +16,27 @@ func.func @overflow(%x: tensor<1048576xf16>) -> tensor<i1> {
   return %1 : tensor<i1>
 }
 
-// Per channel, with a broadcast operand; partial sums of f16 are f32.
+// Per channel, with a broadcast operand; partial sums of f16 are f32. The images are kept at first: no reshape, so that what is
+// summed can be shared with other readers.
 // CHECK-LABEL: func.func @channels
-// CHECK-DAG: graph.reshape %arg0 : tensor<32x16x16x64xf16> to tensor<32x256x64xf16>
-// CHECK: graph.reduce_sum {{.*}} {axes = array<i64: 1>, keepdims = false} : (tensor<32x256x64xf32>) -> tensor<32x64xf32>
+// CHECK-NOT: graph.reshape %arg0
+// CHECK: graph.reduce_sum {{.*}} {axes = array<i64: 1, 2>, keepdims = false} : (tensor<32x16x16x64xf32>) -> tensor<32x64xf32>
 // CHECK: graph.reduce_sum {{.*}} {axes = array<i64: 0>, keepdims = false} : (tensor<32x64xf32>) -> tensor<64xf32>
 // CHECK: graph.cast {{.*}} : tensor<64xf32> to tensor<64xf16>
 func.func @channels(%x: tensor<32x16x16x64xf16>, %m: tensor<1x1x64xf16>) -> tensor<64xf16> {
   %0 = graph.sub %x, %m : (tensor<32x16x16x64xf16>, tensor<1x1x64xf16>) -> tensor<32x16x16x64xf16>
   %1 = graph.reduce_sum %0 {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<32x16x16x64xf16>) -> tensor<64xf16>
   return %1 : tensor<64xf16>
+}
+
+// Few images: images and rows are kept, both reduced in the end.
+// CHECK-LABEL: func.func @images_and_rows
+// CHECK-NOT: graph.reshape
+// CHECK: graph.reduce_sum %arg0 {axes = array<i64: 2>, keepdims = false} : (tensor<2x64x64x16xf32>) -> tensor<2x64x16xf32>
+// CHECK: graph.reduce_sum {{.*}} {axes = array<i64: 0, 1>, keepdims = false} : (tensor<2x64x16xf32>) -> tensor<16xf32>
+func.func @images_and_rows(%x: tensor<2x64x64x16xf32>) -> tensor<16xf32> {
+  %0 = graph.reduce_sum %x {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<2x64x64x16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
 }
 
 // Enough rows, or little to do: as it is.

@@ -1,0 +1,144 @@
+#include "runtime/core/Bench.h"
+
+#include "runtime/core/StepLoop.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Random.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace mpc::rt {
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double BenchResult::median() const {
+  std::vector<double> sorted = seconds;
+  std::sort(sorted.begin(), sorted.end());
+  size_t n = sorted.size();
+  return n == 0 ? 0 : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+double BenchResult::minimum() const {
+  return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end());
+}
+
+int64_t residentBytes() {
+  long pages = 0, resident = 0;
+  if (FILE *file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%ld %ld", &pages, &resident) != 2)
+      resident = 0;
+    std::fclose(file);
+  }
+  return int64_t(resident) * sysconf(_SC_PAGESIZE);
+}
+
+static Tensor madeUp(const Port &port) {
+  Tensor tensor(port.dtype, port.shape);
+  RandomStream random(0, port.name);
+  bool floating =
+      port.dtype == MPC_F16 || port.dtype == MPC_BF16 || port.dtype == MPC_F32 || port.dtype == MPC_F64;
+  for (size_t i = 0, n = size_t(tensor.elements()); i < n; ++i)
+    storeDouble(port.dtype, tensor.bytes.data(), i,
+                floating ? random.normal(i)
+                         : double(int64_t(random.uniform(i) * double(port.labelsBelow.value_or(2)))));
+  return tensor;
+}
+
+BenchResult bench(Session &session, const BenchOptions &options) {
+  StepLoop loop(session, {}, {});
+  // Per entry: stored bytes, copied in before every step as in training.
+  std::vector<std::vector<std::pair<void *, Tensor>>> inputsOf;
+  for (const Entry *entry : loop.entries()) {
+    inputsOf.emplace_back();
+    for (const Port &port : entry->inputs) {
+      Tensor logical = madeUp(port), stored(port.dtype, port.shape);
+      Transpose(port.shape, port.permutation)
+          .toStored(logical.bytes.data(), stored.bytes.data(), sizeOf(port.dtype));
+      inputsOf.back().push_back({session.address(port), std::move(stored)});
+    }
+  }
+  BenchResult result;
+  size_t current = 0; // which optimizer's entry runs
+  auto load = [&](const Entry &) {
+    for (const auto &[address, tensor] : inputsOf[current])
+      std::memcpy(address, tensor.bytes.data(), tensor.bytes.size());
+  };
+  auto after = [&](const Entry &) { current = (current + 1) % inputsOf.size(); };
+  auto run = [&](int64_t step) {
+    double loss = loop.run(step, load, after)[0].loss;
+    if (step == 2)
+      result.residentBytes = residentBytes();
+    return loss;
+  };
+  for (int64_t step = 0; step < options.warmup; ++step)
+    run(step);
+  session.startProfile(options.profile);
+  for (int64_t step = 0; step < options.steps; ++step) {
+    Clock::time_point start = Clock::now();
+    result.loss = run(options.warmup + step);
+    result.seconds.push_back(secondsSince(start));
+  }
+  for (const Entry *entry : loop.entries()) {
+    const std::vector<double> &times = session.profile(*entry);
+    for (size_t i = 0; i < times.size(); ++i)
+      result.launches.push_back({entry->name, entry->launches[i].name, entry->launches[i].loc,
+                                 bool(entry->launches[i].library), times[i] / double(options.steps)});
+  }
+  session.startProfile(false);
+  std::stable_sort(result.launches.begin(), result.launches.end(),
+                   [](const LaunchTime &a, const LaunchTime &b) { return a.seconds > b.seconds; });
+  return result;
+}
+
+std::string describeBench(const Session &session, const BenchResult &result, int64_t residentBefore,
+                          bool json) {
+  int64_t planned = session.plan().peakBytes, grown = result.residentBytes - residentBefore;
+  double rate = double(session.manifest().batch) / result.median();
+  if (json) {
+    nlohmann::ordered_json out = {{"steps", result.seconds.size()},
+                                  {"median_ms", result.median() * 1e3},
+                                  {"min_ms", result.minimum() * 1e3},
+                                  {"samples_per_s", rate},
+                                  {"planned_bytes", planned},
+                                  {"resident_growth_bytes", grown},
+                                  {"loss", result.loss}};
+    for (const LaunchTime &launch : result.launches)
+      out["launches"].push_back({{"entry", launch.entry},
+                                 {"name", launch.name},
+                                 {"loc", launch.loc},
+                                 {"library", launch.library},
+                                 {"ms", launch.seconds * 1e3}});
+    return out.dump() + "\n";
+  }
+  char line[512];
+  std::snprintf(line, sizeof line, "%zu steps: median %.3f ms, fastest %.3f ms, %.0f samples/s\n",
+                result.seconds.size(), result.median() * 1e3, result.minimum() * 1e3, rate);
+  std::string text = line;
+  if (result.residentBytes) {
+    std::snprintf(line, sizeof line, "memory: planned %.1f MiB, the process grew by %.1f MiB\n",
+                  double(planned) / (1 << 20), double(grown) / (1 << 20));
+    text += line;
+  }
+  double total = 0, seen = 0;
+  for (const LaunchTime &launch : result.launches)
+    total += launch.seconds;
+  for (const LaunchTime &launch : result.launches) {
+    seen += launch.seconds;
+    std::snprintf(line, sizeof line, "%9.4f ms %5.1f %% %5.1f %%  %s%s  %s\n", launch.seconds * 1e3,
+                  100 * launch.seconds / total, 100 * seen / total, launch.name.c_str(),
+                  launch.library ? " (library)" : "", launch.loc.c_str());
+    text += line;
+  }
+  return text;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,89 @@
+// RUN: mpc-opt %s --mpc-sink-dispatches --split-input-file | FileCheck %s
+
+// A weight's gradient of 1 MB, made from 64 KB that nobody else reads, is wanted at the end: it is computed there, behind
+// a flag that is computed from it.
+// CHECK-LABEL: func.func @late
+// CHECK: kernel.dispatch "between"
+// CHECK: kernel.dispatch "grad"
+// CHECK: graph.reshape
+// CHECK: kernel.dispatch "flag"
+// CHECK: kernel.dispatch "use"
+func.func @late(%x: tensor<32x512xf32>, %y: tensor<32x512xf32>) -> tensor<512x512xf32> {
+  %g = kernel.dispatch "grad"(%x) {library} : (tensor<32x512xf32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<32x512xf32>):
+    %0 = graph.matmul %a, %a {transpose_a} : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<512x512xf32>
+    kernel.yield %0 : tensor<512x512xf32>
+  }
+  %v = graph.reshape %g : tensor<512x512xf32> to tensor<262144xf32>
+  %f = kernel.dispatch "flag"(%v) : (tensor<262144xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<262144xf32>):
+    %0 = graph.reduce_max %a {axes = array<i64: 0>, keepdims = false} : (tensor<262144xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  %b = kernel.dispatch "between"(%y) : (tensor<32x512xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<32x512xf32>):
+    %0 = graph.reduce_max %a {axes = array<i64: 0, 1>, keepdims = false} : (tensor<32x512xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  %u = kernel.dispatch "use"(%g, %f, %b) : (tensor<512x512xf32>, tensor<f32>, tensor<f32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<512x512xf32>, %c: tensor<f32>, %d: tensor<f32>):
+    %0 = graph.mul %a, %c : (tensor<512x512xf32>, tensor<f32>) -> tensor<512x512xf32>
+    %1 = graph.add %0, %d : (tensor<512x512xf32>, tensor<f32>) -> tensor<512x512xf32>
+    kernel.yield %1 : tensor<512x512xf32>
+  }
+  return %u : tensor<512x512xf32>
+}
+
+// -----
+// Made from more than it is itself: it stays.
+// CHECK-LABEL: func.func @early
+// CHECK: kernel.dispatch "sum"
+// CHECK: kernel.dispatch "between"
+// CHECK: kernel.dispatch "use"
+func.func @early(%x: tensor<512x512xf32>, %y: tensor<32x512xf32>) -> tensor<512xf32> {
+  %g = kernel.dispatch "sum"(%x) : (tensor<512x512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512x512xf32>):
+    %0 = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<512x512xf32>) -> tensor<512xf32>
+    kernel.yield %0 : tensor<512xf32>
+  }
+  %b = kernel.dispatch "between"(%y) : (tensor<32x512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<32x512xf32>):
+    %0 = graph.reduce_max %a {axes = array<i64: 0>, keepdims = false} : (tensor<32x512xf32>) -> tensor<512xf32>
+    kernel.yield %0 : tensor<512xf32>
+  }
+  %u = kernel.dispatch "use"(%g, %b) : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32> {
+  ^bb0(%a: tensor<512xf32>, %c: tensor<512xf32>):
+    %0 = graph.add %a, %c : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32>
+    kernel.yield %0 : tensor<512xf32>
+  }
+  return %u : tensor<512xf32>
+}
+
+// -----
+// It reads a variable that is assigned later: moving it would cost a copy.
+// CHECK-LABEL: func.func @assigned
+// CHECK: kernel.dispatch "reads"
+// CHECK: kernel.dispatch "update"
+module {
+  train.variable @w parameter : tensor<64xf32> = #train.fill<0.5 : f64>
+  func.func @assigned(%x: tensor<64xf32>) -> tensor<64x64xf32> {
+    %w = train.read @w : tensor<64xf32>
+    %g = kernel.dispatch "reads"(%w) : (tensor<64xf32>) -> tensor<64x64xf32> {
+    ^bb0(%a: tensor<64xf32>):
+      %0 = graph.broadcast %a : tensor<64xf32> to tensor<64x64xf32>
+      kernel.yield %0 : tensor<64x64xf32>
+    }
+    %n = kernel.dispatch "update"(%w, %x) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> {
+    ^bb0(%a: tensor<64xf32>, %b: tensor<64xf32>):
+      %0 = graph.sub %a, %b : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+      kernel.yield %0 : tensor<64xf32>
+    }
+    train.assign @w, %n : tensor<64xf32>
+    %u = kernel.dispatch "use"(%g) : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+    ^bb0(%a: tensor<64x64xf32>):
+      %0 = graph.exp %a : tensor<64x64xf32>
+      kernel.yield %0 : tensor<64x64xf32>
+    }
+    return %u : tensor<64x64xf32>
+  }
+}
