@@ -8,7 +8,9 @@ using namespace mpc::rt;
 using namespace mpc::rt::test;
 
 TEST(Bench, TimesEveryStepAndEveryLaunch) {
-  Session session(logisticProgram(), {.threads = 1});
+  SessionOptions options;
+  options.threads = 1;
+  Session session(logisticProgram(), options);
   BenchResult result = bench(session, {.steps = 5, .warmup = 2, .profile = true});
   ASSERT_EQ(result.seconds.size(), 5u);
   EXPECT_GT(result.minimum(), 0);
@@ -20,8 +22,9 @@ TEST(Bench, TimesEveryStepAndEveryLaunch) {
   double launches = 0, steps = 0;
   for (size_t i = 0; i < result.launches.size(); ++i) {
     launches += result.launches[i].seconds;
-    if (i > 0)
+    if (i > 0) {
       EXPECT_LE(result.launches[i].seconds, result.launches[i - 1].seconds);
+    }
   }
   for (double seconds : result.seconds)
     steps += seconds;
@@ -34,6 +37,8 @@ TEST(Bench, TimesEveryStepAndEveryLaunch) {
 }
 
 TEST(Bench, WithoutProfileNoLaunches) {
-  Session session(logisticProgram(), {.threads = 1});
+  SessionOptions options;
+  options.threads = 1;
+  Session session(logisticProgram(), options);
   EXPECT_TRUE(bench(session, {.steps = 1, .warmup = 0}).launches.empty());
 }

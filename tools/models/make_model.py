@@ -2,8 +2,10 @@
 """Writes one of the project's own networks as an ONNX file.
 
 lenet:     x [batch,1,28,28] -> logits [batch,10]. LeNet-5 (LeCun et al. 1998) with ReLU and max pooling.
+mlp:       x [batch,784] -> logits [batch,10]. Two hidden layers of 1024.
 regressor: x [batch,8] -> y [batch,1]. An MLP of two hidden layers of 64.
 resnet:    x [batch,3,32,32] -> logits [batch,10]. ResNet-20 of He et al. 2015, section 4.2, with --blocks basic blocks a stage (3: ResNet-20).
+resnet18:  x [batch,3,32,32] -> logits [batch,10]. ResNet-18 (64 to 512 channels, two blocks a stage) with a 3x3 stem for small pictures.
 """
 import argparse
 import os
@@ -30,7 +32,15 @@ def regressor(net, _):
     return {"x": ["batch", 8]}, {"y": ["batch", 1]}
 
 
-def resnet(net, options):
+def mlp(net, _):
+    y = net.relu(net.linear("x", "fc1", 784, 1024), "relu1")
+    y = net.relu(net.linear(y, "fc2", 1024, 1024), "relu2")
+    net.linear(y, "logits", 1024, 10)
+    return {"x": ["batch", 784]}, {"logits": ["batch", 10]}
+
+
+def residual(net, widths, blocks):
+    """3x3 stem, stages of basic blocks (the first of each later stage halves the map), global pooling, one linear layer."""
     def block(x, name, c_in, c_out, stride):
         y = net.relu(net.batch_norm(net.conv(x, f"{name}.conv1", c_in, c_out, 3, stride, 1, bias=False), f"{name}.bn1", c_out), f"{name}.relu1")
         y = net.batch_norm(net.conv(y, f"{name}.conv2", c_out, c_out, 3, 1, 1, bias=False), f"{name}.bn2", c_out)
@@ -38,19 +48,27 @@ def resnet(net, options):
             x = net.batch_norm(net.conv(x, f"{name}.down", c_in, c_out, 1, stride, bias=False), f"{name}.down.bn", c_out)
         return net.relu(net.node("Add", [y, x], f"{name}.add"), f"{name}.relu2")
 
-    y = net.relu(net.batch_norm(net.conv("x", "stem", 3, 16, 3, 1, 1, bias=False), "stem.bn", 16), "stem.relu")
-    channels = 16
-    for stage, width in enumerate((16, 32, 64)):
-        for index in range(options.blocks):
+    channels = widths[0]
+    y = net.relu(net.batch_norm(net.conv("x", "stem", 3, channels, 3, 1, 1, bias=False), "stem.bn", channels), "stem.relu")
+    for stage, width in enumerate(widths):
+        for index in range(blocks):
             y = block(y, f"stage{stage + 1}.{index}", channels, width, 2 if stage and index == 0 else 1)
             channels = width
     y = net.node("Flatten", [net.node("GlobalAveragePool", [y], "pool")], "flatten")
-    net.linear(y, "logits", 64, 10)
+    net.linear(y, "logits", channels, 10)
     return {"x": ["batch", 3, 32, 32]}, {"logits": ["batch", 10]}
 
 
+def resnet(net, options):
+    return residual(net, (16, 32, 64), options.blocks)
+
+
+def resnet18(net, _):
+    return residual(net, (64, 128, 256, 512), 2)
+
+
 def main():
-    networks = {"lenet": lenet, "regressor": regressor, "resnet": resnet}
+    networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=sorted(networks))
     parser.add_argument("output")

@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+"""Training steps of mpc's programs on the host against PyTorch's on the CPU: the same networks, values, batch and threads.
+
+usage: benchmark.py [--build DIR] [--torch PYTHON] [--threads N] [--rounds N] [--out RESULT.json] [NETWORK...]
+--torch names a Python that has torch, numpy and onnx (`pip install torch numpy onnx`); without it only mpc is measured.
+
+Every round runs some steps of mpc, of PyTorch eager and of torch.compile one after the other, so that a change of the machine's
+speed meets all of them; a ratio is the faster peer's median step over mpc's, and the median of the rounds is printed. Then, per
+program: compile time, start-up, memory, size, and the libraries that it opens.
+"""
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BATCH = {"mlp": 128, "lenet": 128, "resnet18": 32}
+STEPS = {"mlp": 100, "lenet": 100, "resnet18": 8}  # timed steps a round
+LEVEL = {"fp32": "O0", "bf16": "O1", "fp16": "O1"}  # what torch.autocast does
+# PyTorch's fp16 on the CPU takes seconds for a step; it is reported from few.
+STEPS_FP16 = {"mlp": 4, "lenet": 10, "resnet18": 1}
+
+
+class Peer:
+    """A torch_peer.py that waits for work."""
+
+    def __init__(self, python, network, model, precision, mode, threads):
+        command = [python, os.path.join(HERE, "torch_peer.py"), network, model, str(BATCH[network]), precision, mode, str(threads)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.mode = mode
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{network} {precision} {mode}: {self.process.stderr.read()[-2000:]}")
+        self.version = json.loads(line)["torch"]
+
+    def milliseconds(self, steps):
+        self.process.stdin.write(f"{steps}\n")
+        self.process.stdin.flush()
+        return 1e3 * statistics.median(json.loads(self.process.stdout.readline()))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+
+
+def compile_program(mpc, network, model, precision, folder):
+    """Returns (program, seconds of the fastest of three compilations)."""
+    program = os.path.join(folder, f"{network}-{precision}")
+    command = [mpc, "compile", model, "-o", program, "--bundle", "--quiet", "--batch", str(BATCH[network]), "--precision", precision,
+               "--opt-level", LEVEL[precision], "--loss", "softmax_cross_entropy:logits:label", "--optimizer", "sgd", "--lr", "0.01",
+               "--momentum", "0.9"]
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run(command)
+        seconds.append(time.perf_counter() - start)
+    return program, min(seconds)
+
+
+def bench(program, steps, warmup, threads):
+    return json.loads(run([program, "bench", "--json", "--steps", str(steps), "--warmup", str(warmup), "--threads", str(threads)]))
+
+
+def startup(program, threads):
+    """Seconds of a whole process with one step, without the step: start to first step, and exit. The fastest of three."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        result = bench(program, 1, 0, threads)
+        seconds.append(time.perf_counter() - start - result["median_ms"] / 1e3)
+    return min(seconds)
+
+
+def libraries(program):
+    """Every shared library that the program opens, libc's own left out."""
+    text = subprocess.run([program, "bench", "--steps", "1", "--warmup", "0"], env={**os.environ, "LD_DEBUG": "files"}, text=True,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
+    names = {os.path.basename(path) for path in re.findall(r"calling init: (\S+)", text)}
+    return sorted(name for name in names if not re.match(r"(libc|ld-linux-x86-64|libm|libdl|libpthread|librt)\.so", name))
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def measure(options, network, precision, model, folder):
+    program, compile_seconds = compile_program(os.path.join(options.build, "bin", "mpc"), network, model, precision, folder)
+    row = {"network": network, "batch": BATCH[network], "precision": precision, "compile_s": compile_seconds}
+    peers = []
+    if options.torch:
+        modes = ["eager"] if precision == "fp16" else ["eager", "compile"]
+        peers = [Peer(options.torch, network, model, precision, mode, options.threads) for mode in modes]
+        row["torch"] = peers[0].version
+    rounds = []
+    for _ in range(1 if precision == "fp16" and peers else options.rounds):
+        times = {"mpc": bench(program, STEPS[network], 3, options.threads)["median_ms"]}
+        for peer in peers:
+            times[peer.mode] = peer.milliseconds(STEPS_FP16[network] if precision == "fp16" else STEPS[network])
+        rounds.append(times)
+    for peer in peers:
+        peer.close()
+    row["rounds"] = rounds
+    for name in rounds[0]:
+        row[f"{name}_ms"] = statistics.median(times[name] for times in rounds)
+    if peers:
+        row["ratio"] = statistics.median(min(t for name, t in times.items() if name != "mpc") / times["mpc"] for times in rounds)
+    row["startup_s"] = startup(program, options.threads)
+    memory = bench(program, 3, 3, options.threads)
+    row["planned_bytes"], row["grown_bytes"] = memory["planned_bytes"], memory["resident_growth_bytes"]
+    row["program_bytes"] = os.path.getsize(program)
+    row["libraries"] = libraries(program)
+    return row
+
+
+def markdown(rows, options):
+    def ms(row, name):
+        return f"{row[name]:.2f}" if name in row else "–"
+
+    torch = next((row["torch"] for row in rows if "torch" in row), None)
+    lines = [f"{cpu_name()}, {options.threads} threads; PyTorch {torch or 'not measured'}", "",
+             "| network | batch | precision | mpc, ms | eager, ms | torch.compile, ms | ratio | compile, s | start-up, s | planned, MiB | grown, MiB |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        ratio = f"**{row['ratio']:.2f}**" if "ratio" in row else "–"
+        lines.append(f"| {row['network']} | {row['batch']} | {row['precision']} | {ms(row, 'mpc_ms')} | {ms(row, 'eager_ms')} | {ms(row, 'compile_ms')} | "
+                     f"{ratio} | {row['compile_s']:.2f} | {row['startup_s']:.3f} | {row['planned_bytes'] / 2**20:.1f} | {row['grown_bytes'] / 2**20:.1f} |")
+    runner = os.path.getsize(os.path.join(options.build, "bin", "mpc-runner"))
+    lines += ["", f"Runtime (the runner without a model): {runner} bytes. Libraries opened besides libc and libm: "
+              + ", ".join(sorted({name for row in rows for name in row["libraries"]})) + "."]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", default=sorted(BATCH), metavar="NETWORK")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--torch", help="a Python with torch")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--precision", default="fp32,bf16,fp16")
+    parser.add_argument("--out", help="write everything as JSON")
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for network in options.networks:
+            model = os.path.join(folder, f"{network}.onnx")
+            run([sys.executable, os.path.join(ROOT, "tools", "models", "make_model.py"), network, model])
+            for precision in options.precision.split(","):
+                rows.append(measure(options, network, precision, model, folder))
+                print(f"{network} {precision}: " + ", ".join(f"{k} {v:.3f}" for k, v in rows[-1].items() if isinstance(v, float)), file=sys.stderr, flush=True)
+    print(markdown(rows, options))
+    if options.out:
+        with open(options.out, "w") as file:
+            json.dump({"cpu": cpu_name(), "threads": options.threads, "rows": rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
