@@ -86,7 +86,7 @@ def libraries(program):
     """Every shared library that the program opens, libc's own left out."""
     text = subprocess.run([program, "bench", "--steps", "1", "--warmup", "0"], env={**os.environ, "LD_DEBUG": "files"}, text=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
-    names = {os.path.basename(path) for path in re.findall(r"calling init: (\S+)", text)}
+    names = {os.path.basename(path) for path in re.findall(r"calling init: (\S+\.so\S*)", text)}
     return sorted(name for name in names if not re.match(r"(libc|ld-linux-x86-64|libm|libdl|libpthread|librt)\.so", name))
 
 
