@@ -105,10 +105,16 @@ json ManifestBuilder::steps() {
     } else {
       s["hyper"] = json::object();
     }
-    if (has(name + "/scale"))
+    if (has(name + "/skipped")) {
+      json &scaler = s["scaler"];
+      scaler["kind"] = step.getScaler().getAs<StringAttr>("kind").str();
       for (auto [key, variable] : {std::pair("scale", "/scale"), std::pair("tracker", "/growth_tracker"), std::pair("skipped", "/skipped")})
         if (has(name + variable))
-          s["scaler"][key] = name + variable;
+          scaler[key] = name + variable;
+      // A static scale is no variable.
+      if (auto value = step.getScaler().getAs<FloatAttr>("init_scale"); !scaler.contains("scale"))
+        scaler["value"] = value ? value.getValueAsDouble() : 65536.0;
+    }
     result.push_back(std::move(s));
   }
   return result;

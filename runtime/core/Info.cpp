@@ -43,7 +43,7 @@ static json programJson(const Program &program) {
     out["steps"].push_back({{"name", step.name},
                             {"optimizer", step.optimizer},
                             {"hyper", hyper},
-                            {"loss_scaling", step.scaler.has_value()},
+                            {"loss_scaling", step.scaler ? json(step.scaler->kind) : json(nullptr)},
                             {"accumulate", step.accumulate}});
   }
   for (const Plan &plan : manifest.plans) {
@@ -108,7 +108,11 @@ std::string describeProgram(const Program &program, bool asJson) {
     out += concat("step        ", step.name, ": ", step.optimizer);
     for (const Hyper &h : step.hyper)
       out += concat(", ", h.name, " ", h.standard);
-    out += step.scaler ? ", dynamic loss scale\n" : "\n";
+    if (step.scaler && step.scaler->kind == "static")
+      out += concat(", loss scale ", step.scaler->value);
+    else if (step.scaler)
+      out += concat(", ", step.scaler->kind == "calibrate" ? "calibrated" : "dynamic", " loss scale");
+    out += '\n';
   }
   for (const Plan &plan : manifest.plans) {
     out += concat("target      ", plan.target, ": arena ", bytesText(plan.arenaBytes), ", peak ",

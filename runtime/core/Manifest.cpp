@@ -155,7 +155,8 @@ struct Checker {
       for (const Hyper &hyper : step.hyper)
         scalar(hyper.variable);
       if (step.scaler) {
-        scalar(step.scaler->scale);
+        if (!step.scaler->scale.empty())
+          scalar(step.scaler->scale);
         if (!step.scaler->skipped.empty())
           scalar(step.scaler->skipped);
       }

@@ -31,7 +31,9 @@ struct Hyper {
 };
 
 struct Scaler {
-  std::string scale, tracker, skipped;
+  std::string kind;                    // static, dynamic, calibrate
+  std::string scale, tracker, skipped; // variables; "" where there is none: a static scale is `value`
+  double value = 1;
 };
 
 struct Step {

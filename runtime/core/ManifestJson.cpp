@@ -69,7 +69,8 @@ Step parseStep(const json &object) {
       step.hyper.push_back({name, hyper.at("variable"), number(hyper, "default")});
   if (object.contains("scaler") && !object.at("scaler").is_null()) {
     const json &scaler = object.at("scaler");
-    step.scaler = Scaler{scaler.at("scale"), text(scaler, "tracker"), text(scaler, "skipped")};
+    step.scaler = Scaler{text(scaler, "kind"), text(scaler, "scale"), text(scaler, "tracker"),
+                         text(scaler, "skipped"), scaler.contains("value") ? number(scaler, "value") : 1};
   }
   return step;
 }

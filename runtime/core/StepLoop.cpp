@@ -62,6 +62,11 @@ bool StepLoop::hasScaler() const {
   return false;
 }
 
+double StepLoop::scale(size_t i) const {
+  const Scaler &scaler = *steps_[i].step->scaler;
+  return scaler.scale.empty() ? scaler.value : session_.variableScalar(scaler.scale);
+}
+
 void StepLoop::begin(size_t i, int64_t iteration) {
   Prepared &prepared = steps_[i];
   StepReport &report = reports_[i];
@@ -69,7 +74,7 @@ void StepLoop::begin(size_t i, int64_t iteration) {
   for (auto &[hyper, value] : prepared.values)
     session_.setVariableScalar(hyper->variable, hyper->name == "lr" ? report.rate : value);
   if (const auto &scaler = prepared.step->scaler) {
-    report.scale = session_.variableScalar(scaler->scale);
+    report.scale = scale(i);
     if (!scaler->skipped.empty())
       prepared.skippedBefore = session_.variableScalar(scaler->skipped);
   }
@@ -82,7 +87,7 @@ void StepLoop::end(size_t i) {
   report.skipped = false;
   if (const auto &scaler = prepared.step->scaler)
     report.skipped = scaler->skipped.empty()
-                         ? session_.variableScalar(scaler->scale) < report.scale
+                         ? scale(i) < report.scale
                          : session_.variableScalar(scaler->skipped) != prepared.skippedBefore;
 }
 

@@ -31,6 +31,8 @@ public:
   const std::vector<const Entry *> &entries() const { return entries_; }
   const std::string &name(size_t step) const { return steps_[step].step->name; }
   bool hasScaler() const;
+  /// The loss scale of a step with a scaler, as it is now.
+  double scale(size_t step) const;
 
   /// Writes the hyperparameters of the iteration, then for each entry: load(entry), run, read the report and
   /// call after(entry), while the entry's outputs are still there. Allocates nothing. The reports stay valid

@@ -102,12 +102,11 @@ void Trainer::checkInjection() const {
   fail("--inject-inf", "the program has no float input to put an infinity into");
 }
 
+/// Into all of them: behind a saturating function (a generator's tanh) one of them may do nothing.
 void Trainer::injectInfinity(const Entry &entry) {
   for (const Port &port : entry.inputs)
-    if (isFloat(port.dtype)) {
+    if (isFloat(port.dtype))
       storeDouble(port.dtype, session_.address(port), 0, std::numeric_limits<double>::infinity());
-      return;
-    }
 }
 
 void Trainer::watchScale(const std::vector<StepReport> &reports) {
@@ -115,7 +114,7 @@ void Trainer::watchScale(const std::vector<StepReport> &reports) {
   for (size_t i = 0; i < reports.size(); ++i)
     if (reports[i].skipped) {
       skipped = true;
-      double scale = session_.variableScalar(session_.manifest().steps[i].scaler->scale);
+      double scale = loop_.scale(i);
       atFloor &= scale >= reports[i].scale || scale < kSmallestScale;
     }
   result_.skipped += skipped;

@@ -28,7 +28,7 @@ struct TrainOptions {
   int64_t checkpointEvery = 0;  // steps; 0: at the end of each epoch
   int64_t keep = 3;             // checkpoints; 0: all
   bool resume = false;
-  /// For tests: at these iterations (from 1) the first element of the first float input becomes infinite, so
+  /// For tests: at these iterations (from 1) the first element of every float input becomes infinite, so
   /// that the gradients of that step are not finite.
   std::set<int64_t> injectInf;
   /// Becomes non-zero when the user interrupts; may be null.

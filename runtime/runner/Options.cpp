@@ -90,9 +90,8 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
           [&train](const std::vector<int64_t> &steps) {
             train.injectInf = {steps.begin(), steps.end()};
           },
-          "for tests: at these steps (from 1) put an infinity into the first float input, so that the "
-          "gradients "
-          "are not finite")
+          "for tests: at these steps (from 1) put an infinity into every float input, so that the "
+          "gradients are not finite")
       ->delimiter(',');
   addSessionOptions(command, options);
   command.callback([&options] { options.command = Options::Train; });
