@@ -54,8 +54,7 @@ static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options
   return success();
 }
 
-FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOptions &options, StringRef modelName,
-                                               const TrainingOptions *training, const StageObserver &observe) {
+LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, const StageObserver &observe) {
   auto run = [&](StringRef stage, auto &&...passes) {
     PassManager manager(module.getContext());
     (manager.addPass(std::move(passes)), ...);
@@ -65,12 +64,16 @@ FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOption
     return result;
   };
   // Layout first: it speaks of whole ops (convolutions, batch norms), which decomposition takes apart.
-  if (failed(run("layout", layout::createChannelsLastPass(), createCanonicalizerPass(), createCSEPass())) ||
-      failed(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) ||
-      failed(run("fusion", fusion::createFormDispatchesPass())) || failed(annotateScratch(module, options)) ||
-      failed(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer))))
-    return failure();
+  return success(succeeded(run("layout", layout::createChannelsLastPass(), createCanonicalizerPass(), createCSEPass())) &&
+                 succeeded(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) &&
+                 succeeded(run("fusion", fusion::createFormDispatchesPass())) && succeeded(annotateScratch(module, options)) &&
+                 succeeded(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer))));
+}
 
+FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOptions &options, StringRef modelName,
+                                               const TrainingOptions *training, const StageObserver &observe) {
+  if (failed(planForHost(module, options, observe)))
+    return failure();
   CompiledProgram program;
   HostCodegen codegen(module.getContext(), options.kernels == KernelForm::LlvmIR ? 1 : HostCodegen::defaultModules);
   llvm::DenseMap<Operation *, KernelLaunch> kernels;

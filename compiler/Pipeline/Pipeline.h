@@ -34,6 +34,8 @@ struct TrainingOptions {
   bool keepGradients = true;
 };
 
+/// Apex caps the dynamic scale of its opt levels (here O2) at 2^24; torch's autocast (O1) has no cap.
+inline constexpr const char *kApexCap = ",max_scale=16777216";
 /// The scaler that the precision and opt level ask for when the user names none.
 std::string defaultScaler(const TrainingOptions &options);
 
@@ -68,6 +70,9 @@ mlir::LogicalResult buildTraining(mlir::ModuleOp module, const TrainingOptions &
 
 /// @forward becomes the only entry, of kind predict.
 mlir::LogicalResult buildInference(mlir::ModuleOp module, const StageObserver &observe = {});
+
+/// Brings the entries of a target-free module into the form that host code is made of: dispatches, and a place in the arena for every tensor.
+mlir::LogicalResult planForHost(mlir::ModuleOp module, const HostOptions &options, const StageObserver &observe = {});
 
 /// Lowers the entries of a target-free module to the host and packages them. The module is left planned.
 mlir::FailureOr<CompiledProgram> compileForHost(mlir::ModuleOp module, const HostOptions &options, llvm::StringRef modelName,

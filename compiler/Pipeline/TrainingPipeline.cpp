@@ -30,8 +30,7 @@ std::string mpc::defaultScaler(const TrainingOptions &options) {
   // fp16 gradients need a scale, bf16 has the range of fp32; O3 is Apex's pure fp16 with scale 1.
   if (options.precision != "fp16" || options.optLevel == "O0" || options.optLevel == "O3")
     return "none";
-  // Apex caps the scale of its opt levels at 2^24; torch's autocast (O1) has no cap.
-  return options.optLevel == "O2" ? "dynamic,max_scale=16777216" : "dynamic";
+  return options.optLevel == "O2" ? std::string("dynamic") + kApexCap : "dynamic";
 }
 
 static AutocastPassOptions autocastOptions(const TrainingOptions &options) {

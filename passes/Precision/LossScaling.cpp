@@ -8,6 +8,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/ScalerState.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_LOSSSCALINGPASS
@@ -41,6 +42,8 @@ private:
   Value allAxes(Value x, bool any);
   Value anyOf(ArrayRef<Value> flags);
   Value anyNonFinite();
+  void findCotangents(Value scale);
+  Value largestMagnitude();
   void accumulate();
   void returnGradients(Value scale);
   void unscaleAndClip(Value scale);
@@ -52,6 +55,7 @@ private:
   OpBuilder b;
   Location loc;
   SmallVector<Gradient> gradients;
+  SmallVector<Value> cotangents; // what calibration watches: every low-precision value of the backward pass
   Value due;       // tensor<i1>: this call ends an accumulation window; null without accumulation
   Value nonFinite; // tensor<i1>: some scaled gradient is not finite; null without a scale
 };
@@ -81,6 +85,48 @@ Value StepScaler::anyNonFinite() {
     ++numChecked;
   }
   return anyOf(flags);
+}
+
+/// All that depends on the scale and is stored in 16 bits: what may overflow. Ops that only move elements
+/// make no larger ones.
+void StepScaler::findCotangents(Value scale) {
+  llvm::SetVector<Operation *> slice;
+  SmallVector<Value> work{scale};
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers())
+      if (slice.insert(user))
+        llvm::append_range(work, user->getResults());
+  for (Operation &op : step.getBody().front()) {
+    if (!slice.contains(&op) ||
+        isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, ConcatOp, SelectOp, NegOp>(op))
+      continue;
+    for (Value v : op.getResults())
+      if (isFloat(v) && isLowPrecision(elementOf(v)))
+        cotangents.push_back(v);
+  }
+}
+
+/// tensor<f32>: max |x| over this call's cotangents and gradients; not finite when one is not.
+Value StepScaler::largestMagnitude() {
+  SmallVector<Value> maxima;
+  auto watch = [&](Value x) {
+    Value y = AbsOp::create(b, x.getLoc(), x);
+    if (SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank())); !axes.empty())
+      y = ReduceMaxOp::create(b, x.getLoc(), y, axes, /*keepdims=*/false);
+    maxima.push_back(castTo(b, x.getLoc(), y, b.getF32Type()));
+  };
+  llvm::for_each(cotangents, watch);
+  for (Gradient &gradient : gradients)
+    watch(gradient.value);
+  while (maxima.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i + 1 < maxima.size(); i += 2)
+      next.push_back(MaxOp::create(b, loc, maxima[i], maxima[i + 1]));
+    if (maxima.size() % 2)
+      next.push_back(maxima.back());
+    maxima = std::move(next);
+  }
+  return maxima[0];
 }
 
 /// Sums scaled gradients in variables; the sum replaces each gradient.
@@ -181,6 +227,8 @@ void StepScaler::run(train::SeedOp seed) {
   }
   seed.replaceAllUsesWith(scale);
   seed.erase();
+  if (options.calibrates())
+    findCotangents(scale);
 
   for (train::UpdateOp update : step.getBody().front().getOps<train::UpdateOp>())
     gradients.push_back({update, train::lookupVariable(step, update.getParameterAttr()),
@@ -189,6 +237,7 @@ void StepScaler::run(train::SeedOp seed) {
     return;
   if (step.getTrace())
     returnGradients(scale);
+  Value largest = options.calibrates() ? largestMagnitude() : Value();
   if (accumulates())
     accumulate();
   if (options.scales())
@@ -208,7 +257,7 @@ void StepScaler::run(train::SeedOp seed) {
   }
   if (options.scales()) {
     guardBuffers();
-    advanceScaler(b, loc, step, options, scale, overflow, due);
+    advanceScaler(b, loc, step, options, scale, {overflow, due, largest});
   }
 }
 

@@ -111,12 +111,20 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
     ```
     The rules are those of torch's GradScaler, with `>=` at the growth interval; on top, optionally: `min_scale`, `max_scale`, `hysteresis` (an
     overflow spends a unit, the scale shrinks at the last, growth refills). A static scale checks and skips too.
+
+    `scaler = {kind = "calibrate", steps = 100, headroom = 4.0}` watches the first `steps` updates and then stays with the scale that suits them. While
+    it watches, the scale is `init_scale` (1024), times `backoff_factor` after each overflow; an update that overflows is skipped and does not
+    count. M is the largest unscaled magnitude of all 16-bit values of the backward pass, the fp32 gradients included. At the end the scale
+    becomes the largest power of two S with M * headroom * S < 65504 (the largest f16 number; Micikevicius et al. 2018, section 3.2), between `min_scale` and
+    `max_scale`: gradients may become `headroom` times larger before a step overflows, and is skipped.
     | variable | type | meaning |
     |---|---|---|
-    | `@"<step>/scale"` | f32 | the loss scale (dynamic) |
+    | `@"<step>/scale"` | f32 | the loss scale (dynamic, calibrate) |
+    | `@"<step>/calibrated"` | i32 | updates watched so far (calibrate) |
+    | `@"<step>/gradient_max"` | f64 | M so far (calibrate) |
     | `@"<step>/growth_tracker"` | i32 | updates without overflow since the scale last changed (dynamic) |
     | `@"<step>/hysteresis"` | i32 | overflows until the scale shrinks (dynamic, hysteresis > 1) |
-    | `@"<step>/skipped"` | i64 | updates skipped so far (static, dynamic) |
+    | `@"<step>/skipped"` | i64 | updates skipped so far (all kinds but none) |
     | `@"<step>/micro_step"` | i64 | position in the accumulation window (accumulate > 1) |
     | `@"<parameter>/accumulator"` | f32 | sum of scaled gradients (accumulate > 1) |
 

@@ -30,10 +30,15 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
     options.kind = ScalerOptions::Kind::Static;
   else if (kind == "dynamic")
     options.kind = ScalerOptions::Kind::Dynamic;
+  else if (kind == "calibrate")
+    options.kind = ScalerOptions::Kind::Calibrate;
   else if (kind != "none")
-    return fail("'" + kind + "' is no kind", "none, static or dynamic");
+    return fail("'" + kind + "' is no kind", "none, static, dynamic or calibrate");
 
-  bool dynamic = options.kind == ScalerOptions::Kind::Dynamic;
+  bool dynamic = options.kind == ScalerOptions::Kind::Dynamic, calibrate = options.calibrates();
+  // Below what overflows in practice, above what vanishes: the usual static scale. An overflow lowers it.
+  if (calibrate)
+    options.initScale = 1024;
   for (NamedAttribute entry : dictionary) {
     StringRef key = entry.getName();
     if (key == "kind")
@@ -45,20 +50,25 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
       options.initScale = *number;
     else if (key == "growth_factor" && dynamic)
       options.growthFactor = *number;
-    else if (key == "backoff_factor" && dynamic)
+    else if (key == "backoff_factor" && options.varies())
       options.backoffFactor = *number;
     else if (key == "growth_interval" && dynamic)
       options.growthInterval = int64_t(*number);
     else if (key == "hysteresis" && dynamic)
       options.hysteresis = int64_t(*number);
-    else if (key == "min_scale" && dynamic)
+    else if (key == "min_scale" && options.varies())
       options.minScale = *number;
-    else if (key == "max_scale" && dynamic)
+    else if (key == "max_scale" && options.varies())
       options.maxScale = *number;
+    else if (key == "steps" && calibrate)
+      options.steps = int64_t(*number);
+    else if (key == "headroom" && calibrate)
+      options.headroom = *number;
     else
       return fail("'" + key + "' is no option of kind " + kind,
                   "static takes init_scale; dynamic also growth_factor, backoff_factor, growth_interval, "
-                  "min_scale, max_scale and hysteresis");
+                  "min_scale, max_scale and hysteresis; calibrate takes init_scale, steps, headroom, "
+                  "backoff_factor, min_scale and max_scale");
   }
   if (!(options.initScale > 0 && std::isfinite(float(options.initScale))))
     return fail("the scale must be a positive fp32 number",
@@ -69,6 +79,9 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
   if (options.growthInterval < 1 || options.growthInterval > INT32_MAX || options.hysteresis < 1 ||
       options.hysteresis > INT32_MAX)
     return fail("growth_interval and hysteresis are positive 32-bit integers", "the defaults are 2000 and 1");
+  if (options.steps < 1 || options.steps > INT32_MAX || !(options.headroom >= 1 && options.headroom <= 65504))
+    return fail("steps is a positive 32-bit integer, headroom lies between 1 and 65504",
+                "the defaults are 100 and 4");
   if (options.minScale.value_or(0) > options.initScale ||
       options.maxScale.value_or(INFINITY) < options.initScale)
     return fail("the initial scale does not lie between min_scale and max_scale",
@@ -84,14 +97,14 @@ static train::VariableOp scaleVariable(train::StepOp step, const ScalerOptions &
 }
 
 Value precision::currentScale(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options) {
-  if (options.kind == ScalerOptions::Kind::Dynamic)
+  if (options.varies())
     return train::readVariable(b, loc, scaleVariable(step, options));
   return scalar(b, loc, b.getF32Type(), options.scales() ? options.initScale : 1.0);
 }
 
 Value precision::inverseScale(OpBuilder &b, Location loc, Value scale, const ScalerOptions &options,
                               int64_t divisor) {
-  if (options.kind != ScalerOptions::Kind::Dynamic) {
+  if (!options.varies()) {
     double s = options.scales() ? double(float(options.initScale)) : 1.0;
     return scalar(b, loc, b.getF32Type(), 1.0 / (s * double(divisor)));
   }
@@ -124,9 +137,63 @@ struct Scalars {
 };
 } // namespace
 
+/// The largest power of two S from 2^-24 on with bound * S < 65504, the largest f16 number. bound: tensor<f64>. Exact: tries the binary digits
+/// of the exponent from the highest one down; only powers of two are multiplied.
+static Value largestScaleBelow(Scalars &s, Value bound) {
+  Value scale = s.constant(bound, 0x1p-24);
+  for (int bit = 64; bit >= 1; bit /= 2) {
+    Value larger = MulOp::create(s.b, s.loc, scale, s.constant(bound, std::ldexp(1.0, bit)));
+    Value fits = s.compare(Predicate::lt, MulOp::create(s.b, s.loc, bound, larger), 65504);
+    scale = s.select(fits, larger, scale);
+  }
+  return scale;
+}
+
+/// The scale while gradients are watched, at the end of that, and after it; Passes.td has the rules.
+static void advanceCalibration(Scalars &s, train::StepOp step, const ScalerOptions &options, Value scale,
+                               const ScalerSignals &signals) {
+  OpBuilder &b = s.b;
+  Location loc = s.loc;
+  train::VariableOp countVariable =
+      train::getOrCreateScalar(step, "calibrated", train::Role::scaler, b.getI32Type(), 0);
+  train::VariableOp largestVariable =
+      train::getOrCreateScalar(step, "gradient_max", train::Role::scaler, b.getF64Type(), 0);
+  Value count = train::readVariable(b, loc, countVariable), seen = train::readVariable(b, loc, largestVariable);
+  auto both = [&](Value x, Value y) -> Value { return y ? Value(AndOp::create(b, loc, x, y)) : x; };
+
+  // Every call is a sample, also those that only accumulate; one that overflows says nothing.
+  Value watching = s.compare(Predicate::lt, count, double(options.steps));
+  Value finite = NotOp::create(b, loc, IsNonFiniteOp::create(b, loc, signals.largest));
+  Value unscaled = DivOp::create(b, loc, castTo(b, loc, signals.largest, b.getF64Type()), castTo(b, loc, scale, b.getF64Type()));
+  Value largest = s.select(both(watching, finite), MaxOp::create(b, loc, seen, unscaled), seen);
+  train::assignVariable(b, loc, largestVariable, largest);
+
+  // An update without overflow counts; the last one ends the calibration.
+  Value counts = both(both(watching, signals.due), NotOp::create(b, loc, signals.overflow));
+  Value next = s.select(counts, s.add(count, 1), count);
+  train::assignVariable(b, loc, countVariable, next);
+  Value ends = both(counts, s.compare(Predicate::ge, next, double(options.steps)));
+  // Gradients that are all zero say nothing either.
+  ends = both(ends, s.compare(Predicate::gt, largest, 0));
+
+  Value bound = MulOp::create(b, loc, largest, s.constant(largest, options.headroom));
+  Value picked = castTo(b, loc, largestScaleBelow(s, bound), b.getF32Type());
+  if (options.maxScale)
+    picked = MinOp::create(b, loc, picked, s.constant(picked, *options.maxScale));
+  Value shrunk = s.times(scale, options.backoffFactor);
+  if (options.minScale) {
+    picked = MaxOp::create(b, loc, picked, s.constant(picked, *options.minScale));
+    shrunk = MaxOp::create(b, loc, shrunk, s.constant(shrunk, *options.minScale));
+  }
+  // `overflow` implies `due`.
+  Value adapted = s.select(both(watching, signals.overflow), shrunk, scale);
+  train::assignVariable(b, loc, scaleVariable(step, options), s.select(ends, picked, adapted));
+}
+
 void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options,
-                              Value scale, Value overflow, Value due) {
+                              Value scale, const ScalerSignals &signals) {
   Scalars s{b, loc};
+  Value overflow = signals.overflow, due = signals.due;
   auto assign = [&](train::VariableOp variable, Value old, Value next) {
     train::assignVariable(b, loc, variable, due ? s.select(due, next, old) : next);
   };
@@ -136,6 +203,8 @@ void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, co
   Value skips = train::readVariable(b, loc, skipped);
   train::assignVariable(b, loc, skipped,
                         AddOp::create(b, loc, skips, castTo(b, loc, overflow, b.getI64Type())));
+  if (options.calibrates())
+    advanceCalibration(s, step, options, scale, signals);
   if (options.kind != ScalerOptions::Kind::Dynamic)
     return;
 

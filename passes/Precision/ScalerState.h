@@ -8,14 +8,20 @@ namespace mpc::precision {
 
 /// A step's `scaler` attribute, checked.
 struct ScalerOptions {
-  enum class Kind { None, Static, Dynamic };
+  enum class Kind { None, Static, Dynamic, Calibrate };
   Kind kind = Kind::None;
   // Defaults of torch.amp.GradScaler; bounds are off.
   double initScale = 65536, growthFactor = 2, backoffFactor = 0.5;
   int64_t growthInterval = 2000, hysteresis = 1;
   std::optional<double> minScale, maxScale;
+  // Calibration: updates that are watched, and how many times larger than in those gradients may become.
+  int64_t steps = 100;
+  double headroom = 4;
 
   bool scales() const { return kind != Kind::None; }
+  /// Whether the scale is a variable.
+  bool varies() const { return kind == Kind::Dynamic || kind == Kind::Calibrate; }
+  bool calibrates() const { return kind == Kind::Calibrate; }
 };
 
 /// Reads the attribute; unknown or senseless entries are errors at the step.
@@ -29,10 +35,15 @@ mlir::Value currentScale(mlir::OpBuilder &b, mlir::Location loc, train::StepOp s
 mlir::Value inverseScale(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scale,
                          const ScalerOptions &options, int64_t divisor);
 
-/// Assigns the state for the next step. `overflow`: tensor<i1>, whether this update is skipped for a
-/// non-finite gradient; `due`: tensor<i1> or null, whether this call updates at all (accumulation).
+/// What one call of a step found out.
+struct ScalerSignals {
+  mlir::Value overflow; ///< tensor<i1>: this update is skipped for a non-finite gradient
+  mlir::Value due;      ///< tensor<i1> or null: this call updates at all (accumulation)
+  mlir::Value largest;  ///< tensor<f32>, calibration only: the largest scaled magnitude of this call's cotangents
+};
+/// Assigns the state for the next step.
 void advanceScaler(mlir::OpBuilder &b, mlir::Location loc, train::StepOp step, const ScalerOptions &options,
-                   mlir::Value scale, mlir::Value overflow, mlir::Value due);
+                   mlir::Value scale, const ScalerSignals &signals);
 
 } // namespace mpc::precision
 #endif

@@ -28,14 +28,15 @@ void TrainingFlags::addTo(CLI::App &app) {
   app.add_option("--metric", options.metrics, "accuracy:LOGITS:LABELS (default: inferred from the loss)")->allow_extra_args(false)->group(loss);
 
   auto scaling = "Loss scaling";
-  app.add_option("--loss-scale", lossScale, "dynamic, a number or none (default: dynamic for fp16, none otherwise)")->group(scaling);
-  app.add_option("--init-scale", initScale, "First dynamic scale (65536)")->group(scaling);
+  app.add_option("--loss-scale", lossScale, "dynamic, calibrate[:STEPS], a number or none (default: dynamic for fp16, none otherwise)")->group(scaling);
+  app.add_option("--init-scale", initScale, "First scale (dynamic: 65536, calibrate: 1024)")->group(scaling);
   app.add_option("--growth-factor", growthFactor, "Factor after growth-interval steps without overflow (2)")->group(scaling);
   app.add_option("--backoff-factor", backoffFactor, "Factor after an overflow (0.5)")->group(scaling);
   app.add_option("--growth-interval", growthInterval, "Steps without overflow before the scale grows (2000)")->group(scaling);
   app.add_option("--min-scale", minScale, "Lower bound of the scale")->group(scaling);
   app.add_option("--max-scale", maxScale, "Upper bound of the scale")->group(scaling);
   app.add_option("--hysteresis", hysteresis, "Overflows until the scale shrinks (1)")->group(scaling);
+  app.add_option("--headroom", headroom, "How many times larger than while calibrating gradients may become (4)")->group(scaling);
 
   auto update = "Optimizer";
   app.add_option("--optimizer", optimizer, "NAME or NAME,HYPERPARAMETER=VALUE,...: " + optimizers::describeOptimizers())->capture_default_str()->group(update);
@@ -85,14 +86,26 @@ bool TrainingFlags::resolve() {
     scaler = defaultScaler(options);
   } else if (kind == "dynamic" || kind == "none") {
     scaler = kind.str();
+    if (kind == "dynamic" && options.optLevel == "O2")
+      scaler += kApexCap;
+  } else if (kind.consume_front("calibrate")) {
+    int64_t steps = 0;
+    scaler = "calibrate";
+    if (!kind.empty() && (!kind.consume_front(":") || kind.getAsInteger(10, steps) || steps < 1))
+      return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' has no positive number of steps", "write for example calibrate:100"), false;
+    if (steps)
+      scaler += ",steps=" + std::to_string(steps);
   } else if (!kind.getAsDouble(number) && std::isfinite(number) && number > 0) {
     scaler = "static,init_scale=" + text(number);
   } else {
-    return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' is not a scale", "write dynamic, none or a positive number"), false;
+    return fail("--loss-scale", "'" + llvm::Twine(lossScale) + "' is not a scale", "write dynamic, calibrate, none or a positive number"), false;
   }
   bool dynamic = llvm::StringRef(scaler).starts_with("dynamic");
-  if (!dynamic && (initScale || growthFactor || backoffFactor || growthInterval || minScale || maxScale || hysteresis))
+  bool calibrates = llvm::StringRef(scaler).starts_with("calibrate");
+  if ((!dynamic && (growthFactor || growthInterval || hysteresis)) || (!dynamic && !calibrates && (initScale || backoffFactor || minScale || maxScale)))
     return fail("command line", "options of dynamic loss scaling without it", "add --loss-scale=dynamic"), false;
+  if (headroom && !calibrates)
+    return fail("--headroom", "without calibration", "add --loss-scale=calibrate"), false;
   if (maxScale)
     if (size_t at = scaler.find(",max_scale="); at != std::string::npos)
       scaler.erase(at);
@@ -103,6 +116,7 @@ bool TrainingFlags::resolve() {
   add(scaler, "min_scale", minScale);
   add(scaler, "max_scale", maxScale);
   add(scaler, "hysteresis", hysteresis);
+  add(scaler, "headroom", headroom);
   options.scaler = scaler;
   return true;
 }

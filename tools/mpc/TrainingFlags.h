@@ -21,7 +21,7 @@ struct TrainingFlags {
 private:
   std::string optimizer = "sgd", lossScale;
   std::optional<double> lr, momentum, dampening, weightDecay, eps, alpha;
-  std::optional<double> initScale, growthFactor, backoffFactor, minScale, maxScale;
+  std::optional<double> initScale, growthFactor, backoffFactor, minScale, maxScale, headroom;
   std::optional<int64_t> growthInterval, hysteresis;
   std::vector<double> betas;
   bool nesterov = false, noCastCache = false;

@@ -51,7 +51,8 @@ def Train_StepOp : Train_Op<"step", [FunctionOpInterface, IsolatedFromAbove, Aut
     (a GAN has two); they run in order on each batch.
 
     `optimizer` is {name = "sgd", ...hyperparameters}; `groups` an array of {match = "regex", lr = factor, weight_decay = value};
-    `scaler` is {kind = "none" | "static" | "dynamic", init_scale, growth_factor, backoff_factor, growth_interval, min_scale, max_scale, hysteresis};
+    `scaler` is {kind = "none" | "static" | "dynamic" | "calibrate", init_scale, growth_factor, backoff_factor, growth_interval, min_scale, max_scale, hysteresis,
+    steps, headroom};
     `clip_norm` and `clip_value` act on unscaled gradients; `accumulate` sums that many scaled gradients per update.
 
     `trace` marks @"<name>.trace": the same step as @<name> on the same state, which also returns the unscaled fp32 gradients (role "grad").

@@ -230,6 +230,75 @@ TEST(Accumulation, OneOverflowSkipsTheWindowOnce) {
   EXPECT_EQ(run["main/scale"][0], 65536);
 }
 
+/// Magnitudes of powers of two around the bound, of any size: S is the largest power of two with M * headroom * S < 65504.
+TEST(Calibration, PicksTheLargestPowerOfTwo) {
+  for (double headroom : {1.0, 4.0})
+    for (double largest : {1.0, 65504.0 / 1024, 65503.0 / 1024, 63.9, 64.0, 3e-8, 0x1p-40, 1e-20, 12345.0}) {
+      PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", init_scale = 1.0, steps = 2, headroom = " +
+                             number(headroom) + "}"),
+                  kPasses);
+      run.step({largest / 2, -0.25 * largest});
+      EXPECT_EQ(run["main/scale"][0], 1);
+      run.step({0, -largest});
+      double m = double(float(largest)), scale = run["main/scale"][0];
+      int exponent;
+      EXPECT_EQ(run["main/gradient_max"][0], m);
+      EXPECT_EQ(std::frexp(scale, &exponent), 0.5);
+      EXPECT_LT(m * headroom * scale, 65504) << largest;
+      EXPECT_GE(m * headroom * scale * 2, 65504) << largest;
+      // Then it stays.
+      run.step({largest * 100, 0});
+      EXPECT_EQ(run["main/scale"][0], scale);
+      EXPECT_EQ(run["main/gradient_max"][0], m);
+    }
+}
+
+TEST(Calibration, OverflowsShrinkTheScaleAndDoNotCount) {
+  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"calibrate\", steps = 3, headroom = 1.0}"), kPasses);
+  run.step({kInf, 1});
+  EXPECT_EQ(run["w"], (std::vector<double>{1, -2}));
+  EXPECT_EQ(run["main/scale"][0], 512);
+  EXPECT_EQ(run["main/calibrated"][0], 0);
+  run.step({0.5, 1});
+  run.step({NAN, 1});
+  EXPECT_EQ(run["main/scale"][0], 256);
+  EXPECT_EQ(run["main/gradient_max"][0], 1);
+  run.step({0.5, 2});
+  EXPECT_EQ(run["main/scale"][0], 256);
+  run.step({0.5, 1});
+  EXPECT_EQ(run["main/scale"][0], 16384); // 2 * 32768 = 65536 is too much
+  run.step({kInf, 1});
+  EXPECT_EQ(run["main/scale"][0], 16384);
+  EXPECT_EQ(run["main/skipped"][0], 3);
+  EXPECT_EQ(run["main/step"][0], 3);
+}
+
+TEST(Calibration, BoundsHold) {
+  for (auto [least, most, want] : {std::tuple(1.0, 4096.0, 4096.0), {131072.0, 1048576.0, 131072.0}}) {
+    PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1, init_scale = " + number(least) +
+                           ", min_scale = " + number(least) + ", max_scale = " + number(most) + "}"),
+                kPasses);
+    run.step({1, 1}); // 8192 without bounds
+    EXPECT_EQ(run["main/scale"][0], want);
+  }
+}
+
+TEST(Calibration, ZeroGradientsSayNothing) {
+  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1}"), kPasses);
+  run.step({0, 0});
+  EXPECT_EQ(run["main/scale"][0], 1024);
+}
+
+TEST(Calibration, EveryMicroBatchIsWatched) {
+  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1, headroom = 1.0}, accumulate = 3 : i64"), kPasses);
+  for (double x : {1.0, 100.0, 2.0}) {
+    EXPECT_EQ(run["main/scale"][0], 1024) << "constant within a window";
+    run.step({x, -x});
+  }
+  EXPECT_EQ(run["main/gradient_max"][0], 100);
+  EXPECT_EQ(run["main/scale"][0], 512);
+}
+
 TEST(LossScaling, BuffersStayOnOverflow) {
   PassRun run(R"(
     train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>

@@ -2,7 +2,7 @@
 
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
 // expected-error @+2 {{loss scaler of step @main: 'sometimes' is no kind}}
-// expected-note @+1 {{hint: none, static or dynamic}}
+// expected-note @+1 {{hint: none, static, dynamic or calibrate}}
 train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "sometimes"}} {
   %seed = train.seed : tensor<f32>
   train.update @w, %seed : tensor<f32>
@@ -37,6 +37,28 @@ train.variable @w parameter : tensor<f32> = #train.fill<1.0>
 // expected-error @+2 {{the initial scale does not lie between min_scale and max_scale}}
 // expected-note @+1 {{hint: change init_scale or the bound}}
 train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic", max_scale = 16.0 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{'growth_interval' is no option of kind calibrate}}
+// expected-note @+1 {{calibrate takes init_scale, steps, headroom}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "calibrate", growth_interval = 3.0 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{steps is a positive 32-bit integer, headroom lies between 1 and 65504}}
+// expected-note @+1 {{hint: the defaults are 100 and 4}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "calibrate", headroom = 0.5 : f64}} {
   %seed = train.seed : tensor<f32>
   train.update @w, %seed : tensor<f32>
   train.yield %seed : tensor<f32>
