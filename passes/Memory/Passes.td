@@ -23,7 +23,7 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
 
     Results: `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (offsets of inputs, then results),
     `in_place` (per result, the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,
-    `saved_bytes` (temporaries that live across the loss of the first train.step: saved for the backward pass), `temporary_bytes` and `peak_bytes`, which
+    `saved_bytes` (temporaries that the forward pass leaves to other launches: saved for the backward pass), `temporary_bytes` and `peak_bytes`, which
     leave out what only a trace entry uses.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];

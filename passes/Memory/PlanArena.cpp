@@ -9,6 +9,7 @@
 #include "passes/Memory/Passes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -46,7 +47,7 @@ public:
   /// Places the temporaries from `base` on; returns their end.
   int64_t place(int64_t base) { return packIntervals(intervals, base, kAlignment); }
   void annotate();
-  /// Bytes of temporaries that live across the launch that computes the first result.
+  /// Bytes of temporaries that the forward pass, which is what the first result needs, leaves to other launches.
   int64_t savedBytes();
 
 private:
@@ -257,11 +258,28 @@ int64_t EntryPlanner::savedBytes() {
   Operation *terminator = entry.getFunctionBody().front().getTerminator();
   if (terminator->getNumOperands() == 0)
     return 0;
-  int64_t boundary = positions.lookup(storageOf(terminator->getOperand(0)).getDefiningOp());
+  // By dependence, not by order: nobody waits for the loss, so it may be the last launch of all.
+  llvm::SetVector<Operation *> forward;
+  auto reach = [&](Value v) {
+    if (auto dispatch = storageOf(v).getDefiningOp<kernel::DispatchOp>())
+      forward.insert(dispatch);
+  };
+  reach(terminator->getOperand(0));
+  for (size_t i = 0; i < forward.size(); ++i)
+    for (Value v : cast<kernel::DispatchOp>(forward[i]).getInputs())
+      reach(v);
+  llvm::SmallDenseSet<unsigned> saved;
+  for (auto dispatch : entry.getFunctionBody().front().getOps<kernel::DispatchOp>())
+    if (!forward.contains(dispatch))
+      for (Value v : dispatch.getInputs()) {
+        Value storage = storageOf(v);
+        auto buffer = buffers.find(storage);
+        if (buffer != buffers.end() && (isa<BlockArgument>(storage) || forward.contains(storage.getDefiningOp())))
+          saved.insert(buffer->second);
+      }
   int64_t bytes = 0;
-  for (Interval &interval : intervals)
-    if (interval.first <= boundary && interval.last > boundary && interval.last < numLaunches)
-      bytes += interval.bytes;
+  for (unsigned i : saved)
+    bytes += intervals[i].bytes;
   return bytes;
 }
 
