@@ -29,6 +29,11 @@ Memory::Memory(const HostTensor &tensor) : Memory(tensor.type()) {
   for (size_t i = 0; i < tensor.values.size(); ++i)
     set(i, tensor.values[i]);
 }
+Memory Memory::as(RankedTensorType other) const {
+  Memory view = *this;
+  view.type = other;
+  return view;
+}
 bool Memory::guardIntact() const {
   return std::all_of(base + bytes, base + bytes + guardBytes, [](char c) { return c == guard; });
 }
@@ -165,6 +170,37 @@ mpc_kernel_fn Library::find(const std::string &symbol) const {
   return function;
 }
 
+std::vector<HostTensor> mpc::test::runKernel(mpc_kernel_fn kernel, const HostKernel &launch, kernel::DispatchOp dispatch,
+                                             ArrayRef<HostTensor> inputs) {
+  std::vector<Memory> memories;
+  for (const HostTensor &t : inputs)
+    memories.emplace_back(t);
+  ArrayRef<int64_t> inPlace;
+  if (auto places = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
+    inPlace = places.asArrayRef();
+  for (auto [r, v] : llvm::enumerate(dispatch.getResults())) {
+    if (r < inPlace.size() && inPlace[r] >= 0)
+      memories.push_back(memories[inPlace[r]].as(graph::typeOf(v)));
+    else
+      memories.emplace_back(graph::typeOf(v));
+  }
+  std::vector<void *> pointers;
+  for (const Memory &m : memories)
+    pointers.push_back(m.data());
+  int64_t grid = launch.grid, a = grid / 3, b = grid - grid / 4;
+  EXPECT_GE(launch.grain, 1);
+  EXPECT_LE(launch.grain, grid);
+  for (auto [low, high] : {std::pair(b, grid), std::pair(int64_t(0), a), std::pair(a, b)})
+    kernel(pointers.data(), low, high);
+
+  for (const Memory &m : memories)
+    EXPECT_TRUE(m.guardIntact()) << "wrote beyond a buffer";
+  std::vector<HostTensor> results;
+  for (size_t i = inputs.size(); i < memories.size(); ++i)
+    results.push_back(memories[i].read());
+  return results;
+}
+
 //===-- Batches --------------------------------------------------------------------------===//
 
 struct Batch::Impl {
@@ -222,34 +258,9 @@ void Batch::check(const Library &library) {
       inputs.push_back(draw(graph::typeOf(v), c.draws.empty() ? Draw() : c.draws[std::min(i, c.draws.size() - 1)], random));
     ASSERT_TRUE(succeeded(Evaluator::evaluateOp(dispatch, inputs, expected, EvalMode::Rounded)));
 
-    std::vector<Memory> memories;
-    for (const HostTensor &t : inputs)
-      memories.emplace_back(t);
-    std::vector<size_t> resultAt;
-    for (auto [r, v] : llvm::enumerate(dispatch.getResults())) {
-      if (r < c.inPlace.size() && c.inPlace[r] >= 0) {
-        resultAt.push_back(c.inPlace[r]);
-        memories.push_back(memories[c.inPlace[r]]); // the same storage
-      } else {
-        resultAt.push_back(memories.size());
-        memories.emplace_back(graph::typeOf(v));
-      }
-    }
-    std::vector<void *> pointers;
-    for (const Memory &m : memories)
-      pointers.push_back(m.data());
-    // Slices of unequal length, out of order, as threads might run them.
-    int64_t grid = item.kernel.grid, a = grid / 3, b = grid - grid / 4;
-    EXPECT_GE(item.kernel.grain, 1);
-    EXPECT_LE(item.kernel.grain, grid);
-    for (auto [low, high] : {std::pair(b, grid), std::pair(int64_t(0), a), std::pair(a, b)})
-      kernel(pointers.data(), low, high);
-
-    for (const Memory &m : memories)
-      EXPECT_TRUE(m.guardIntact()) << "wrote beyond a buffer";
+    std::vector<HostTensor> results = runKernel(kernel, item.kernel, dispatch, inputs);
     for (auto [r, reference] : llvm::enumerate(expected)) {
-      HostTensor actual = memories[resultAt[r]].read();
-      actual.element = reference.element;
+      const HostTensor &actual = results[r];
       int failures = 0;
       for (size_t i = 0; i < actual.values.size() && failures < 5; ++i) {
         double got = actual.values[i], want = reference.values[i];

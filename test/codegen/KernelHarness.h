@@ -23,6 +23,8 @@ public:
   explicit Memory(mlir::RankedTensorType type);
   Memory(const HostTensor &tensor);
   HostTensor read() const;
+  /// The same storage as a tensor of another type with as many bytes.
+  Memory as(mlir::RankedTensorType other) const;
   bool guardIntact() const;
   void *data() const { return base; }
 
@@ -65,6 +67,10 @@ public:
 private:
   void *handle = nullptr;
 };
+
+/// Runs the kernel of a loop dispatch on these inputs, in slices of unequal length and out of order, as threads might; results in the
+/// buffers of inputs where `in_place` says so. Fails the test when it writes beyond a buffer.
+std::vector<HostTensor> runKernel(mpc_kernel_fn kernel, const HostKernel &launch, kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs);
 
 class Batch {
 public:

@@ -1,0 +1,305 @@
+#include "Enclosure.h"
+#include "StatedErrors.h"
+#include "compiler/Evaluator/Evaluator.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "llvm/ADT/DenseMap.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::test;
+
+namespace {
+
+enum class Rule {
+  Increasing, ///< in every float operand; integer operands are exact
+  Decreasing, ///< in the only operand
+  Difference, ///< increasing in the first, decreasing in the second
+  Corners,    ///< extreme where the operands are
+  Quotient,   ///< corners, unbounded where the divisor may be zero
+  Order,      ///< comparison <, <=, >, >=: as a difference, either way
+  Select,     ///< either branch where the condition is open
+  Finite,     ///< a predicate that is the same for all of an interval with finite ends
+  Exact,      ///< exact operands only
+};
+
+Rule ruleOf(Operation *operation) {
+  if (isa<NegOp, ReciprocalOp, RsqrtOp, AcosOp, NotOp>(operation))
+    return Rule::Decreasing;
+  if (isa<SubOp>(operation))
+    return Rule::Difference;
+  if (isa<MulOp>(operation))
+    return Rule::Corners;
+  if (isa<DivOp>(operation))
+    return Rule::Quotient;
+  if (auto compare = dyn_cast<CompareOp>(operation))
+    return compare.getPredicate() == Predicate::eq || compare.getPredicate() == Predicate::ne ? Rule::Exact : Rule::Order;
+  if (isa<SelectOp>(operation))
+    return Rule::Select;
+  if (isa<IsNonFiniteOp, IsNaNOp>(operation))
+    return Rule::Finite;
+  if (isa<AbsOp, GeluOp, HardSwishOp, SinOp, CosOp, TanOp, CoshOp, ModOp, PowOp, XorOp, ArgMaxOp, MatMulOp, ConvOp, ConvInputGradOp,
+          ConvWeightGradOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp,
+          ReduceProdOp, MaxPoolOp>(operation))
+    return Rule::Exact;
+  return Rule::Increasing;
+}
+
+/// Encloses the ops of one body.
+class Encloser {
+public:
+  explicit Encloser(kernel::DispatchOp dispatch) : library(dispatch.getLibrary()) {}
+
+  LogicalResult run(Operation *op);
+  DenseMap<Value, Enclosure> known;
+
+private:
+  using Tensors = SmallVector<HostTensor>;
+  LogicalResult evaluate(Operation *op, ArrayRef<HostTensor> operands, Tensors &results) {
+    return Evaluator::evaluateOp(op, operands, results, EvalMode::Exact);
+  }
+  /// Widens low and high by what f allows.
+  LogicalResult bounds(Operation *op, Tensors &low, Tensors &high);
+  LogicalResult addOwnError(Operation *op, Tensors &low, Tensors &high);
+  Tensors pick(ArrayRef<bool> high);
+
+  bool library;
+  std::vector<Enclosure> operands; ///< of the op at hand
+};
+
+void include(HostTensor &low, HostTensor &high, const HostTensor &x) {
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    // A NaN says that the ends have no meaning.
+    double v = x.values[i];
+    low.values[i] = std::isnan(v) || v < low.values[i] ? v : low.values[i];
+    high.values[i] = std::isnan(v) || v > high.values[i] ? v : high.values[i];
+  }
+}
+
+/// What is divided by such an interval has no bounds: NaN, as ends without a meaning.
+void openAroundZero(Enclosure &divisor) {
+  for (auto [a, b] : llvm::zip(divisor.low.values, divisor.high.values))
+    if (a < b && a <= 0 && b >= 0)
+      a = b = NAN;
+}
+
+Encloser::Tensors Encloser::pick(ArrayRef<bool> high) {
+  Tensors tensors;
+  for (auto [i, operand] : llvm::enumerate(operands))
+    tensors.push_back(high[i] ? operand.high : operand.low);
+  return tensors;
+}
+
+LogicalResult Encloser::bounds(Operation *op, Tensors &low, Tensors &high) {
+  unsigned n = op->getNumOperands();
+  if (llvm::all_of(operands, [](const Enclosure &e) { return e.exact(); })) {
+    if (failed(evaluate(op, pick(SmallVector<bool>(n, false)), low)))
+      return failure();
+    high = low;
+    return success();
+  }
+  Rule rule = ruleOf(op);
+  for (const Enclosure &e : operands)
+    if (!isa<FloatType>(e.value.element) && !e.value.element.isInteger(1) && !e.exact())
+      return op->emitError("has no rule for integers that are not exact");
+  switch (rule) {
+  case Rule::Increasing:
+  case Rule::Decreasing: {
+    bool flip = rule == Rule::Decreasing;
+    if (isa<ReciprocalOp, RsqrtOp>(op))
+      openAroundZero(operands[0]);
+    return success(succeeded(evaluate(op, pick(SmallVector<bool>(n, flip)), low)) &&
+                   succeeded(evaluate(op, pick(SmallVector<bool>(n, !flip)), high)));
+  }
+  case Rule::Difference:
+    return success(succeeded(evaluate(op, pick({false, true}), low)) && succeeded(evaluate(op, pick({true, false}), high)));
+  case Rule::Quotient:
+    openAroundZero(operands[1]);
+    [[fallthrough]];
+  case Rule::Corners:
+  case Rule::Order: {
+    if (failed(evaluate(op, pick({false, false}), low)))
+      return failure();
+    high = low;
+    for (auto [a, b] : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
+      Tensors corner;
+      if (failed(evaluate(op, pick({a, b}), corner)))
+        return failure();
+      include(low[0], high[0], corner[0]);
+    }
+    return success();
+  }
+  case Rule::Select: {
+    if (failed(evaluate(op, pick({false, false, false}), low)) || failed(evaluate(op, pick({true, true, true}), high)))
+      return failure();
+    Tensors other;
+    if (failed(evaluate(op, pick({true, false, false}), other)))
+      return failure();
+    include(low[0], high[0], other[0]);
+    other.clear();
+    if (failed(evaluate(op, pick({false, true, true}), other)))
+      return failure();
+    include(low[0], high[0], other[0]);
+    return success();
+  }
+  case Rule::Finite: {
+    Enclosure &x = operands[0];
+    low.push_back(HostTensor(typeOf(op->getResult(0))));
+    high.push_back(low[0]);
+    for (auto [v, a, b, l, h] : llvm::zip(x.value.values, x.low.values, x.high.values, low[0].values, high[0].values))
+      if (std::isnan(v))
+        l = h = 1;
+      else if (!std::isfinite(a) || !std::isfinite(b))
+        h = 1, l = a == b;
+    return success();
+  }
+  case Rule::Exact:
+    return op->emitError("has no rule for operands that are not exact");
+  }
+  llvm_unreachable("all rules are handled");
+}
+
+LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) {
+  Type type = elementOf(op->getResult(0));
+  if (!isa<FloatType>(type))
+    return success();
+  // f64: the evaluator computes in f64 as well and errs as much.
+  bool wide = type.isF64();
+  double unit = wide ? 0x1p-52 : 0x1p-24, bits = wide ? 53 : 24;
+  int64_t length = accumulationLength(op);
+  // A single term is not added to anything.
+  if (length > 1 || isa<MatMulOp, ConvOp, ConvInputGradOp, ConvWeightGradOp>(op)) {
+    Tensors magnitudes, sums;
+    for (const Enclosure &operand : operands) {
+      HostTensor m = operand.high;
+      if (isa<FloatType>(m.element))
+        for (auto [x, l] : llvm::zip(m.values, operand.low.values))
+          x = std::max(std::abs(x), std::abs(l));
+      magnitudes.push_back(std::move(m));
+    }
+    if (failed(evaluate(op, magnitudes, sums)))
+      return failure();
+    double terms = double(length) * unit;
+    for (auto [l, h, sum] : llvm::zip(low[0].values, high[0].values, sums[0].values)) {
+      // bf16 instructions flush subnormals of f32.
+      double error = std::isfinite(sum) ? terms / (1 - terms) * sum + double(length) * 0x1p-126 : 0;
+      l -= error;
+      h += error;
+    }
+  }
+  StatedError stated = statedError(op->getName().stripDialect());
+  if (wide && stated.ulps > 0)
+    stated.ulps = std::max(stated.ulps, 1.0);
+  if (stated.ulps > 0 || stated.absolute > 0)
+    for (auto [l, h] : llvm::zip(low[0].values, high[0].values)) {
+      auto error = [&](double v) {
+        if (!std::isfinite(v) || v == 0)
+          return 0.0;
+        return stated.ulps * std::ldexp(1.0, std::max(std::ilogb(v), wide ? -1022 : -126) - int(bits) + 1) + stated.absolute * unit;
+      };
+      l -= error(l);
+      h += error(h);
+    }
+  return success();
+}
+
+LogicalResult Encloser::run(Operation *op) {
+  Tensors references, values, low, high;
+  operands.clear();
+  for (Value v : op->getOperands()) {
+    operands.push_back(known[v]);
+    references.push_back(known[v].value);
+  }
+  if (failed(Evaluator::evaluateOp(op, references, values, EvalMode::Rounded)) || failed(bounds(op, low, high)) ||
+      failed(addOwnError(op, low, high)))
+    return failure();
+  for (unsigned r = 0; r < op->getNumResults(); ++r) {
+    HostTensor unroundedLow = low[r], unroundedHigh = high[r];
+    low[r].round();
+    high[r].round();
+    if (library && isa<FloatType>(low[r].element)) {
+      include(low[r], high[r], unroundedLow);
+      include(low[r], high[r], unroundedHigh);
+    }
+    for (auto [v, l, h] : llvm::zip(values[r].values, low[r].values, high[r].values)) {
+      if (std::isnan(v))
+        l = h = NAN;
+      else if (std::isnan(l) || std::isnan(h))
+        l = -INFINITY, h = INFINITY;
+      l = std::min(l, v);
+      h = std::max(h, v);
+    }
+    known[op->getResult(r)] = {std::move(values[r]), std::move(low[r]), std::move(high[r])};
+  }
+  return success();
+}
+
+} // namespace
+
+bool mpc::test::Enclosure::exact() const {
+  for (auto [l, h] : llvm::zip(low.values, high.values))
+    if (l != h && !(std::isnan(l) && std::isnan(h)))
+      return false;
+  return true;
+}
+
+FailureOr<std::vector<Enclosure>> mpc::test::enclose(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs) {
+  Encloser encloser(dispatch);
+  Block &body = dispatch.getBody().front();
+  for (auto [argument, input] : llvm::zip_equal(body.getArguments(), inputs))
+    encloser.known[argument] = {input, input, input};
+  for (Operation &op : body.without_terminator())
+    if (failed(encloser.run(&op)))
+      return failure();
+  std::vector<Enclosure> results;
+  for (Value v : body.getTerminator()->getOperands()) {
+    results.push_back(encloser.known[v]);
+    results.back().low.round();
+    results.back().high.round();
+  }
+  return results;
+}
+
+Comparison mpc::test::compare(const Enclosure &expected, const HostTensor &actual) {
+  Comparison result;
+  result.elements = int64_t(actual.values.size());
+  Type element = expected.value.element;
+  auto floatType = dyn_cast<FloatType>(element);
+  double distanceSquares = 0, allowedSquares = 0, squares = 0;
+  for (size_t i = 0; i < actual.values.size(); ++i) {
+    double want = expected.value.values[i], got = actual.values[i], low = expected.low.values[i], high = expected.high.values[i];
+    if (std::isnan(want) && std::isnan(got))
+      continue;
+    if (std::isinf(low) && std::isinf(high) && low < high)
+      ++result.unbounded;
+    if (!(low <= got && got <= high)) {
+      if (result.outside++ == 0)
+        result.firstOutside = int64_t(i);
+    }
+    double allowed = std::max(high - want, want - low);
+    if (std::isfinite(want) && std::isfinite(allowed)) {
+      allowedSquares += allowed * allowed;
+      distanceSquares += (got - want) * (got - want);
+      squares += want * want;
+    }
+    if (got == want)
+      continue;
+    ++result.different;
+    double ulp = 1;
+    if (floatType) {
+      const llvm::fltSemantics &s = floatType.getFloatSemantics();
+      int least = llvm::APFloat::semanticsMinExponent(s), precision = llvm::APFloat::semanticsPrecision(s);
+      ulp = std::ldexp(1.0, (want == 0 ? least : std::max(std::ilogb(want), least)) - precision + 1);
+    }
+    double ulps = std::abs(got - want) / ulp;
+    if (!(ulps <= result.maxUlps)) {
+      result.maxUlps = ulps;
+      result.allowedUlps = allowed / ulp;
+    }
+  }
+  squares = squares > 0 ? squares : 1;
+  result.rms = std::sqrt(distanceSquares / squares);
+  result.allowedRms = std::sqrt(allowedSquares / squares);
+  return result;
+}

@@ -1,0 +1,66 @@
+#include "StatedErrors.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+test::StatedError test::statedError(StringRef mnemonic) {
+  return llvm::StringSwitch<StatedError>(mnemonic)
+      // Own approximations (passes/Lowering/MathApprox) of exp and log; the rest in terms of them, or libm's.
+      .Cases({"exp", "log"}, {1})
+      .Case("rsqrt", {1.5}) // a root and a quotient
+      .Cases({"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erf"}, {2})
+      .Cases({"tanh", "sigmoid", "softplus"}, {3})
+      .Case("pow", {1})
+      // Constants (alpha, a dropout's 1/(1 - ratio), a mean's divisor) are rounded to f32 first.
+      .Cases({"leaky_relu", "dropout", "reduce_mean", "avg_pool", "avg_pool_grad"}, {1})
+      // e^x - 1 and x/6 + 1/2 lose leading digits: half an ulp of 1 (of 1/2, times |x| < 4), then ulps of their own.
+      .Case("elu", {3, 2})
+      .Case("hard_sigmoid", {2, 2})
+      .Case("hard_swish", {2, 4})
+      // The argument of erfc or exp is rounded; the function's slope magnifies that by the argument's square or size, up to 25 in [-5, 5].
+      .Case("gelu", {32})
+      // Weights of neighbours: three roundings each.
+      .Cases({"resize", "resize_grad"}, {4})
+      .Default({});
+}
+
+static int64_t product(ArrayRef<int64_t> extents) {
+  int64_t n = 1;
+  for (int64_t extent : extents)
+    n *= extent;
+  return n;
+}
+static int64_t shrinkage(Value from, Value to) {
+  return typeOf(from).getNumElements() / std::max<int64_t>(1, typeOf(to).getNumElements());
+}
+
+int64_t test::accumulationLength(Operation *operation) {
+  return llvm::TypeSwitch<Operation *, int64_t>(operation)
+      .Case<ReduceSumOp, ReduceMeanOp>([](auto op) { return shrinkage(op.getX(), op.getResult()); })
+      .Case<MatMulOp>([](MatMulOp op) {
+        ArrayRef<int64_t> a = shapeOf(op.getA());
+        return op.getTransposeA() ? a[a.size() - 2] : a.back();
+      })
+      .Case<ConvOp>([](ConvOp op) { return product(shapeOf(op.getW()).drop_front()); })
+      .Case<ConvInputGradOp>([](ConvInputGradOp op) {
+        return shapeOf(op.getW())[0] / op.getGroups() * product(shapeOf(op.getW()).drop_front(2));
+      })
+      .Case<ConvWeightGradOp>([](ConvWeightGradOp op) {
+        // Samples times output positions.
+        int64_t channels = shapeOf(op.getDw())[0];
+        return typeOf(op.getDy()).getNumElements() / channels;
+      })
+      .Case<AvgPoolOp, AvgPoolGradOp>([](auto op) { return product(op.getKernel()); })
+      .Case<MaxPoolGradOp>([](MaxPoolGradOp op) { return product(op.getKernel()); })
+      .Case<GatherGradOp>([](GatherGradOp op) { return typeOf(op.getIndices()).getNumElements(); })
+      .Case<ResizeOp>([](ResizeOp op) { return int64_t(1) << typeOf(op.getX()).getRank(); })
+      .Case<ResizeGradOp>([](ResizeGradOp op) {
+        // At most this many elements of dy read one of dx.
+        return (shrinkage(op.getDy(), op.getDx()) + 1) * (int64_t(1) << typeOf(op.getDx()).getRank());
+      })
+      .Default(int64_t(0));
+}

@@ -1,0 +1,214 @@
+//===- StorageTest.cpp - what lives from the forward to the backward pass is stored in 16 bits --------===//
+//
+// Reads the memory plan of whole networks: which buffers the forward pass (what the loss needs) leaves to other launches, of which type they are,
+// and where they lie. A kernel that wrote more than a buffer's bytes would be caught by NetworkTest, whose buffers end in guards.
+//
+//===----------------------------------------------------------------------===//
+#include "Network.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Train/IR/Train.h"
+#include "passes/Memory/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::test;
+
+namespace {
+
+Value storageOf(Value v) {
+  while (auto view = v.getDefiningOp<ReshapeOp>())
+    v = view.getX();
+  return v;
+}
+
+struct Buffer {
+  int64_t offset, first, last;
+  Type type;
+  int64_t bytes() const { return cast<RankedTensorType>(type).getNumElements() * elementBytes(); }
+  int64_t elementBytes() const {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
+  }
+  bool low() const { return isLowPrecision(cast<RankedTensorType>(type).getElementType()); }
+};
+
+/// The temporaries of @main by position of the launches that write and last read them; arguments are written before all.
+class Plan {
+public:
+  explicit Plan(ModuleOp module) : step(module.lookupSymbol<train::StepOp>("main")) {
+    Block &block = step.getBody().front();
+    for (BlockArgument argument : block.getArguments())
+      add(argument, step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), memory::kOffsetAttr).getInt(), -1);
+    for (auto dispatch : block.getOps<kernel::DispatchOp>()) {
+      ArrayRef<int64_t> args = dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
+      for (Value v : dispatch.getInputs())
+        use(v, launches);
+      for (auto [r, v] : llvm::enumerate(dispatch.getResults()))
+        add(v, args[dispatch.getInputs().size() + r], launches);
+      ++launches;
+    }
+    for (Value v : block.getTerminator()->getOperands())
+      use(v, launches);
+    // Values that are assigned lie in their variables.
+    for (auto assign : block.getOps<train::AssignOp>())
+      buffers.erase(storageOf(assign.getValue()));
+  }
+
+  SmallVector<std::pair<Value, Buffer>> saved() {
+    SmallVector<std::pair<Value, Buffer>> result;
+    for (auto &[v, buffer] : buffers)
+      if ((isa<BlockArgument>(v) || isForward(v.getDefiningOp())) && hasBackwardUser(v))
+        result.push_back({v, buffer});
+    return result;
+  }
+
+  /// Whether the loss needs what a launch computes.
+  bool isForward(Operation *op) {
+    if (auto it = forward.find(op); it != forward.end())
+      return it->second;
+    bool needed = false;
+    for (Operation *user : op->getUsers())
+      needed |= user->hasTrait<OpTrait::IsTerminator>() ? storageOf(user->getOperand(0)).getDefiningOp() == op : isForward(user);
+    return forward[op] = needed;
+  }
+  bool hasBackwardUser(Value v) {
+    return llvm::any_of(v.getUsers(), [&](Operation *user) {
+      return isa<kernel::DispatchOp>(user) ? !isForward(user) : isa<ReshapeOp>(user) && hasBackwardUser(user->getResult(0));
+    });
+  }
+
+  train::StepOp step;
+  llvm::MapVector<Value, Buffer> buffers;
+  int64_t launches = 0;
+
+private:
+  void add(Value v, int64_t offset, int64_t position) { buffers[v] = {offset, position, position, v.getType()}; }
+  llvm::DenseMap<Operation *, bool> forward;
+  void use(Value v, int64_t position) {
+    if (auto it = buffers.find(storageOf(v)); it != buffers.end())
+      it->second.last = position;
+  }
+};
+
+/// Whether the launch that computes `result` writes it into the buffer of `input`, as planned.
+bool sharesBuffer(Value result, Value input) {
+  auto dispatch = result.getDefiningOp<kernel::DispatchOp>();
+  auto places = dispatch ? dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place") : DenseI64ArrayAttr();
+  if (!places)
+    return false;
+  int64_t place = places[cast<OpResult>(result).getResultNumber()];
+  return place >= 0 && storageOf(dispatch.getInputs()[place]) == input;
+}
+
+class Storage : public testing::TestWithParam<NetworkCase> {
+protected:
+  void SetUp() override {
+    if (!available(GetParam()))
+      GTEST_SKIP() << "the reference networks are not here";
+    context = makeNetworkContext();
+    module = planNetwork(context.get(), GetParam());
+    ASSERT_TRUE(module);
+  }
+  bool isLow(Type type) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    return GetParam().precision == "fp16" ? element.isF16() : element.isBF16();
+  }
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_P(Storage, SavedActivationsHave16Bits) {
+  Plan plan(*module);
+  auto saved = plan.saved();
+  ASSERT_GE(saved.size(), 2u);
+
+  // No two buffers that are live together overlap: each has exactly the bytes of its type.
+  int64_t lowBytes = 0, wideBytes = 0, total = 0;
+  for (auto &[v, a] : saved) {
+    for (auto &[w, b] : plan.buffers) {
+      if (v != w && a.first <= b.last && b.first <= a.last && !sharesBuffer(w, v) && !sharesBuffer(v, w)) {
+        EXPECT_TRUE(a.offset + a.bytes() <= b.offset || b.offset + b.bytes() <= a.offset) << llvm::formatv("{0} and {1}", v.getLoc(), w.getLoc()).str();
+      }
+    }
+    if (a.low()) {
+      EXPECT_EQ(a.bytes(), 2 * cast<RankedTensorType>(a.type).getNumElements());
+    }
+  }
+  // At O0 nothing is low; otherwise everything that grows with the activations is, but for these: statistics of batch norms (one value a channel), the
+  // loss's own scalars, and its probabilities ([N, classes], fp32 by the rules). Integers are labels and the argmax of pooling.
+  int64_t batch = cast<RankedTensorType>(plan.step.getArgumentTypes()[0]).getShape()[0];
+  for (auto &[v, buffer] : saved) {
+    auto type = cast<RankedTensorType>(buffer.type);
+    total += buffer.bytes();
+    if (!isa<FloatType>(type.getElementType()))
+      continue;
+    (buffer.low() ? lowBytes : wideBytes) += buffer.bytes();
+    if (GetParam().level == "O0") {
+      EXPECT_FALSE(buffer.low());
+      continue;
+    }
+    bool perChannel = type.getNumElements() <= 1024 && llvm::count_if(type.getShape(), [](int64_t n) { return n > 1; }) <= 1;
+    bool ofLoss = type.getRank() == 2 && type.getShape()[0] == batch && type.getShape()[1] <= 10;
+    if (!isLow(type)) {
+      EXPECT_TRUE(perChannel || ofLoss) << "saved in " << llvm::formatv("{0}", type).str();
+    }
+  }
+  int64_t planned = (*module)->getAttrOfType<DictionaryAttr>(memory::kPlanAttr).getAs<IntegerAttr>("saved_bytes").getInt();
+  EXPECT_EQ(planned, total);
+  llvm::outs() << llvm::formatv("saved: {0} buffers, {1} bytes in 16 bits, {2} in 32, {3} of integers\n", saved.size(), lowBytes, wideBytes,
+                                total - lowBytes - wideBytes);
+  if (GetParam().level != "O0") {
+    EXPECT_GT(lowBytes, 8 * wideBytes);
+  }
+}
+
+/// What products and convolutions read and write is low, in the backward pass as well: weight gradients, too, which become fp32 behind.
+TEST_P(Storage, LibraryCallsReadAndWrite16Bits) {
+  Plan plan(*module);
+  int calls = 0;
+  for (auto dispatch : plan.step.getBody().front().getOps<kernel::DispatchOp>()) {
+    if (!dispatch.getLibrary())
+      continue;
+    ++calls;
+    for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()), SmallVector<Type>(dispatch.getResultTypes())))
+      EXPECT_EQ(isLow(type), GetParam().level != "O0") << dispatch.getName().str();
+  }
+  EXPECT_GE(calls, 3);
+}
+
+/// Low-precision copies of parameters are kept from step to step, beside their fp32 masters; two bytes an element.
+TEST_P(Storage, CopiesHave16BitsAndMasters32) {
+  SmallVector<train::VariableOp> variables(module->getOps<train::VariableOp>());
+  int copies = 0;
+  for (auto [i, variable] : llvm::enumerate(variables)) {
+    int64_t elements = variable.getTensorType().getNumElements();
+    int64_t offset = variable->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt();
+    if (variable.getRole() == train::Role::parameter) {
+      EXPECT_TRUE(variable.getTensorType().getElementType().isF32()) << variable.getSymName().str();
+    }
+    if (variable.getRole() != train::Role::copy)
+      continue;
+    ++copies;
+    EXPECT_TRUE(isLow(variable.getTensorType())) << variable.getSymName().str();
+    // Variables lie one behind the other.
+    if (i + 1 < variables.size()) {
+      EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(), offset + int64_t(llvm::alignTo(2 * elements, memory::kAlignment)));
+    }
+    // And the step refreshes it from the master it has just written.
+    bool assigned = false;
+    for (auto assign : module->lookupSymbol<train::StepOp>("main").getBody().front().getOps<train::AssignOp>())
+      assigned |= assign.getVariableAttr().getAttr() == variable.getSymNameAttr();
+    EXPECT_TRUE(assigned) << variable.getSymName().str();
+  }
+  EXPECT_EQ(copies > 0, GetParam().level != "O0");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Storage, testing::ValuesIn(networkCases()), [](const auto &info) { return info.param.label(); });
+
+} // namespace
