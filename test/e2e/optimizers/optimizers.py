@@ -1,0 +1,272 @@
+#!/usr/bin/python3
+"""Optimizers of compiled programs against independent numpy models, one test per name.
+
+usage: optimizers.py WORK_DIR TEST... [--shared DIR]
+"""
+import os
+import re
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from programs import Network, checkpoint, compile, same, trace, train  # noqa: E402
+
+BATCH, STEPS = 8, 7
+# fp32 programs against float64 models: each of a few dozen operations of a step rounds by 2^-24, and errors of the weights come back through the
+# gradient of the next step. 2^-24 * 2^8.
+TOLERANCE = 2.0**-16
+
+
+def close(actual, expected, what):
+    error = np.abs(np.asarray(actual, np.float64) - expected).max() / max(np.abs(expected).max(), 1e-30)
+    assert error <= TOLERANCE, (what, error, actual, expected)
+
+
+class Linear:
+    """mean((x a + b) - y)^2 with its data in file order, and its gradient by hand."""
+
+    def __init__(self, work):
+        rng = np.random.default_rng(5)
+        self.start = {"layer.a": rng.normal(0, 1, (5, 3)).astype(np.float32), "layer.b": rng.normal(0, 1, 3).astype(np.float32)}
+        n = Network()
+        n.input("x", [BATCH, 5])
+        n.value("layer.a", self.start["layer.a"])
+        n.value("layer.b", self.start["layer.b"])
+        n.node("Gemm", ["x", "layer.a", "layer.b"], "y")
+        n.output("y", [BATCH, 3])
+        self.model = n.save(work + "/linear.onnx")
+        self.x = rng.normal(0, 1, (BATCH * 30, 5)).astype(np.float32)
+        self.t = rng.normal(0, 3, (BATCH * 30, 3)).astype(np.float32)
+        np.savez(work + "/linear.npz", x=self.x, t=self.t)
+        self.work = work
+
+    def gradient(self, w, batch):
+        x, t = (v[batch * BATCH:(batch + 1) * BATCH].astype(np.float64) for v in (self.x, self.t))
+        d = 2 * (x @ w["layer.a"] + w["layer.b"] - t) / t.size
+        return {"layer.a": x.T @ d, "layer.b": d.sum(0)}
+
+    def compiled(self, steps, *options):
+        program = compile(self.model, self.work + "/linear", "--precision=fp32", "--loss=mse:y:t", *options)
+        return train(program, self.work + "/linear.npz", steps, self.work + "/linear-ckpt", "--no-shuffle")[1]
+
+    def weights(self):
+        return {k: v.astype(np.float64) for k, v in self.start.items()}
+
+
+def clip_norm(g, bound):
+    norm = np.sqrt(sum((v * v).sum() for v in g.values()))
+    factor = min(bound / (norm + 1e-6), 1)
+    return {k: v * factor for k, v in g.items()}, norm
+
+
+class Sgd:
+    def __init__(self, lr, momentum=0, decay=0, nesterov=False, dampening=0):
+        self.lr, self.momentum, self.decay, self.nesterov, self.dampening, self.m = lr, momentum, decay, nesterov, dampening, {}
+
+    def __call__(self, name, w, g):
+        g = g + self.decay * w
+        if self.momentum:
+            self.m[name] = self.momentum * self.m[name] + (1 - self.dampening) * g if name in self.m else g
+            g = g + self.momentum * self.m[name] if self.nesterov else self.m[name]
+        return w - self.lr * g
+
+
+class Adam:
+    def __init__(self, lr, decay=0, decoupled=False):
+        self.lr, self.decay, self.decoupled, self.state = lr, decay, decoupled, {}
+
+    def __call__(self, name, w, g):
+        if self.decay and self.decoupled:
+            w = w * (1 - self.lr * self.decay)
+        elif self.decay:
+            g = g + self.decay * w
+        m, v, t = self.state.get(name, (0, 0, 0))
+        m, v, t = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g, t + 1
+        self.state[name] = m, v, t
+        return w - self.lr * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+
+
+def updates(work):
+    """Groups, clipping by norm and by value, and accumulation, alone and together, for each optimizer."""
+    linear = Linear(work)
+    optimizers = {
+        "sgd": (["--optimizer=sgd", "--lr=0.05"], lambda lr, wd: Sgd(0.05 * lr, decay=wd or 0)),
+        "momentum": (["--optimizer=sgd", "--lr=0.05", "--momentum=0.9", "--weight-decay=0.1", "--dampening=0.2"],
+                     lambda lr, wd: Sgd(0.05 * lr, 0.9, 0.1 if wd is None else wd, dampening=0.2)),
+        "nesterov": (["--optimizer=sgd", "--lr=0.05", "--momentum=0.8", "--nesterov"], lambda lr, wd: Sgd(0.05 * lr, 0.8, wd or 0, True)),
+        "adam": (["--optimizer=adam", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd)),
+        "adamw": (["--optimizer=adamw", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd, True)),
+    }
+    count = clipped = 0
+    for name, (flags, make) in optimizers.items():
+        for extra in ([], ["--param-group=\\.b$:lr=0.25,weight_decay=0"], ["--clip-norm=1.5"], ["--clip-value=0.2"], ["--accumulate=3"],
+                      ["--param-group=a$:lr=3,weight_decay=0.5", "--clip-norm=1", "--accumulate=2"]):
+            option = lambda key, default: next((e.split("=", 1)[1] for e in extra if e.startswith(key + "=")), default)
+            window = int(option("--accumulate", 1))
+            state = linear.compiled(STEPS * window, *flags, *extra)
+            group = option("--param-group", "")
+            rules = {}
+            for parameter in linear.start:
+                lr, wd = 1.0, None
+                if group and re.search(group.rsplit(":", 1)[0], parameter):
+                    lr, wd = (0.25, 0.0) if parameter == "layer.b" else (3.0, 0.5)
+                rules[parameter] = make(lr, wd)
+            w = linear.weights()
+            for step in range(STEPS):
+                parts = [linear.gradient(w, step * window + i) for i in range(window)]
+                g = {k: sum(p[k] for p in parts) / window for k in w}
+                if bound := float(option("--clip-value", 0)):
+                    clipped += any((np.abs(v) > bound).any() for v in g.values())
+                    g = {k: np.clip(v, -bound, bound) for k, v in g.items()}
+                if bound := float(option("--clip-norm", 0)):
+                    g, norm = clip_norm(g, bound)
+                    clipped += norm > bound
+                w = {k: rules[k](k, w[k], g[k]) for k in w}
+            for parameter in w:
+                close(state[parameter], w[parameter], (name, extra, parameter))
+            assert int(state["main/step"]) == STEPS
+            count += 1
+    assert clipped > 50, "the bounds are too wide to test anything"
+    print(f"{count} programs")
+
+
+class Gan:
+    """fake = tanh(z g.w + g.b); scores d(v) = v d.w + d.b; least-squares losses (Mao et al. 2017)."""
+
+    def __init__(self, work):
+        rng = np.random.default_rng(9)
+        self.start = {"g.w": rng.normal(0, 1, (3, 4)), "g.b": rng.normal(0, 1, 4), "d.w": rng.normal(0, 1, (4, 1)), "d.b": np.zeros(1)}
+        self.start = {k: v.astype(np.float32) for k, v in self.start.items()}
+        n = Network()
+        n.input("z", [BATCH, 3])
+        n.input("x", [BATCH, 4])
+        for name, array in self.start.items():
+            n.value(name, array)
+        n.value("one", np.ones(()))
+        n.node("Gemm", ["z", "g.w", "g.b"], "h")
+        n.node("Tanh", ["h"], "fake")
+        for name, source in (("real", "x"), ("fooled", "fake")):
+            n.node("Gemm", [source, "d.w", "d.b"], f"{name}.score")
+            n.node("Sub", [f"{name}.score", "one"], f"{name}.off")
+            n.node("Mul", [f"{name}.off", f"{name}.off"], f"{name}.square")
+            n.node("ReduceMean", [f"{name}.square"], f"{name}.loss", keepdims=0)
+        n.node("Mul", ["fooled.score", "fooled.score"], "caught.square")
+        n.node("ReduceMean", ["caught.square"], "caught.loss", keepdims=0)
+        n.node("Add", ["real.loss", "caught.loss"], "d_loss")
+        n.node("Identity", ["fooled.loss"], "g_loss")
+        n.output("d_loss", [])
+        n.output("g_loss", [])
+        self.model = n.save(work + "/gan.onnx")
+        self.data = work + "/gan.npz"
+        self.z, self.x = rng.normal(0, 1, (BATCH * 12, 3)).astype(np.float32), rng.normal(0.5, 1, (BATCH * 12, 4)).astype(np.float32)
+        np.savez(self.data, z=self.z, x=self.x)
+
+    def losses(self, w, batch):
+        """(d_loss, its gradients of d.*), (g_loss, its gradients of g.*)"""
+        z, x = (v[batch * BATCH:(batch + 1) * BATCH].astype(np.float64) for v in (self.z, self.x))
+        fake = np.tanh(z @ w["g.w"] + w["g.b"])
+        real, fooled = x @ w["d.w"] + w["d.b"], fake @ w["d.w"] + w["d.b"]
+        r, f = 2 * (real - 1) / BATCH, 2 * fooled / BATCH
+        d = {"d.w": x.T @ r + fake.T @ f, "d.b": r.sum(0) + f.sum(0)}
+        h = (2 * (fooled - 1) / BATCH) @ w["d.w"].T * (1 - fake**2)
+        g = {"g.w": z.T @ h, "g.b": h.sum(0)}
+        return (((real - 1)**2).mean() + (fooled**2).mean(), d), (((fooled - 1)**2).mean(), g)
+
+
+STEP_D = "--step=d:loss=output:d_loss:params=^d\\.:optimizer=sgd,lr=0.05,momentum=0.5"
+STEP_G = "--step=g:loss=output:g_loss:params=^g\\.:optimizer=adam,lr=0.01"
+
+
+def two_steps(work):
+    """Two optimizers in one program: each updates its own parameters, in order, with a scaler and a state of its own."""
+    gan = Gan(work)
+    program = compile(gan.model, work + "/gan", "--precision=fp32", STEP_D, STEP_G)
+    log, state = train(program, gan.data, 10, work + "/gan-ckpt", "--no-shuffle", "--checkpoint-every", "1")
+    w = {k: v.astype(np.float64) for k, v in gan.start.items()}
+    rules = {"d": Sgd(0.05, 0.5), "g": Adam(0.01)}
+    for step in range(10):
+        for which, name in enumerate("dg"):
+            # The second step sees what the first one has updated.
+            loss, gradients = gan.losses(w, step)[which]
+            close(log[step]["steps"][name]["loss"], loss, (step, name))
+            w.update({k: rules[name](k, w[k], g) for k, g in gradients.items()})
+    for name in w:
+        close(state[name], w[name], name)
+    assert int(state["d/step"]) == int(state["g/step"]) == 10
+    slots = {n for n in state if n[:2] in ("d.", "g.") and n.count("/")}
+    assert {"d.w/momentum", "d.b/momentum"} <= slots and not any(n.startswith("g.") and n.endswith("/momentum") for n in slots), slots
+    assert len(slots) == 6, slots  # two of sgd, four of adam
+
+    # Resuming continues both.
+    for at in (1, 4):
+        train(program, gan.data, at, work + "/gan-resumed", "--no-shuffle")
+        assert same(train(program, gan.data, 10, work + "/gan-resumed", "--no-shuffle", "--resume")[1], state) == []
+
+    # Each has a scaler of its own: the generator's first scales are too large for f16, the discriminator's is not.
+    program = compile(gan.model, work + "/gan16", "--precision=fp16", "--opt-level=O1", STEP_D + ":scaler=dynamic,init_scale=64",
+                      STEP_G + ":scaler=dynamic,init_scale=1048576")
+    log, state = train(program, gan.data, 10, work + "/gan16-ckpt", "--no-shuffle", "--checkpoint-every", "1")
+    at = lambda step: checkpoint(f"{work}/gan16-ckpt/step-{step:08}.safetensors")
+    d, g = ([line["steps"][name] for line in log] for name in "dg")
+    skips = [line["skipped"] for line in g]
+    assert not any(line["skipped"] for line in d) and all(line["scale"] == 64 for line in d)
+    assert skips[0] and not skips[-1], skips
+    assert [line["scale"] for line in g] == [2.0**(20 - sum(skips[:i])) for i in range(10)]
+    assert int(state["g/skipped"]) == sum(skips) and int(state["d/skipped"]) == 0
+    assert int(state["d/step"]) == 10 and int(state["g/step"]) == 10 - sum(skips)
+    # The skipped generator stays, moments included, while the discriminator learns.
+    moved = set(same(at(1), at(sum(skips))))
+    if sum(skips) > 1:
+        assert "d.w" in moved and not any(n.startswith("g.") for n in moved), moved
+    train(program, gan.data, 2, work + "/gan16-resumed", "--no-shuffle")
+    assert same(train(program, gan.data, 10, work + "/gan16-resumed", "--no-shuffle", "--resume")[1], state) == []
+
+    # Injected infinities reach both losses: both skip.
+    log, _ = train(program, gan.data, 10, work + "/gan16-inf", "--no-shuffle", "--inject-inf=9")
+    assert log[8]["steps"]["d"]["skipped"] and log[8]["steps"]["g"]["skipped"]
+    assert not log[9]["steps"]["d"]["skipped"] and log[8]["steps"]["d"]["scale"] == 64 and log[9]["steps"]["d"]["scale"] == 32
+    print(f"generator skipped {sum(skips)} of 10")
+
+
+def gan_reference(work, shared):
+    """dcgan_GD_bce, generator and discriminator as steps of their own: the gradients of whichever comes first are the reference's."""
+    folder = os.path.join(shared, "gradref")
+    reference = np.load(os.path.join(folder, "ref_dcgan_GD_bce.npz"))
+    np.savez(work + "/dcgan.npz", **{k[3:]: reference[k] for k in reference.files if k.startswith("in_")})
+    steps = {"d": "--step=d:params=^d\\.:optimizer=adam,lr=0.001", "g": "--step=g:params=^g\\.:optimizer=sgd,lr=0.02"}
+    for order, precision, bound in (("dg", "fp32", 1e-4), ("gd", "fp32", 1e-4), ("dg", "fp16", 6e-2), ("gd", "fp16", 6e-2)):
+        scale = ["--loss-scale=1024"] if precision == "fp16" else []
+        program = compile(os.path.join(folder, "ref_dcgan_GD_bce.onnx"), work + "/dcgan", f"--precision={precision}", "--loss=output:loss",
+                          *(steps[name] for name in order), *scale)
+        result = trace(program, work + "/dcgan.npz", 3, work + "/dcgan.out.npz")
+        first = [k for k in reference.files if k.startswith(f"grad/{order[0]}.")]
+        assert len(first) in (8, 10), first
+        assert {k[5:] for k in result if k.startswith("grad/")} == {k[5:] for k in reference.files if k.startswith("grad/")}
+        join = lambda source: np.concatenate([source[k].astype(np.float64).ravel() for k in first])
+        error = np.linalg.norm(join(result) - join(reference)) / np.linalg.norm(join(reference))
+        if precision == "fp32":
+            for k in first:
+                each = np.linalg.norm(result[k] - reference[k].astype(np.float64)) / np.linalg.norm(reference[k])
+                assert each <= bound or np.abs(reference[k]).max() < 2e-6, (k, each)
+            assert abs(result[f"loss/{order[0]}"][0] / float(reference["loss0"]) - 1) <= 1e-6
+        assert error <= bound, (order, precision, error)
+        # The second step's loss is after the first one's update, which lowers it; both go on.
+        assert result[f"loss/{order[1]}"][0] < result[f"loss/{order[0]}"][0] and result["loss"][2] < result["loss"][0], result["loss"]
+        print(f"{order} {precision}: gradients to {error:.1e}")
+
+
+def main():
+    work, *names = sys.argv[1:]
+    shared = None
+    if "--shared" in names:
+        at = names.index("--shared")
+        shared = names[at + 1]
+        del names[at:at + 2]
+    os.makedirs(work, exist_ok=True)
+    for name in names:
+        globals()[name](*([work, shared] if name == "gan_reference" else [work]))
+
+
+if __name__ == "__main__":
+    main()
