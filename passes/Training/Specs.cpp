@@ -92,6 +92,12 @@ FailureOr<DictionaryAttr> training::parseGroup(Location loc, StringRef text) {
   attributes.set("match", StringAttr::get(loc.getContext(), match));
   if (failed(parsePairs(loc, rest, attributes)))
     return failure();
+  if (Attribute decay = attributes.get("wd")) { // short for
+    if (attributes.get("weight_decay"))
+      return emitErrorWithHint(loc, "'weight_decay' is given twice", "keep one of wd and weight_decay");
+    attributes.erase("wd");
+    attributes.set("weight_decay", decay);
+  }
   for (NamedAttribute attribute : attributes)
     if (attribute.getName() != "match" &&
         ((attribute.getName() != "lr" && attribute.getName() != "weight_decay") ||

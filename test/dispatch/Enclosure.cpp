@@ -267,6 +267,9 @@ Comparison mpc::test::compare(const Enclosure &expected, const HostTensor &actua
   Type element = expected.value.element;
   auto floatType = dyn_cast<FloatType>(element);
   double distanceSquares = 0, allowedSquares = 0, squares = 0;
+  for (double want : expected.value.values)
+    squares += std::isfinite(want) ? want * want : 0;
+  double rms = std::sqrt(squares / std::max<double>(1, double(actual.values.size())));
   for (size_t i = 0; i < actual.values.size(); ++i) {
     double want = expected.value.values[i], got = actual.values[i], low = expected.low.values[i], high = expected.high.values[i];
     if (std::isnan(want) && std::isnan(got))
@@ -281,7 +284,6 @@ Comparison mpc::test::compare(const Enclosure &expected, const HostTensor &actua
     if (std::isfinite(want) && std::isfinite(allowed)) {
       allowedSquares += allowed * allowed;
       distanceSquares += (got - want) * (got - want);
-      squares += want * want;
     }
     if (got == want)
       continue;
@@ -290,7 +292,8 @@ Comparison mpc::test::compare(const Enclosure &expected, const HostTensor &actua
     if (floatType) {
       const llvm::fltSemantics &s = floatType.getFloatSemantics();
       int least = llvm::APFloat::semanticsMinExponent(s), precision = llvm::APFloat::semanticsPrecision(s);
-      ulp = std::ldexp(1.0, (want == 0 ? least : std::max(std::ilogb(want), least)) - precision + 1);
+      double size = std::max(std::abs(want), rms);
+      ulp = std::ldexp(1.0, (size == 0 || !std::isfinite(size) ? least : std::max(std::ilogb(size), least)) - precision + 1);
     }
     double ulps = std::abs(got - want) / ulp;
     if (!(ulps <= result.maxUlps)) {

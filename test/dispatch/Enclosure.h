@@ -35,7 +35,8 @@ struct Comparison {
   int64_t elements = 0, different = 0; ///< different: not the evaluator's value
   int64_t outside = 0;                 ///< beyond low or high, or NaN for a number or the reverse
   int64_t unbounded = 0;               ///< enclosures without an end: nothing is asserted of these
-  double maxUlps = 0;                  ///< largest distance to the evaluator's value, in units of its last place
+  /// Largest distance to the evaluator's value, in units of the last place of that value or of the root mean square of all, whichever is larger.
+  double maxUlps = 0;
   double allowedUlps = 0;              ///< what the enclosure allows that element
   /// Root mean squares of the distances and of those that are allowed, relative to that of the values.
   double rms = 0, allowedRms = 0;

@@ -67,7 +67,8 @@ TEST(Enclosure, OneUlpOfAnExactOpIsOutside) {
     Comparison c = compare(e.results[0], wrong);
     EXPECT_EQ(c.outside, 1);
     EXPECT_EQ(c.firstOutside, 17);
-    EXPECT_EQ(c.maxUlps, 1);
+    EXPECT_LE(c.maxUlps, 1);
+    EXPECT_GT(c.maxUlps, 0);
   }
 }
 

@@ -145,6 +145,7 @@ TEST_P(Network, EveryDispatchIsWithinItsStatedUlps) {
   evaluator.observer = observe;
   run("main");
   run("eval");
+  llvm::outs().flush();
   EXPECT_EQ(checked, dispatches);
 }
 

@@ -163,6 +163,7 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
   EXPECT_EQ(planned, total);
   llvm::outs() << llvm::formatv("saved: {0} buffers, {1} bytes in 16 bits, {2} in 32, {3} of integers\n", saved.size(), lowBytes, wideBytes,
                                 total - lowBytes - wideBytes);
+  llvm::outs().flush();
   if (GetParam().level != "O0") {
     EXPECT_GT(lowBytes, 8 * wideBytes);
   }

@@ -47,7 +47,7 @@ void TrainingFlags::addTo(CLI::App &app) {
   app.add_option("--weight-decay", weightDecay, "L2 decay, decoupled from the gradient in adamw")->group(update);
   app.add_option("--betas", betas, "Decay of adam's moments (0.9,0.999)")->delimiter(',')->expected(2)->group(update);
   app.add_option("--eps", eps, "Added to the root of adam's second moment (1e-8)")->group(update);
-  app.add_option("--param-group", options.groups, "REGEX:lr=FACTOR,weight_decay=VALUE")->allow_extra_args(false)->group(update);
+  app.add_option("--param-group", options.groups, "REGEX:lr=FACTOR,weight_decay=VALUE (or wd=VALUE)")->allow_extra_args(false)->group(update);
   app.add_option("--clip-norm", options.clipNorm, "Clips the global norm of the unscaled gradients")->group(update);
   app.add_option("--clip-value", options.clipValue, "Clips every unscaled gradient element")->group(update);
   app.add_option("--accumulate", options.accumulate, "Batches per update")->check(CLI::PositiveNumber)->group(update);

@@ -101,7 +101,7 @@ def updates(work):
     count = clipped = 0
     for name, (flags, make) in optimizers.items():
         for extra in ([], ["--param-group=\\.b$:lr=0.25,weight_decay=0"], ["--clip-norm=1.5"], ["--clip-value=0.2"], ["--accumulate=3"],
-                      ["--param-group=a$:lr=3,weight_decay=0.5", "--clip-norm=1", "--accumulate=2"]):
+                      ["--param-group=a$:lr=3,wd=0.5", "--clip-norm=1", "--accumulate=2"]):
             option = lambda key, default: next((e.split("=", 1)[1] for e in extra if e.startswith(key + "=")), default)
             window = int(option("--accumulate", 1))
             state = linear.compiled(STEPS * window, *flags, *extra)
