@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-DIALECTS = {"graph": "dialects/Graph/IR/GraphOps.td", "train": "dialects/Train/IR/TrainOps.td", "kernel": "dialects/Kernel/IR/KernelOps.td"}
+DIALECTS = {"graph": "dialects/Graph/IR/GraphOps.td", "train": "dialects/Train/IR/TrainOps.td", "kernel": "dialects/Kernel/IR/Kernel.td"}
 # In the order of the pipeline (compiler/Pipeline).
 AREAS = ["Training", "Precision", "Autodiff", "Optimizers", "Simplify", "Layout", "Lowering/Decompose", "Fusion", "Memory", "Lowering/KernelToHost"]
 

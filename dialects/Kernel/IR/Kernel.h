@@ -9,7 +9,11 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
 #include "dialects/Kernel/IR/KernelDialect.h.inc"
+#include "dialects/Kernel/IR/KernelEnums.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Kernel/IR/KernelOps.h.inc"
 #endif

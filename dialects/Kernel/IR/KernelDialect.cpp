@@ -6,6 +6,7 @@ using namespace mlir;
 using namespace mpc::kernel;
 
 #include "dialects/Kernel/IR/KernelDialect.cpp.inc"
+#include "dialects/Kernel/IR/KernelEnums.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/Kernel/IR/KernelOps.cpp.inc"
 

@@ -1,0 +1,31 @@
+//===- DeviceOps.cpp - verifiers of the ops inside GPU kernels ------------------===//
+#include "dialects/Kernel/IR/Kernel.h"
+
+using namespace mlir;
+using namespace mpc::kernel;
+
+LogicalResult CopyAsyncOp::verify() {
+  int32_t bytes = getBytes();
+  if (bytes != 4 && bytes != 8 && bytes != 16)
+    return emitOpError("copies 4, 8 or 16 bytes, not ") << bytes;
+  return success();
+}
+
+LogicalResult LoadMatrixOp::verify() {
+  size_t count = getRegisters().size();
+  if (count != 1 && count != 2 && count != 4)
+    return emitOpError("loads 1, 2 or 4 matrices, not ") << count;
+  return success();
+}
+
+LogicalResult MmaOp::verify() {
+  int32_t k = getK();
+  bool tf32 = getElement() == MmaType::TF32;
+  bool known = getElement() == MmaType::BF16 ? k == 16 : tf32 ? k == 8 : k == 8 || k == 16;
+  if (!known)
+    return emitOpError("has no form with k = ") << k << " for " << stringifyMmaType(getElement());
+  size_t a = k == 16 || tf32 ? 4 : 2;
+  if (getA().size() != a || getB().size() != a / 2 || getC().size() != 4)
+    return emitOpError("takes ") << a << ", " << a / 2 << " and 4 registers";
+  return success();
+}

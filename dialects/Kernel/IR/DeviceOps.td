@@ -1,0 +1,150 @@
+//===- DeviceOps.td - what a GPU kernel says that a CPU has no word for --*- tablegen -*-===//
+#ifndef MPC_KERNEL_DEVICE_OPS
+#define MPC_KERNEL_DEVICE_OPS
+include "dialects/Kernel/IR/KernelOps.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
+include "mlir/IR/EnumAttr.td"
+
+// A GPU kernel is an `llvm.func` over pointers to global memory (address space 1) whose body is scf, arith, math and llvm ops and the ops of this
+// file, each of which has a PTX form (passes/Lowering/DeviceToNvvm) and an emulated form (passes/Lowering/DeviceToEmulator). Attributes of the
+// function: `kernel.threads` (i32, threads of a block, a multiple of 32), read by both. Shared memory is address space 3.
+
+def Kernel_Global : LLVM_PointerInAddressSpace<1>;
+def Kernel_Shared : LLVM_PointerInAddressSpace<3>;
+
+class Kernel_DeviceOp<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
+
+//===-- Where am I ---------------------------------------------------------------===//
+
+def Kernel_ThreadIdOp : Kernel_DeviceOp<"thread_id", [Pure]> {
+  let summary = "number of the thread in its block; blocks are one-dimensional";
+  let results = (outs I32:$id);
+  let assemblyFormat = "attr-dict";
+}
+
+def Kernel_Axis : I32EnumAttr<"Axis", "an axis of the grid", [I32EnumAttrCase<"X", 0, "x">, I32EnumAttrCase<"Y", 1, "y">, I32EnumAttrCase<"Z", 2, "z">]> {
+  let cppNamespace = "::mpc::kernel";
+}
+def Kernel_BlockIdOp : Kernel_DeviceOp<"block_id", [Pure]> {
+  let summary = "position of the block in the grid";
+  let arguments = (ins Kernel_Axis:$axis);
+  let results = (outs I32:$id);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+//===-- Threads together ------------------------------------------------------------===//
+
+def Kernel_BarrierOp : Kernel_DeviceOp<"barrier"> {
+  let summary = "waits for the threads of the block, or for those that a named barrier counts";
+  let description = [{
+    Everything that a thread wrote to shared or global memory before it is seen by the others behind it. Barrier 0 is the block's; with `threads` (a
+    multiple of 32) only that many take part, warps as a whole. PTX: bar.sync.
+  }];
+  let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, OptionalAttr<I32Attr>:$threads);
+  let assemblyFormat = "attr-dict";
+}
+
+def Kernel_WarpSyncOp : Kernel_DeviceOp<"warp_sync"> {
+  let summary = "waits for all threads of the warp and orders their memory accesses";
+  let assemblyFormat = "attr-dict";
+}
+
+def Kernel_ShuffleMode : I32EnumAttr<"ShuffleMode", "where the value comes from",
+    [I32EnumAttrCase<"Xor", 0, "xor">, I32EnumAttrCase<"Down", 1, "down">, I32EnumAttrCase<"Up", 2, "up">, I32EnumAttrCase<"Index", 3, "index">]> {
+  let cppNamespace = "::mpc::kernel";
+}
+def Kernel_ShuffleOp : Kernel_DeviceOp<"shuffle", [TypesMatchWith<"the result is of the value's type", "value", "result", "$_self">]> {
+  let summary = "the value of another thread of the warp; all 32 take part";
+  let description = [{
+    Lane l gets the value of lane l ^ offset (xor), l + offset (down), l - offset (up) or offset (index); its own where that is no lane of the warp.
+    PTX: shfl.sync.
+  }];
+  let arguments = (ins Kernel_ShuffleMode:$mode, AnyTypeOf<[I32, F32]>:$value, I32:$offset);
+  let results = (outs AnyTypeOf<[I32, F32]>:$result);
+  let assemblyFormat = "$mode $value `,` $offset attr-dict `:` type($value)";
+}
+
+def Kernel_VoteMode : I32EnumAttr<"VoteMode", "what is asked", [I32EnumAttrCase<"Any", 0, "any">, I32EnumAttrCase<"All", 1, "all">]> {
+  let cppNamespace = "::mpc::kernel";
+}
+def Kernel_VoteOp : Kernel_DeviceOp<"vote"> {
+  let summary = "whether the predicate holds for any thread, or for all threads, of the warp";
+  let arguments = (ins Kernel_VoteMode:$mode, I1:$predicate);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$mode $predicate attr-dict";
+}
+
+//===-- Shared memory -------------------------------------------------------------------===//
+
+def Kernel_SharedOp : Kernel_DeviceOp<"shared", [Pure]> {
+  let summary = "memory of the block, uninitialised; every op is a piece of its own";
+  let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "16">:$alignment);
+  let results = (outs Kernel_Shared:$pointer);
+  let assemblyFormat = "$bytes attr-dict";
+}
+
+def Kernel_CopyAsyncOp : Kernel_DeviceOp<"copy_async"> {
+  let summary = "starts a copy of 4, 8 or 16 bytes from global to shared memory";
+  let description = [{
+    Both addresses are aligned to `bytes`. With `valid` (0 … bytes), only that many bytes are read and the rest is filled with zeros. The copy is done when
+    a wait says so. PTX: cp.async (sm_80), with 16 bytes past L1.
+  }];
+  let arguments = (ins Kernel_Shared:$to, Kernel_Global:$from, I32Attr:$bytes, Optional<I32>:$valid);
+  let assemblyFormat = "$to `,` $from `,` $bytes (`valid` $valid^)? attr-dict";
+  let hasVerifier = 1;
+}
+def Kernel_CopyAsyncCommitOp : Kernel_DeviceOp<"copy_async_commit"> {
+  let summary = "the thread's copies since the last commit become a group";
+  let assemblyFormat = "attr-dict";
+}
+def Kernel_CopyAsyncWaitOp : Kernel_DeviceOp<"copy_async_wait"> {
+  let summary = "waits until at most `pending` of the thread's groups are under way; other threads see them behind a barrier";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+//===-- Matrices ----------------------------------------------------------------------------===//
+
+def Kernel_LoadMatrixOp : Kernel_DeviceOp<"load_matrix"> {
+  let summary = "1, 2 or 4 matrices of 8x8 16-bit elements from shared memory into the fragments of a warp";
+  let description = [{
+    Lane 8 i + r holds the address of row r of matrix i, 16 bytes, aligned so. Register i of lane l holds elements 2 (l mod 4) and + 1 of row l / 4; with
+    `transpose` of column l / 4. PTX: ldmatrix (sm_75).
+  }];
+  let arguments = (ins Kernel_Shared:$row, UnitAttr:$transpose);
+  let results = (outs Variadic<I32>:$registers);
+  let assemblyFormat = "$row attr-dict `:` type($registers)";
+  let hasVerifier = 1;
+}
+
+def Kernel_MmaType : I32EnumAttr<"MmaType", "the element type of A and B",
+    [I32EnumAttrCase<"F16", 0, "f16">, I32EnumAttrCase<"BF16", 1, "bf16">, I32EnumAttrCase<"TF32", 2, "tf32">]> {
+  let cppNamespace = "::mpc::kernel";
+}
+def Kernel_MmaOp : Kernel_DeviceOp<"mma", [Pure, AttrSizedOperandSegments]> {
+  let summary = "D = A B + C of a warp: A is 16 x k, B k x 8, C and D 16 x 8 in f32";
+  let description = [{
+    A row-major, B column-major fragments as the PTX manual lays them out for m16n8k8 and m16n8k16: k = 16 takes 4 and 2 registers (f16, bf16), k = 8 takes 2 and 1
+    (f16), or 4 and 2 (tf32). Products are exact, sums in f32. PTX: mma.sync; f16 with k = 8 from sm_75, everything else from sm_80.
+  }];
+  let arguments = (ins Kernel_MmaType:$element, I32Attr:$k, Variadic<I32>:$a, Variadic<I32>:$b, Variadic<F32>:$c);
+  let results = (outs F32:$d0, F32:$d1, F32:$d2, F32:$d3);
+  let assemblyFormat = "$element $k `(` $a `)` `(` $b `)` `(` $c `)` attr-dict";
+  let hasVerifier = 1;
+}
+
+//===-- Functions of the hardware --------------------------------------------------------------===//
+
+def Kernel_Approx : I32EnumAttr<"Approx", "a function that the hardware approximates",
+    [I32EnumAttrCase<"Exp2", 0, "exp2">, I32EnumAttrCase<"Log2", 1, "log2">, I32EnumAttrCase<"Reciprocal", 2, "reciprocal">,
+     I32EnumAttrCase<"Rsqrt", 3, "rsqrt">]> {
+  let cppNamespace = "::mpc::kernel";
+}
+def Kernel_ApproxOp : Kernel_DeviceOp<"approx", [Pure]> {
+  let summary = "an f32 function within 2 ULP of the exact value (log2: 2^-22 absolute near 1); denormals are flushed";
+  let description = [{PTX: ex2, lg2, rcp, rsqrt with .approx.ftz.f32. The emulated form is correctly rounded: results may differ by the approximation's error.}];
+  let arguments = (ins Kernel_Approx:$function, F32:$x);
+  let results = (outs F32:$y);
+  let assemblyFormat = "$function $x attr-dict";
+}
+#endif

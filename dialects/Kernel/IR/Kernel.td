@@ -1,0 +1,3 @@
+//===- Kernel.td - all of the kernel dialect -----------------------*- tablegen -*-===//
+include "dialects/Kernel/IR/KernelOps.td"
+include "dialects/Kernel/IR/DeviceOps.td"
