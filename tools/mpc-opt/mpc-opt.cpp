@@ -6,6 +6,7 @@
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "passes/Lowering/KernelToHost/Passes.h"
 #include "passes/Memory/Passes.h"
@@ -35,6 +36,7 @@ int main(int argc, char **argv) {
   mpc::memory::registerMpcMemoryPasses();
   mpc::registerMpcDecomposePasses();
   mpc::registerMpcKernelToHostPasses();
+  mpc::registerMpcDeviceToNvvmPasses();
   mpc::registerTrainingPasses();
   mpc::registerAutodiffPasses();
   mpc::registerPrecisionPasses();

@@ -7,7 +7,8 @@ include "mlir/IR/EnumAttr.td"
 
 // A GPU kernel is an `llvm.func` over pointers to global memory (address space 1) whose body is scf, arith, math and llvm ops and the ops of this
 // file, each of which has a PTX form (passes/Lowering/DeviceToNvvm) and an emulated form (passes/Lowering/DeviceToEmulator). Attributes of the
-// function: `kernel.threads` (i32, threads of a block, a multiple of 32), read by both. Shared memory is address space 3.
+// function: `kernel.threads` (i32, threads of a block, a multiple of 32: launches have exactly so many) and, for PTX, `kernel.min_blocks` (i32, blocks
+// that shall fit an SM at once, which bounds registers). Shared memory is address space 3.
 
 def Kernel_Global : LLVM_PointerInAddressSpace<1>;
 def Kernel_Shared : LLVM_PointerInAddressSpace<3>;
@@ -57,7 +58,7 @@ def Kernel_ShuffleOp : Kernel_DeviceOp<"shuffle", [TypesMatchWith<"the result is
   let summary = "the value of another thread of the warp; all 32 take part";
   let description = [{
     Lane l gets the value of lane l ^ offset (xor), l + offset (down), l - offset (up) or offset (index); its own where that is no lane of the warp.
-    PTX: shfl.sync.
+    `offset` counts modulo 32. PTX: shfl.sync.
   }];
   let arguments = (ins Kernel_ShuffleMode:$mode, AnyTypeOf<[I32, F32]>:$value, I32:$offset);
   let results = (outs AnyTypeOf<[I32, F32]>:$result);

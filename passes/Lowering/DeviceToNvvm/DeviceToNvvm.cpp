@@ -1,0 +1,264 @@
+//===- DeviceToNvvm.cpp - device ops to PTX's dialect ---------------------------===//
+//
+// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} { %t = kernel.thread_id ... }
+// After:   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} { %t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32 ... }
+//
+// One op becomes one op: what is asked for is in the device op already. scf, arith and math are left to compiler/Codegen.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
+#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Support/Diagnostics.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+
+static constexpr StringLiteral dynamicSharedName = "kernel.dynamic_shared";
+
+namespace {
+
+/// Lowers one kernel; `error` where the architecture lacks something.
+struct KernelLowering {
+  LLVM::LLVMFuncOp function;
+  ModuleOp module;
+  const GpuArch &arch;
+  int32_t threads;
+  bool failed = false;
+  // Shared memory that does not fit into what a block has by itself is one dynamic piece.
+  Operation *dynamicShared = nullptr;
+  int64_t nextDynamic = 0;
+  unsigned sharedPieces = 0;
+
+  Value i32(ImplicitLocOpBuilder &b, int64_t v) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(v))); }
+  Value allLanes(ImplicitLocOpBuilder &b) { return i32(b, -1); }
+
+  void require(Operation *op, bool has, StringRef first) {
+    if (has)
+      return;
+    (void)emitErrorWithHint(op->getLoc(), llvm::Twine("'") + op->getName().getStringRef() + "' op is an instruction of " + first + " and later, and this kernel is for " + arch.name,
+                            "emitters ask the architecture's row in passes/Lowering/GpuArch first");
+    failed = true;
+  }
+
+  bool lowerShared();
+  void lower(Operation *op);
+  Value lower(ImplicitLocOpBuilder &b, ThreadIdOp op);
+  Value lower(ImplicitLocOpBuilder &b, BlockIdOp op);
+  Value lower(ImplicitLocOpBuilder &b, ShuffleOp op);
+  Value lower(ImplicitLocOpBuilder &b, VoteOp op);
+  Value lower(ImplicitLocOpBuilder &b, ApproxOp op);
+  Value lower(ImplicitLocOpBuilder &b, SharedOp op);
+  void lower(ImplicitLocOpBuilder &b, BarrierOp op);
+  void lower(ImplicitLocOpBuilder &b, CopyAsyncOp op);
+  void lower(ImplicitLocOpBuilder &b, LoadMatrixOp op);
+  void lower(ImplicitLocOpBuilder &b, MmaOp op);
+};
+
+} // namespace
+
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, ThreadIdOp op) {
+  // LLVM would take the range from reqntid only in the back end, after the optimiser has widened what it could have kept narrow.
+  return NVVM::ThreadIdXOp::create(b, b.getI32Type(), LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, threads));
+}
+
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, BlockIdOp op) {
+  // Grid limits: 2^31 - 1 blocks along x, 65535 along the others.
+  auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, op.getAxis() == Axis::X ? 0x7fffffff : 65535);
+  switch (op.getAxis()) {
+  case Axis::X:
+    return NVVM::BlockIdXOp::create(b, b.getI32Type(), range);
+  case Axis::Y:
+    return NVVM::BlockIdYOp::create(b, b.getI32Type(), range);
+  case Axis::Z:
+    return NVVM::BlockIdZOp::create(b, b.getI32Type(), range);
+  }
+  llvm_unreachable("three axes");
+}
+
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, ShuffleOp op) {
+  NVVM::ShflKind kinds[] = {NVVM::ShflKind::bfly, NVVM::ShflKind::down, NVVM::ShflKind::up, NVVM::ShflKind::idx};
+  // The last lane that may be read, or for `up` the first (PTX ISA 9.7.9.6, "c").
+  Value clamp = i32(b, op.getMode() == ShuffleMode::Up ? 0 : 31);
+  return NVVM::ShflOp::create(b, op.getType(), allLanes(b), op.getValue(), op.getOffset(), clamp, kinds[int(op.getMode())], UnitAttr());
+}
+
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, VoteOp op) {
+  auto kind = op.getMode() == VoteMode::Any ? NVVM::VoteSyncKind::any : NVVM::VoteSyncKind::all;
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), allLanes(b), op.getPredicate(), kind);
+}
+
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, ApproxOp op) {
+  StringRef names[] = {"llvm.nvvm.ex2.approx.ftz", "llvm.nvvm.lg2.approx.ftz.f", "llvm.nvvm.rcp.approx.ftz.f", "llvm.nvvm.rsqrt.approx.ftz.f"};
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(names[int(op.getFunction())]), ValueRange{op.getX()}).getResult(0);
+}
+
+void KernelLowering::lower(ImplicitLocOpBuilder &b, BarrierOp op) {
+  if (op.getId() == 0 && !op.getThreads()) {
+    NVVM::BarrierOp::create(b);
+    return;
+  }
+  Value count = op.getThreads() ? i32(b, *op.getThreads()) : Value();
+  NVVM::BarrierOp::create(b, TypeRange{}, i32(b, op.getId()), count, NVVM::BarrierReductionAttr(), Value());
+}
+
+void KernelLowering::lower(ImplicitLocOpBuilder &b, CopyAsyncOp op) {
+  require(op, arch.hasCopyAsync, "sm_80");
+  // Past L1 (.cg) exists for 16 bytes only.
+  auto cache = op.getBytes() == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+  NVVM::CpAsyncOp::create(b, op.getTo(), op.getFrom(), b.getI32IntegerAttr(op.getBytes()), NVVM::LoadCacheModifierKindAttr::get(b.getContext(), cache), op.getValid());
+}
+
+void KernelLowering::lower(ImplicitLocOpBuilder &b, LoadMatrixOp op) {
+  require(op, arch.hasLoadMatrix, "sm_75");
+  size_t count = op.getRegisters().size();
+  Type i32 = b.getI32Type();
+  Type type = count == 1 ? i32 : LLVM::LLVMStructType::getLiteral(b.getContext(), llvm::SmallVector<Type>(count, i32));
+  auto layout = op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+  Value all = NVVM::LdMatrixOp::create(b, type, op.getRow(), count, layout, NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+  for (auto [i, result] : llvm::enumerate(op.getRegisters()))
+    result.replaceAllUsesWith(count == 1 ? all : Value(LLVM::ExtractValueOp::create(b, all, i)));
+}
+
+void KernelLowering::lower(ImplicitLocOpBuilder &b, MmaOp op) {
+  bool smallest = op.getElement() == MmaType::F16 && op.getK() == 8;
+  require(op, smallest ? arch.hasMmaF16K8 : arch.hasMmaK16, smallest ? "sm_75" : "sm_80");
+  llvm::SmallVector<Value> a(op.getA()), bFragment(op.getB()), c(op.getC());
+  NVVM::MMATypes type = NVVM::MMATypes::f16;
+  if (op.getElement() == MmaType::F16) {
+    Type pair = VectorType::get(2, b.getF16Type());
+    for (auto *fragment : {&a, &bFragment})
+      for (Value &v : *fragment)
+        v = LLVM::BitcastOp::create(b, pair, v);
+  } else {
+    type = op.getElement() == MmaType::BF16 ? NVVM::MMATypes::bf16 : NVVM::MMATypes::tf32;
+  }
+  Type f32 = b.getF32Type();
+  Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
+  Value d = NVVM::MmaOp::create(b, result, a, bFragment, c, ArrayRef<int64_t>{16, 8, op.getK()}, std::nullopt, std::nullopt,
+                                std::array<NVVM::MMATypes, 2>{type, type}, std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  for (auto [i, value] : llvm::enumerate(op->getResults()))
+    value.replaceAllUsesWith(LLVM::ExtractValueOp::create(b, d, i));
+}
+
+static LLVM::GlobalOp createShared(OpBuilder &b, Location loc, Twine name, int64_t bytes, int64_t alignment, bool dynamic) {
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), dynamic ? 0 : bytes);
+  auto linkage = dynamic ? LLVM::Linkage::External : LLVM::Linkage::Internal;
+  auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/false, linkage, name.str(), Attribute(), alignment, /*addrSpace=*/3);
+  if (!dynamic) { // shared memory has no initial value, and LLVM wants one
+    OpBuilder body(b.getContext());
+    body.createBlock(&global.getInitializer());
+    LLVM::ReturnOp::create(body, loc, LLVM::UndefOp::create(body, loc, type).getResult());
+  }
+  return global;
+}
+
+/// Decides between static and dynamic shared memory.
+bool KernelLowering::lowerShared() {
+  int64_t bytes = 0, alignment = 16;
+  function.walk([&](SharedOp op) {
+    bytes = llvm::alignTo(bytes, op.getAlignment()) + op.getBytes();
+    alignment = std::max<int64_t>(alignment, op.getAlignment());
+  });
+  if (bytes > arch.sharedBytesPerBlock) {
+    (void)emitErrorWithHint(function.getLoc(), llvm::Twine("kernel '") + function.getName() + "' needs " + llvm::Twine(bytes) + " bytes of shared memory, a block of " + arch.name + " has " + llvm::Twine(arch.sharedBytesPerBlock),
+                      "take smaller tiles or fewer stages");
+    return false;
+  }
+  if (bytes <= staticSharedBytes)
+    return true;
+  OpBuilder b(function);
+  dynamicShared = createShared(b, function.getLoc(), function.getName() + "_shared", 0, alignment, /*dynamic=*/true);
+  function->setAttr(dynamicSharedName, b.getI64IntegerAttr(bytes));
+  return true;
+}
+
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, SharedOp op) {
+  if (dynamicShared) {
+    nextDynamic = llvm::alignTo(nextDynamic, op.getAlignment());
+    Value base = LLVM::AddressOfOp::create(b, cast<LLVM::GlobalOp>(dynamicShared));
+    Value piece = LLVM::GEPOp::create(b, op.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(nextDynamic)}, LLVM::GEPNoWrapFlags::inbounds | LLVM::GEPNoWrapFlags::nuw);
+    nextDynamic += op.getBytes();
+    return piece;
+  }
+  OpBuilder outside(function);
+  auto global = createShared(outside, op.getLoc(), function.getName() + "_shared" + Twine(sharedPieces++), op.getBytes(), op.getAlignment(), /*dynamic=*/false);
+  return LLVM::AddressOfOp::create(b, global);
+}
+
+void KernelLowering::lower(Operation *operation) {
+  ImplicitLocOpBuilder b(operation->getLoc(), operation);
+  bool known = true;
+  Value result = llvm::TypeSwitch<Operation *, Value>(operation)
+                     .Case<ThreadIdOp, BlockIdOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>([&](auto op) { return lower(b, op); })
+                     .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
+                     .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
+                     .Case([&](CopyAsyncCommitOp op) {
+                       require(op, arch.hasCopyAsync, "sm_80");
+                       return NVVM::CpAsyncCommitGroupOp::create(b), Value();
+                     })
+                     .Case([&](CopyAsyncWaitOp op) {
+                       require(op, arch.hasCopyAsync, "sm_80");
+                       return NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), Value();
+                     })
+                     .Default([&](Operation *) { return known = false, Value(); });
+  if (!known) {
+    if (isa_and_nonnull<KernelDialect>(operation->getDialect())) {
+      (void)emitErrorWithHint(operation->getLoc(), llvm::Twine("'") + operation->getName().getStringRef() + "' op has no PTX form", "give it one in passes/Lowering/DeviceToNvvm");
+      failed = true;
+    }
+    return;
+  }
+  if (result)
+    operation->getResult(0).replaceAllUsesWith(result);
+  operation->erase();
+}
+
+LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
+  bool ok = true;
+  for (auto function : llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
+    auto threads = function->getAttrOfType<IntegerAttr>("kernel.threads");
+    if (!threads)
+      continue;
+    int64_t count = threads.getInt();
+    if (count <= 0 || count > 1024 || count % 32 != 0) {
+      function.emitError("kernel.threads is ") << count << ", not a multiple of 32 up to 1024";
+      ok = false;
+      continue;
+    }
+    OpBuilder b(function);
+    KernelLowering lowering{function, module, arch, int32_t(count)};
+    if (!lowering.lowerShared()) {
+      ok = false;
+      continue;
+    }
+    llvm::SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) {
+      if (op != function)
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      lowering.lower(op);
+    ok &= !lowering.failed;
+    function->removeAttr("kernel.threads");
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    // Exact, not only a bound: a launch of another shape is refused instead of computing something else.
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(count)}));
+    if (auto blocks = function->getAttrOfType<IntegerAttr>("kernel.min_blocks")) {
+      function->removeAttr("kernel.min_blocks");
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), blocks);
+    }
+  }
+  return success(ok);
+}
+
+int64_t mpc::dynamicSharedBytes(Operation *kernel) {
+  auto bytes = kernel->getAttrOfType<IntegerAttr>(dynamicSharedName);
+  return bytes ? bytes.getInt() : 0;
+}

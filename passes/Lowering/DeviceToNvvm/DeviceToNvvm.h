@@ -1,0 +1,19 @@
+//===- DeviceToNvvm.h - device ops to PTX's dialect -----------------------------===//
+#ifndef MPC_LOWERING_DEVICETONVVM_DEVICETONVVM_H
+#define MPC_LOWERING_DEVICETONVVM_DEVICETONVVM_H
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc {
+struct GpuArch;
+
+/// Lowers the kernels (`llvm.func` with `kernel.threads`) of a module. Fails with a located diagnostic where a kernel uses an instruction that `arch` does not have,
+/// or more shared memory than its blocks can.
+///
+/// A kernel with more than 48 KB of shared memory takes all of it as dynamic shared memory, whose size is given at launch: `dynamicSharedBytes` says it.
+mlir::LogicalResult lowerDeviceOps(mlir::ModuleOp module, const GpuArch &arch);
+
+/// Bytes of dynamic shared memory that a launch of this lowered kernel must ask for; 0 for most.
+int64_t dynamicSharedBytes(mlir::Operation *kernel);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,36 @@
+//===- GpuArch.cpp - the table of architectures -------------------------------------===//
+#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mpc;
+
+static constexpr int kb = 1024;
+
+// PTX versions: shfl.sync and mma need 6.0 and 6.5; 6.4 is the first with all that a SIMT kernel of sm_70 uses. sm_86 exists from 7.1, sm_89 from 7.8, sm_90a from 8.0.
+static const GpuArch table[] = {
+    {.name = "sm_60", .compute = 60, .ptxVersion = 64, .sharedBytesPerBlock = 48 * kb, .sharedBytesPerSm = 64 * kb, .threadsPerSm = 2048, .blocksPerSm = 32, .ptxasKnows = false},
+    {.name = "sm_70", .compute = 70, .ptxVersion = 64, .sharedBytesPerBlock = 96 * kb, .sharedBytesPerSm = 96 * kb, .threadsPerSm = 2048, .blocksPerSm = 32, .ptxasKnows = false},
+    {.name = "sm_75", .compute = 75, .ptxVersion = 65, .sharedBytesPerBlock = 64 * kb, .sharedBytesPerSm = 64 * kb, .threadsPerSm = 1024, .blocksPerSm = 16,
+     .hasLoadMatrix = true, .hasMmaF16K8 = true},
+    {.name = "sm_80", .compute = 80, .ptxVersion = 70, .sharedBytesPerBlock = 163 * kb, .sharedBytesPerSm = 164 * kb, .threadsPerSm = 2048, .blocksPerSm = 32,
+     .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true},
+    {.name = "sm_86", .compute = 86, .ptxVersion = 71, .sharedBytesPerBlock = 99 * kb, .sharedBytesPerSm = 100 * kb, .threadsPerSm = 1536, .blocksPerSm = 16,
+     .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true},
+    {.name = "sm_89", .compute = 89, .ptxVersion = 78, .sharedBytesPerBlock = 99 * kb, .sharedBytesPerSm = 100 * kb, .threadsPerSm = 1536, .blocksPerSm = 24,
+     .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true},
+    {.name = "sm_90a", .compute = 90, .ptxVersion = 80, .sharedBytesPerBlock = 227 * kb, .sharedBytesPerSm = 228 * kb, .threadsPerSm = 2048, .blocksPerSm = 32,
+     .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true, .hasWgmma = true},
+};
+
+llvm::ArrayRef<GpuArch> mpc::gpuArchs() { return table; }
+
+const GpuArch *mpc::findGpuArch(llvm::StringRef name) {
+  for (const GpuArch &arch : table)
+    if (arch.name == name)
+      return &arch;
+  return nullptr;
+}
+
+std::string mpc::gpuArchNames() {
+  return llvm::join(llvm::map_range(table, [](const GpuArch &arch) { return arch.name; }), ", ");
+}

@@ -1,0 +1,36 @@
+// RUN: mpc-opt %s --mpc-device-to-nvvm=arch=sm_75 --split-input-file --verify-diagnostics
+// RUN: not mpc-opt %s --mpc-device-to-nvvm=arch=sm_61 2>&1 | FileCheck %s
+// CHECK: unknown architecture 'sm_61'; known are sm_60, sm_70, sm_75, sm_80, sm_86, sm_89, sm_90a
+
+llvm.func @copies(%in: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
+  %a = kernel.shared 4096
+  // expected-error @+2 {{'kernel.copy_async' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-note @+1 {{hint: emitters ask the architecture's row}}
+  kernel.copy_async %a, %in, 16
+  llvm.return
+}
+
+// -----
+
+llvm.func @bf16(%a: i32, %f: f32) attributes {kernel.threads = 64 : i32} {
+  // expected-error @+2 {{'kernel.mma' op is an instruction of sm_80 and later}}
+  // expected-note @+1 {{hint}}
+  %d:4 = kernel.mma bf16 16 (%a, %a, %a, %a) (%a, %a) (%f, %f, %f, %f)
+  llvm.return
+}
+
+// -----
+
+// expected-error @+2 {{kernel 'much' needs 70000 bytes of shared memory, a block of sm_75 has 65536}}
+// expected-note @+1 {{hint: take smaller tiles or fewer stages}}
+llvm.func @much() attributes {kernel.threads = 64 : i32} {
+  %a = kernel.shared 70000
+  llvm.return
+}
+
+// -----
+
+// expected-error @+1 {{kernel.threads is 48, not a multiple of 32 up to 1024}}
+llvm.func @threads() attributes {kernel.threads = 48 : i32} {
+  llvm.return
+}
