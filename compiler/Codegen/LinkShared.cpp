@@ -22,7 +22,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
     return emitError(loc, "cannot create a temporary directory: ") << error.message(), failure();
   struct Cleanup {
     StringRef path;
-    ~Cleanup() { llvm::sys::fs::remove_directories(path); }
+    ~Cleanup() { (void)llvm::sys::fs::remove_directories(path); }
   } cleanup{directory};
   auto inside = [&](const Twine &name) {
     llvm::SmallString<128> path(directory);
