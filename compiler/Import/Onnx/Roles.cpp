@@ -227,7 +227,7 @@ static std::pair<double, double> fans(const Verdict &verdict, ArrayRef<int64_t> 
     return {product(shape), product(shape)};
   std::string op = verdict.user ? verdict.user->op_type() : "";
   bool inOut = op == "MatMul"; // [in, out]
-  if (op == "Gemm") {
+  if (verdict.user && op == "Gemm") {
     inOut = true;
     for (const auto &attribute : verdict.user->attribute())
       if (attribute.name() == "transB" && attribute.i() != 0)
