@@ -1,5 +1,6 @@
 """lit configuration: `lit build/test` runs every .mlir and .test file under test/."""
 import os
+import shutil
 import lit.formats
 
 config.name = "mpc"
@@ -16,3 +17,6 @@ config.environment["MPC_LIBRARY_PATH"] = config.mpc_bin_dir
 config.substitutions.append(("%shared", os.path.join(config.mpc_source_dir, "..", "shared")))
 if os.path.isdir(os.path.join(config.mpc_source_dir, "..", "shared")):
     config.available_features.add("shared")
+# Assembling PTX is optional: ptxas comes with the CUDA toolkit.
+if shutil.which("ptxas") or any(os.path.exists(os.path.join(d, "bin", "ptxas")) for d in (os.environ.get("CUDA_HOME", ""), "/usr/local/cuda") if d):
+    config.available_features.add("ptxas")

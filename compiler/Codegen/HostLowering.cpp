@@ -15,10 +15,13 @@
 using namespace mlir;
 
 LogicalResult mpc::lowerToLLVMDialect(ModuleOp module) {
-  MLIRContext *context = module.getContext();
   expandF32Math(module);
   callLibm(module);
+  return convertToLLVMDialect(module);
+}
 
+LogicalResult mpc::convertToLLVMDialect(ModuleOp module) {
+  MLIRContext *context = module.getContext();
   RewritePatternSet loops(context);
   populateSCFToControlFlowConversionPatterns(loops);
   ConversionTarget flat(*context);
@@ -34,5 +37,6 @@ LogicalResult mpc::lowerToLLVMDialect(ModuleOp module) {
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
+  target.addLegalDialect("nvvm"); // by name: host kernels have none
   return applyFullConversion(module, target, std::move(patterns));
 }

@@ -15,6 +15,9 @@ namespace mpc {
 /// Expands math, lowers scf, arith and math to the llvm dialect. Fails with a diagnostic when an op is left.
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
 
+/// The second half of it: scf, cf, arith and what LLVM has intrinsics for of math. nvvm ops stay.
+mlir::LogicalResult convertToLLVMDialect(mlir::ModuleOp module);
+
 /// What LLVM knows of a CPU; null and `error` when it does not know it.
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const HostCpu &cpu, std::string &error);
 /// Vectorises loops and optimises for speed.

@@ -1,0 +1,160 @@
+//===- NvptxCodegen.cpp - splits, lowers and compiles kernels on several threads -----===//
+#include "compiler/Codegen/NvptxCodegen.h"
+#include "compiler/Codegen/HostLowering.h"
+#include "compiler/Codegen/NvptxTarget.h"
+#include "compiler/Codegen/Ptxas.h"
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
+#include "passes/Lowering/MathApprox/MathApprox.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include <atomic>
+#include <thread>
+
+using namespace mlir;
+using namespace mpc;
+
+void mpc::registerNvptxDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, kernel::KernelDialect, LLVM::LLVMDialect, math::MathDialect, NVVM::NVVMDialect, scf::SCFDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+static bool isKernel(Operation &op) { return isa<LLVM::LLVMFuncOp>(op) && op.hasAttr("kernel.threads"); }
+
+/// A copy of the module with the kernels number `part`, `part` + `parts`, ..., and of everything else what they use.
+static OwningOpRef<ModuleOp> takePart(ModuleOp source, size_t part, size_t parts) {
+  OwningOpRef<ModuleOp> result(ModuleOp::create(source.getLoc()));
+  SymbolTable symbols(source);
+  llvm::DenseSet<Operation *> wanted;
+  llvm::SmallVector<Operation *> work;
+  size_t number = 0;
+  for (Operation &op : source.getOps())
+    if (isKernel(op) && number++ % parts == part && wanted.insert(&op).second)
+      work.push_back(&op);
+  while (!work.empty()) {
+    auto uses = SymbolTable::getSymbolUses(work.pop_back_val());
+    if (!uses)
+      continue;
+    for (SymbolTable::SymbolUse use : *uses)
+      if (Operation *definition = symbols.lookup(use.getSymbolRef().getRootReference()); definition && wanted.insert(definition).second)
+        work.push_back(definition);
+  }
+  OpBuilder b(result->getBodyRegion());
+  for (Operation &op : source.getOps())
+    if (wanted.contains(&op))
+      b.clone(op);
+  return result;
+}
+
+/// Lowers `module` in place and translates it. Null and `error`, or null after a diagnostic.
+static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
+  for (Operation &op : module.getOps())
+    if (isKernel(op))
+      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = int(op.getAttrOfType<IntegerAttr>("kernel.threads").getInt()), .report = {}});
+  if (failed(lowerDeviceOps(module, arch)))
+    return nullptr;
+  for (NvptxKernel &kernel : kernels)
+    kernel.dynamicSharedBytes = dynamicSharedBytes(module.lookupSymbol(kernel.symbol));
+  expandF32Math(module);
+  if (failed(convertToLLVMDialect(module)))
+    return nullptr;
+  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context, "kernels");
+  if (!ir)
+    error = "internal error: kernels do not translate to LLVM IR";
+  return ir;
+}
+
+namespace {
+struct Part {
+  OwningOpRef<ModuleOp> source;
+  NvptxModule result;
+  std::string error;
+  bool failed = false;
+};
+} // namespace
+
+static void compilePart(Part &part, const NvptxOptions &options) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> ir = lowerAndTranslate(*part.source, *options.arch, context, part.result.kernels, part.error);
+  part.failed = true;
+  if (!ir)
+    return;
+  std::unique_ptr<llvm::TargetMachine> machine = createNvptxMachine(*options.arch);
+  optimizeForNvptx(*ir, *machine);
+  part.result.ptx = emitPtx(*ir, *machine, part.error);
+  if (!part.error.empty())
+    return;
+  if (!options.ptxas.empty() && options.arch->ptxasKnows) {
+    PtxasResult assembled = runPtxas(options.ptxas, part.result.ptx, *options.arch);
+    part.error = assembled.error;
+    if (!part.error.empty())
+      return;
+    part.result.cubin = std::move(assembled.cubin);
+    for (NvptxKernel &kernel : part.result.kernels)
+      kernel.report = assembled.reports.lookup(kernel.symbol);
+  }
+  part.failed = false;
+}
+
+FailureOr<std::vector<NvptxModule>> mpc::compileNvptx(ModuleOp kernels, const NvptxOptions &options) {
+  size_t count = llvm::count_if(kernels.getOps(), isKernel);
+  size_t partCount = std::min(count, std::max<size_t>(options.modules, 1));
+  std::vector<Part> parts(partCount);
+  for (size_t i = 0; i < partCount; ++i)
+    parts[i].source = takePart(kernels, i, partCount);
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < partCount;)
+      compilePart(parts[i], options);
+  };
+  std::vector<std::thread> pool;
+  for (unsigned t = 1; t < options.threads && t < partCount; ++t)
+    pool.emplace_back(work);
+  work();
+  for (std::thread &thread : pool)
+    thread.join();
+
+  std::vector<NvptxModule> result;
+  bool failed = false;
+  for (Part &part : parts) {
+    if (!part.error.empty())
+      emitError(kernels.getLoc(), part.error);
+    failed |= part.failed;
+    result.push_back(std::move(part.result));
+  }
+  if (failed)
+    return failure();
+  return result;
+}
+
+FailureOr<std::string> mpc::nvptxLLVMIR(ModuleOp kernels, const GpuArch &arch, bool optimized) {
+  OwningOpRef<ModuleOp> copy(kernels.clone());
+  llvm::LLVMContext context;
+  std::vector<NvptxKernel> names;
+  std::string error, text;
+  std::unique_ptr<llvm::Module> ir = lowerAndTranslate(*copy, arch, context, names, error);
+  if (!ir) {
+    if (!error.empty())
+      emitError(kernels.getLoc(), error);
+    return failure();
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = createNvptxMachine(arch);
+  if (optimized)
+    optimizeForNvptx(*ir, *machine);
+  llvm::raw_string_ostream(text) << *ir;
+  return text;
+}

@@ -1,0 +1,22 @@
+//===- NvptxTarget.h - LLVM's optimiser and code generator for PTX --------------------===//
+#ifndef MPC_CODEGEN_NVPTXTARGET_H
+#define MPC_CODEGEN_NVPTXTARGET_H
+#include "passes/Lowering/GpuArch/GpuArch.h"
+#include <memory>
+#include <string>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+} // namespace llvm
+
+namespace mpc {
+
+std::unique_ptr<llvm::TargetMachine> createNvptxMachine(const GpuArch &arch);
+/// Sets triple and layout, then runs the O3 pipeline.
+void optimizeForNvptx(llvm::Module &module, llvm::TargetMachine &machine);
+/// PTX text, or "" and `error`: a call that no GPU has code for, or LLVM's message.
+std::string emitPtx(llvm::Module &module, llvm::TargetMachine &machine, std::string &error);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,152 @@
+//===- Ptxas.cpp - runs ptxas and reads its report -----------------------------------===//
+#include "compiler/Codegen/Ptxas.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
+
+using namespace llvm;
+using namespace mpc;
+
+std::string mpc::findPtxas() {
+  if (auto path = sys::findProgramByName("ptxas"))
+    return *path;
+  std::vector<std::string> folders;
+  if (const char *home = std::getenv("CUDA_HOME"))
+    folders.push_back(std::string(home) + "/bin");
+  folders.push_back("/usr/local/cuda/bin");
+  for (StringRef folder : folders)
+    if (auto path = sys::findProgramByName("ptxas", folder))
+      return *path;
+  return "";
+}
+
+/// The text between two marks, or "".
+static StringRef between(StringRef text, StringRef before, StringRef after) {
+  size_t at = text.find(before);
+  if (at == StringRef::npos)
+    return "";
+  text = text.substr(at + before.size());
+  return text.substr(0, text.find(after));
+}
+
+/// The number in front of `unit`: numberBefore("Used 10 registers, 4 bytes smem", " registers") is 10.
+static int numberBefore(StringRef line, StringRef unit) {
+  size_t at = line.find(unit);
+  if (at == StringRef::npos)
+    return 0;
+  StringRef digits = line.substr(0, at);
+  digits = digits.substr(digits.find_last_not_of("0123456789") + 1); // npos + 1 is 0
+  int value = 0;
+  return digits.getAsInteger(10, value) ? 0 : value;
+}
+
+StringMap<PtxasReport> mpc::parsePtxasReport(StringRef text) {
+  StringMap<PtxasReport> reports;
+  std::string current;
+  for (StringRef line : split(text, '\n')) {
+    if (StringRef name = between(line, "Compiling entry function '", "'"); !name.empty())
+      current = name.str();
+    if (line.contains("Function properties for")) {
+      StringRef name = line.substr(line.find("for ") + 4).trim();
+      if (reports.count(name)) // device functions have properties too
+        current = name.str();
+    }
+    if (current.empty())
+      continue;
+    PtxasReport &report = reports[current];
+    if (line.contains("bytes spill stores")) {
+      report.stackBytes = numberBefore(line, " bytes stack frame");
+      report.spillStoreBytes = numberBefore(line, " bytes spill stores");
+      report.spillLoadBytes = numberBefore(line, " bytes spill loads");
+    }
+    if (line.contains("Used ") && line.contains(" registers")) {
+      report.registers = numberBefore(line, " registers");
+      report.barriers = numberBefore(line, " barriers");
+      report.sharedBytes = numberBefore(line, " bytes smem");
+      report.constantBytes = numberBefore(line, " bytes cmem[0]");
+    }
+    bool advice = line.contains(": (C7");
+    if (advice || line.contains("ptxas warning")) {
+      StringRef name = between(line, "function '", "'");
+      PtxasReport &owner = name.empty() ? report : reports[name];
+      owner.warnings.push_back(line.substr(advice ? line.find("(C7") : line.find(':') + 1).trim().str());
+    }
+  }
+  return reports;
+}
+
+std::string mpc::describePtxasError(StringRef output, StringRef ptx) {
+  for (StringRef line : split(output, '\n')) {
+    if (!line.contains("error") && !line.contains("fatal"))
+      continue;
+    // "ptxas kernels.ptx, line 20; error   : Unknown modifier '.foo'"
+    unsigned number = 0;
+    if (between(line, ", line ", ";").getAsInteger(10, number))
+      return line.trim().str();
+    std::string kernel;
+    unsigned at = 0;
+    for (StringRef ptxLine : split(ptx, '\n')) {
+      if (StringRef name = between(ptxLine, ".entry ", "("); !name.empty())
+        kernel = name.str();
+      if (++at == number)
+        return ("in kernel '" + Twine(kernel) + "': " + line.substr(line.find(';') + 1).trim() + ": " + ptxLine.trim()).str();
+    }
+    return line.trim().str();
+  }
+  return output.trim().str();
+}
+
+static std::string readFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
+  PtxasResult result;
+  SmallString<128> directory;
+  if (std::error_code error = sys::fs::createUniqueDirectory("mpc-ptxas", directory)) {
+    result.error = "cannot create a temporary directory: " + error.message();
+    return result;
+  }
+  struct Cleanup {
+    StringRef path;
+    ~Cleanup() { sys::fs::remove_directories(path); }
+  } cleanup{directory};
+  auto inside = [&](StringRef name) {
+    SmallString<128> path(directory);
+    sys::path::append(path, name);
+    return std::string(path);
+  };
+  std::string input = inside("kernels.ptx"), output = inside("kernels.cubin"), log = inside("log");
+  {
+    std::error_code error;
+    raw_fd_ostream file(input, error);
+    if (!error)
+      file << ptx;
+    file.close();
+    if (error || file.has_error()) {
+      result.error = "cannot write a temporary file: " + (error ? error : file.error()).message();
+      file.clear_error();
+      return result;
+    }
+  }
+  // fmad=false: multiplications and additions stay the ones that the kernel asked for, as in PTX that the driver compiles.
+  std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output, input};
+  SmallVector<StringRef> argv(std::begin(arguments), std::end(arguments));
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
+  std::string message;
+  int status = sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects, /*SecondsToWait=*/600, /*MemoryLimit=*/0, &message);
+  std::string text = readFile(log);
+  if (status != 0) {
+    result.error = "ptxas failed " + (text.empty() ? message : describePtxasError(text, ptx));
+    return result;
+  }
+  result.cubin = readFile(output);
+  result.reports = parsePtxasReport(text);
+  return result;
+}

@@ -1,0 +1,73 @@
+//===- mpc-ptx.cpp - prints the PTX of kernels, for tests ----------------------------===//
+//
+// mpc-ptx FILE.mlir [--arch=sm_80] [--emit=ptx|llvm|llvm-opt|none] [--ptxas] [--modules=1] [--jobs=1]
+//
+// --ptxas also assembles, and prints one line for each kernel: "k: 32 registers, 0 spill stores, 0 spill loads, ..." (bytes), warnings below it.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/NvptxCodegen.h"
+#include "compiler/Codegen/Ptxas.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mpc;
+
+int main(int argc, char **argv) {
+  llvm::cl::opt<std::string> file(llvm::cl::Positional, llvm::cl::desc("<module>"), llvm::cl::init("-"));
+  llvm::cl::opt<std::string> archName("arch", llvm::cl::desc("architecture"), llvm::cl::init("sm_80"));
+  enum class Emit { Ptx, Llvm, LlvmOpt, None };
+  llvm::cl::opt<Emit> emit("emit", llvm::cl::desc("what to print"), llvm::cl::init(Emit::Ptx),
+                           llvm::cl::values(clEnumValN(Emit::Ptx, "ptx", "PTX"), clEnumValN(Emit::Llvm, "llvm", "LLVM IR"),
+                                            clEnumValN(Emit::LlvmOpt, "llvm-opt", "optimised LLVM IR"), clEnumValN(Emit::None, "none", "nothing but reports")));
+  llvm::cl::opt<bool> ptxas("ptxas", llvm::cl::desc("assemble and print the resources"));
+  llvm::cl::opt<unsigned> modules("modules", llvm::cl::desc("split the kernels into so many"), llvm::cl::init(1));
+  llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("threads to compile on"), llvm::cl::init(1));
+  llvm::cl::ParseCommandLineOptions(argc, argv, "prints the PTX of GPU kernels\n");
+
+  const GpuArch *arch = findGpuArch(archName);
+  if (!arch) {
+    llvm::errs() << "error: unknown architecture '" << archName << "'; known are " << gpuArchNames() << '\n';
+    return 1;
+  }
+  DialectRegistry registry;
+  registerNvptxDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  auto module = parseSourceFile<ModuleOp>(file, sources, &context);
+  if (!module)
+    return 1;
+  if (emit == Emit::Llvm || emit == Emit::LlvmOpt) {
+    auto text = nvptxLLVMIR(*module, *arch, emit == Emit::LlvmOpt);
+    if (failed(text))
+      return 1;
+    llvm::outs() << *text;
+    return 0;
+  }
+  NvptxOptions options{.arch = arch, .modules = modules, .threads = jobs, .ptxas = ptxas ? findPtxas() : ""};
+  if (ptxas && options.ptxas.empty()) {
+    llvm::errs() << "error: no ptxas on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin\n";
+    return 1;
+  }
+  auto compiled = compileNvptx(*module, options);
+  if (failed(compiled))
+    return 1;
+  for (const NvptxModule &part : *compiled) {
+    if (emit == Emit::Ptx)
+      llvm::outs() << part.ptx;
+    for (const NvptxKernel &kernel : part.kernels) {
+      if (!kernel.report)
+        continue;
+      const PtxasReport &r = *kernel.report;
+      llvm::outs() << kernel.symbol << ": " << r.registers << " registers, " << r.stackBytes << " stack, " << r.spillStoreBytes << " spill stores, " << r.spillLoadBytes
+                   << " spill loads, " << r.sharedBytes << " shared, " << kernel.dynamicSharedBytes << " dynamic shared, " << r.barriers << " barriers\n";
+      for (const std::string &warning : r.warnings)
+        llvm::outs() << "  " << warning << '\n';
+    }
+  }
+  return 0;
+}
