@@ -32,7 +32,8 @@ private:
   void resume();
   void checkInjection() const;
   void injectInfinity(const Entry &entry);
-  void watchScale(const std::vector<StepReport> &reports);
+  void watchScale(const std::vector<StepReport> &reports, const Batches &batches, const Batches::Batch &batch);
+  std::string culprit(const std::vector<StepReport> &reports, const Batches &batches, const Batches::Batch &batch);
   void report(const std::vector<StepReport> &reports, bool last);
   void endEpoch();
   void checkpoint();
@@ -109,21 +110,55 @@ void Trainer::injectInfinity(const Entry &entry) {
       storeDouble(port.dtype, session_.address(port), 0, std::numeric_limits<double>::infinity());
 }
 
-void Trainer::watchScale(const std::vector<StepReport> &reports) {
-  bool skipped = false, atFloor = true;
-  for (size_t i = 0; i < reports.size(); ++i)
+/// What was not finite in the first step that was skipped: the loss, or of the parameters' gradients the first
+/// on the way back. The trace form of the step, where the program has it, computes them again; the state is
+/// given up anyway.
+std::string Trainer::culprit(const std::vector<StepReport> &reports, const Batches &batches,
+                             const Batches::Batch &batch) {
+  size_t i = 0;
+  while (!reports[i].skipped)
+    ++i;
+  const std::string &name = session_.manifest().steps[i].traceEntry;
+  if (!std::isfinite(reports[i].loss) || name.empty())
+    return concat("the loss is ", reports[i].loss);
+  const Entry &trace = session_.entry(name);
+  batches.load(batch, session_, trace);
+  session_.run(trace);
+  std::string found;
+  for (const Port &port : trace.outputs) {
+    if (port.role != "grad")
+      continue;
+    Tensor gradient = session_.read(port);
+    for (float g : gradient.as<float>())
+      if (!std::isfinite(g)) {
+        found = port.of; // models list their parameters as they use them: the last one is the first on the way back
+        break;
+      }
+  }
+  return concat("the loss is ", reports[i].loss, found.empty() ? "" : concat(", the first gradient is that of '", found, "'"));
+}
+
+void Trainer::watchScale(const std::vector<StepReport> &reports, const Batches &batches,
+                         const Batches::Batch &batch) {
+  bool skipped = false, atFloor = true, due = false;
+  for (size_t i = 0; i < reports.size(); ++i) {
+    // A batch that is only accumulated updates nothing and skips nothing.
+    due |= cursor_.iteration % session_.manifest().steps[i].accumulate == 0;
     if (reports[i].skipped) {
       skipped = true;
       double scale = loop_.scale(i);
       atFloor &= scale >= reports[i].scale || scale < kSmallestScale;
     }
+  }
+  if (!due)
+    return;
   result_.skipped += skipped;
   skippedInARow_ = skipped ? skippedInARow_ + 1 : 0;
   if (skippedInARow_ >= kSkipsAllowed && atFloor)
     fail(concat("step ", cursor_.iteration),
          concat("the gradients of the last ", skippedInARow_,
-                " steps were not finite and the loss scale cannot shrink further (", reports[0].scale,
-                "); the loss is ", reports[0].loss),
+                " updates were not finite and the loss scale cannot shrink further (", reports[0].scale, "): ",
+                culprit(reports, batches, batch)),
          "lower --lr, check the data, or compile with --precision=bf16 or --min-scale");
 }
 
@@ -220,7 +255,7 @@ TrainResult Trainer::run() {
     result_.interrupted = options_.interrupted && *options_.interrupted;
     bool last = cursor_.iteration == total_ || result_.interrupted;
     report(reports, last);
-    watchScale(reports);
+    watchScale(reports, batches, *batch);
     if (epochEnds)
       endEpoch();
     if (last ||

@@ -132,7 +132,7 @@ TEST_F(Train, ACollapsedScaleAborts) {
     options.injectInf.insert(step);
   auto s = session();
   Error error = errorOf([&] { train(*s, options); });
-  EXPECT_NE(error.text().find("gradients of the last 50 steps were not finite"), std::string::npos);
+  EXPECT_NE(error.text().find("gradients of the last 50 updates were not finite"), std::string::npos);
   EXPECT_NE(error.text().find("hint: lower --lr"), std::string::npos);
 }
 

@@ -6,6 +6,7 @@ usage: scaling.py WORK_DIR TEST...
 import json
 import math
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -207,6 +208,30 @@ def calibration(work):
         own = max(np.abs(v).max() for k, v in first.items() if k.startswith("grad/"))
         assert 0 < own < 4 * largest
     print(f"scale {scale:g} = 2^{math.log2(scale):g} for gradients up to {largest:.3g}")
+
+
+def collapse(work):
+    """No scale helps: the training stops, and names the gradient that is not finite. sqrt(0) has none."""
+    n = Network()
+    n.input("x", [4, 3])
+    for name, shape in (("first", (3, 5)), ("second", (5, 6)), ("last", (6, 2))):
+        n.value(name, np.ones(shape))
+    n.node("MatMul", ["x", "first"], "a")
+    n.node("MatMul", ["a", "second"], "b")
+    n.node("Sqrt", ["b"], "root")
+    n.node("MatMul", ["root", "last"], "y")
+    n.node("ReduceSum", ["y"], "loss", keepdims=0)
+    n.output("loss", [])
+    model = n.save(work + "/root.onnx")
+    np.savez(work + "/root.npz", x=np.zeros((16, 3), np.float32))
+    for extra, named in (([], True), (["--loss-scale=128"], True), (["--accumulate=2"], True), (["--no-trace"], False), (["--loss-scale=calibrate"], True)):
+        program = compile(model, work + "/root", "--precision=fp16", "--opt-level=O1", *extra)
+        result = subprocess.run([program, "train", "--data", work + "/root.npz", "--steps", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert result.returncode == 1 and "error: step 50" in result.stderr.replace("step 100", "step 50"), result.stderr
+        assert "the gradients of the last 50 updates were not finite" in result.stderr, result.stderr
+        # 'last' has a finite gradient, 'second' is the first behind the root.
+        assert (", the first gradient is that of 'second'" in result.stderr) == named, result.stderr
+    print("5 programs")
 
 
 def main():
