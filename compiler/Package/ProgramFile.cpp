@@ -11,14 +11,18 @@
 using namespace mlir;
 
 LogicalResult mpc::writeFileAtomically(Location loc, StringRef path, StringRef bytes, unsigned mode) {
-  std::string temporary = path.str() + ".tmp" + std::to_string(getpid());
+  // A device is written as it is: it cannot be replaced by a file.
+  struct stat info;
+  bool device = stat(path.str().c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+  std::string temporary = device ? path.str() : path.str() + ".tmp" + std::to_string(getpid());
   auto fail = [&](StringRef what) {
     int code = errno;
-    unlink(temporary.c_str());
+    if (!device)
+      unlink(temporary.c_str());
     return emitErrorWithHint(loc, Twine("cannot ") + what + " '" + path + "': " + strerror(code),
                              "choose another place with -o; nothing was written");
   };
-  int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  int fd = open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (device ? 0 : O_CREAT | O_TRUNC), mode);
   if (fd < 0)
     return fail("create");
   for (size_t done = 0; done < bytes.size();) {
@@ -31,9 +35,13 @@ LogicalResult mpc::writeFileAtomically(Location loc, StringRef path, StringRef b
     }
     done += n;
   }
-  if (fchmod(fd, mode) != 0 || close(fd) != 0)
+  if (!device && (fchmod(fd, mode) != 0 || fsync(fd) != 0)) {
+    close(fd);
     return fail("finish");
-  if (rename(temporary.c_str(), path.str().c_str()) != 0)
+  }
+  if (close(fd) != 0)
+    return fail("finish");
+  if (!device && rename(temporary.c_str(), path.str().c_str()) != 0)
     return fail("replace");
   return success();
 }

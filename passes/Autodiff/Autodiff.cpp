@@ -146,8 +146,14 @@ LogicalResult Differentiator::differentiate(Operation *op, OpBuilder &b) {
     needed.push_back(active.contains(operand));
 
   VjpContext context(op, b, cotangents, needed, graph::adaptContribution);
-  if (failed(cast<DifferentiableOpInterface>(op).buildVjp(context)))
+  if (failed(cast<DifferentiableOpInterface>(op).buildVjp(context))) {
+    // The op has said why; this says what needs its gradient.
+    InFlightDiagnostic diagnostic = emitError(op->getLoc())
+                                    << "'" << op->getName() << "' (" << locationName(op->getLoc())
+                                    << ") is on the path from the loss to a parameter";
+    notePath(diagnostic, op);
     return failure();
+  }
   ++numVjps;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (Value gradient = needed[i] ? context.gradient(i) : Value())
@@ -198,9 +204,13 @@ LogicalResult Differentiator::run() {
   Operation *lastForward = yield->getPrevNode();
   if (active.contains(loss))
     gradients[loss] = train::SeedOp::create(b, loss.getLoc(), type);
+  // All that fails is reported, not only the first.
+  LogicalResult built = success();
   for (Operation *op : llvm::reverse(onPath))
     if (failed(differentiate(op, b)))
-      return failure();
+      built = failure();
+  if (failed(built))
+    return failure();
   emitUpdates(b);
 
   // A VJP may build more than what was needed of it.

@@ -39,6 +39,13 @@ std::string describe(double number) {
   llvm::raw_string_ostream(text) << llvm::format("%g", number);
   return text;
 }
+/// The values that a hyperparameter may take: "[0, 1)".
+std::string describeRange(const Hyperparameter &h) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << (std::isinf(h.least) ? '(' : '[') << llvm::format("%g, %g)", h.least, h.below);
+  return text;
+}
 
 /// A parameter group of the step.
 struct Group {
@@ -95,7 +102,8 @@ LogicalResult StepExpander::setHyperparameter(StringRef key, Attribute value) {
     return fail("no hyperparameter '" + key + "'", "the optimizers are " + describeOptimizers());
   std::optional<double> number = asNumber(value);
   if (!number || !std::isfinite(*number) || *number < known->least || *number >= known->below)
-    return fail("'" + key + "' is out of range",
+    return fail("'" + key + "' is " + (number ? describe(*number) : std::string("no number")) +
+                    ", which does not lie in " + describeRange(*known),
                 key + " is the " + known->doc + "; default " + describe(known->defaultValue));
   hyper[key] = *number;
   return success();

@@ -16,7 +16,7 @@ using namespace mpc::optimizers;
 
 static constexpr Hyperparameter hyperparameters[] = {
     {"lr", 0.01, 0, INFINITY, "learning rate"},
-    {"momentum", 0, 0, INFINITY, "how much of the last direction is kept"},
+    {"momentum", 0, 0, 1, "how much of the last direction is kept"},
     {"dampening", 0, -INFINITY, INFINITY, "how much less of the gradient enters the momentum"},
     {"nesterov", 0, 0, 2, "look ahead along the momentum"},
     {"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"},

@@ -59,6 +59,9 @@ private:
                                "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches",
                                "1 or more");
 
+    if (failed(checkGroups()))
+      return failure();
+
     OpBuilder at(forward);
     for (auto [i, spec] : llvm::enumerate(specs))
       if (failed(buildStep(at, spec, i == 0, specs.size() > 1)))
@@ -71,6 +74,25 @@ private:
           assign.emitWarning() << "no step's loss depends on the normalisation that updates @"
                                << assign.getVariable() << ": it keeps its initial value";
       });
+    return success();
+  }
+
+  /// Every parameter group names at least one parameter: one that does not is a typing error.
+  LogicalResult checkGroups() {
+    for (const std::string &text : groups) {
+      FailureOr<DictionaryAttr> group = parseGroup(forward.getLoc(), text);
+      if (failed(group))
+        return failure();
+      StringRef pattern = group->getAs<StringAttr>("match").getValue();
+      FailureOr<llvm::Regex> regex = compilePattern(forward.getLoc(), pattern);
+      if (failed(regex))
+        return failure();
+      if (llvm::none_of(getOperation().getOps<train::VariableOp>(), [&](train::VariableOp variable) {
+            return variable.getRole() == train::Role::parameter && regex->match(variable.getSymName());
+          }))
+        return emitErrorWithHint(forward.getLoc(), "parameter group '" + pattern + "' matches no parameter",
+                                 "`mpc check` lists what is trained");
+    }
     return success();
   }
 

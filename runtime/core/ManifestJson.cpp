@@ -9,6 +9,8 @@ namespace mpc::rt {
 using json = nlohmann::ordered_json;
 
 namespace {
+constexpr char kAgain[] = "compile the model again";
+
 std::string text(const json &object, const char *key) { return object.value(key, std::string()); }
 int64_t integer(const json &object, const char *key, int64_t standard = 0) {
   return object.value(key, standard);
@@ -39,7 +41,7 @@ Init parseInit(const json &object) {
   } else if (kind == "seed") {
     init.kind = Init::Seed;
   } else {
-    fail("init", concat("unknown kind '", kind, "'"));
+    fail("init", concat("unknown kind '", kind, "'"), kAgain);
   }
   return init;
 }
@@ -90,7 +92,7 @@ int32_t enumerator(const json &object, const char *key, std::initializer_list<co
       return first;
     ++first;
   }
-  fail(key, concat("unknown value '", value.get<std::string>(), "'"));
+  fail(key, concat("unknown value '", value.get<std::string>(), "'"), kAgain);
 }
 
 mpc_library_desc parseLibrary(const json &object) {
@@ -126,7 +128,7 @@ mpc_library_desc parseLibrary(const json &object) {
   auto spatial = [&](const char *key, int64_t *target) {
     std::vector<int64_t> values = integers(object, key);
     if (values.size() > MPC_MAX_SPATIAL)
-      fail(key, "more than three spatial dimensions");
+      fail(key, "more than three spatial dimensions", kAgain);
     std::copy(values.begin(), values.end(), target);
   };
   spatial("in", desc.in);
@@ -204,7 +206,7 @@ Plan parsePlan(const json &object) {
 Manifest parseAll(const json &root) {
   Manifest manifest;
   if (int64_t format = root.at("format"); format != 1)
-    fail("format", concat("version ", format, " is unknown; this runtime reads version 1"));
+    fail("format", concat("version ", format, " is unknown; this runtime reads version 1"), kAgain);
   manifest.producer = text(root, "producer");
   manifest.model = text(root, "model");
   if (root.contains("precision")) {
@@ -230,9 +232,9 @@ Manifest parseManifestJson(std::string_view text, const std::string &where) {
   try {
     return parseAll(json::parse(text));
   } catch (const json::exception &error) {
-    fail(where, concat("broken manifest: ", error.what()), "compile the model again");
+    fail(where, concat("broken manifest: ", error.what()), kAgain);
   } catch (const Error &error) {
-    fail(where, concat("broken manifest: ", error.what()), "compile the model again");
+    fail(where, concat("broken manifest: ", error.what()), kAgain);
   }
 }
 

@@ -10,7 +10,7 @@ Accuracy::Accuracy(const Metric &metric, const Entry &entry)
   std::string where = concat("metric '", metric.name, "'");
   if (!logits_ || !labels_)
     fail(where,
-         concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"));
+         concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"), "compile the model again");
   const Shape &shape = logits_->shape;
   for (size_t axis : {size_t(1), shape.size() - 1}) {
     if (axis >= shape.size())
@@ -24,7 +24,7 @@ Accuracy::Accuracy(const Metric &metric, const Entry &entry)
     inner_ = elementsOf(std::span(shape).subspan(axis + 1));
     return;
   }
-  fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"));
+  fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"), "compile the model again");
 }
 
 void Accuracy::add(const Session &session, const void *labels, int64_t count, int64_t batch) {

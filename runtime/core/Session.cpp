@@ -86,7 +86,7 @@ Session::Prepared Session::prepare(const Launch &launch) {
 const Entry &Session::entry(std::string_view name) const {
   if (const Entry *entry = plan_->entry(name))
     return *entry;
-  fail(program_->where(), concat("has no entry '", name, "'"));
+  fail(program_->where(), concat("has no entry '", name, "'"), "compile the model again");
 }
 
 const Entry &Session::entryOfKind(std::string_view kind) const {
@@ -99,9 +99,10 @@ const Entry &Session::entryOfKind(std::string_view kind) const {
 void Session::setInput(const Entry &entry, std::string_view name, const TensorView &value) {
   const Port *port = entry.input(name);
   if (!port)
-    fail("", concat("entry '", entry.name, "' has no input '", name, "'"));
+    fail("", concat("entry '", entry.name, "' has no input '", name, "'"), "the program's info lists its inputs");
   if (elementsOf(value.shape) != elementsOf(port->shape))
-    fail("", concat("input '", name, "' has shape ", toString(port->shape), ", not ", toString(value.shape)));
+    fail("", concat("input '", name, "' has shape ", toString(port->shape), ", not ", toString(value.shape)),
+         "give an array of the input's shape, or compile the model with another --batch or --dim");
   Transpose order(port->shape, port->permutation);
   const void *logical = value.data;
   Tensor converted;
@@ -157,7 +158,7 @@ const std::vector<double> &Session::profile(const Entry &entry) const {
 Tensor Session::output(const Entry &entry, std::string_view name) const {
   if (const Port *port = entry.output(name))
     return read(*port);
-  fail("", concat("entry '", entry.name, "' has no output '", name, "'"));
+  fail("", concat("entry '", entry.name, "' has no output '", name, "'"), "the program's info lists its outputs");
 }
 
 Tensor Session::read(const Port &port) const {
@@ -171,7 +172,7 @@ double Session::readScalar(const Port &port) const { return loadDouble(port.dtyp
 const Session::Stored &Session::stored(std::string_view name) const {
   auto it = byName_.find(name);
   if (it == byName_.end())
-    fail(program_->where(), concat("stores no variable '", name, "'"));
+    fail(program_->where(), concat("stores no variable '", name, "'"), "the program's info lists its variables");
   return *it->second;
 }
 
@@ -188,7 +189,7 @@ void Session::setVariable(std::string_view name, const TensorView &value) {
   const Stored &s = stored(name);
   if (value.shape != s.variable->shape)
     fail("", concat("variable '", name, "' has shape ", toString(s.variable->shape), ", not ",
-                    toString(value.shape)));
+                    toString(value.shape)), "give values of the variable's shape");
   writeStored(s, value);
 }
 

@@ -52,7 +52,7 @@ void StepLoop::setHyper(const std::string &name, double value) {
         found = true;
       }
   if (!found)
-    fail(name, "the program's optimizer has no such hyperparameter");
+    fail(name, "the program's optimizer has no such hyperparameter", "the program's info lists them");
 }
 
 bool StepLoop::hasScaler() const {

@@ -100,7 +100,7 @@ void Trainer::checkInjection() const {
     for (const Port &port : entry->inputs)
       if (isFloat(port.dtype))
         return;
-  fail("--inject-inf", "the program has no float input to put an infinity into");
+  fail("--inject-inf", "the program has no float input to put an infinity into", "leave --inject-inf out");
 }
 
 /// Into all of them: behind a saturating function (a generator's tanh) one of them may do nothing.
@@ -216,6 +216,9 @@ void Trainer::checkpoint() {
 
 TrainResult Trainer::run() {
   perEpoch_ = data_.samples() / data_.batch();
+  if (perEpoch_ == 0)
+    fail("--data", concat("holds ", data_.samples(), " samples, less than one batch of ", data_.batch()),
+         "give more samples or compile the model with a smaller --batch");
   total_ = options_.steps > 0 ? options_.steps : options_.epochs * perEpoch_;
   Schedule schedule = options_.schedule;
   schedule.total = total_;

@@ -62,7 +62,7 @@ static void checkDType(mpc_dtype dtype) {
 
 static void checkElements(const char *name, size_t given, int64_t needed, const Shape &shape) {
   if (given != size_t(needed))
-    fail(name, concat("has ", needed, " elements (shape ", toString(shape), "), not ", given));
+    fail(name, concat("has ", needed, " elements (shape ", toString(shape), "), not ", given), "give as many elements as the shape has");
 }
 
 const Entry &mpc_session::entryOf(mpc_mode mode) {
@@ -104,7 +104,7 @@ static void describe(const std::string &name, const std::string &role, mpc_dtype
 
 static int describePort(const std::vector<Port> &ports, size_t index, mpc_tensor *out) {
   if (index >= ports.size())
-    fail("", concat("there are ", ports.size(), " of them, index ", index, " is past the last one"));
+    fail("", concat("there are ", ports.size(), " of them, index ", index, " is past the last one"), "count from 0");
   const Port &port = ports[index];
   describe(port.name, port.role, port.dtype, port.shape, out);
   return 0;
@@ -173,7 +173,7 @@ int mpc_variable(mpc_session *s, size_t index, mpc_tensor *tensor) {
   return guarded([&] {
     const std::vector<Storage> &storage = s->session.plan().storage;
     if (index >= storage.size())
-      fail("", concat("there are ", storage.size(), " variables, index ", index, " is past the last one"));
+      fail("", concat("there are ", storage.size(), " variables, index ", index, " is past the last one"), "count from 0");
     const Variable &v = *s->session.manifest().variable(storage[index].variable);
     describe(v.name, v.role, v.dtype, v.shape, tensor);
   });
@@ -190,7 +190,7 @@ int mpc_bind(mpc_session *s, const char *input, mpc_dtype dtype, const void *dat
       fail(input, "the program has no such input", "mpc_input lists them");
     checkElements(input, elements, elementsOf(port->shape), port->shape);
     if (!data)
-      fail(input, "null is no data");
+      fail(input, "null is no data", "give the address of the elements");
     s->bound[input] = {dtype, data, elements};
   });
 }

@@ -58,9 +58,14 @@ void Kernels::load(std::string_view object, const std::string &where) {
   if (temporary) { // no memfd or no /proc: a file that is unlinked as soon as it is open
     if (file >= 0)
       close(file);
-    const char *folder = std::getenv("TMPDIR");
-    path = concat(folder && *folder ? folder : "/tmp", "/mpc-kernels-XXXXXX");
-    file = mkstemp(path.data());
+    const char *variable = std::getenv("TMPDIR");
+    std::string own = ownFile();
+    const std::string folders[] = {variable && *variable ? concat(variable, "/") : "/tmp/", own.substr(0, own.rfind('/') + 1)};
+    file = -1;
+    for (size_t i = 0; i < 2 && file < 0; ++i) {
+      path = concat(folders[i], "mpc-kernels-XXXXXX");
+      file = mkstemp(path.data());
+    }
     if (file < 0)
       failErrno(path, "cannot create", errno);
   }

@@ -1,5 +1,6 @@
 #include "runtime/runner/Options.h"
 
+#include "runtime/runner/Checks.h"
 #include "runtime/support/Error.h"
 
 #include <CLI/CLI.hpp>
@@ -9,7 +10,7 @@ namespace mpc::rt {
 
 static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")
-      ->check(CLI::Range(0, 4096));
+      ->check(wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
   app.add_option("--library", options.session.library,
                  "who computes matrix products and convolutions: auto, onednn or generic")
       ->check(CLI::IsMember({"auto", "onednn", "generic"}));
@@ -43,6 +44,7 @@ static void addHyperOptions(CLI::App &app, const Program *program, Options &opti
                concat("hyperparameter of ",
                       name == hyper.name && several ? "every optimizer" : step.optimizer, " (default ",
                       hyper.standard, ")"))
+            ->check(finiteNumber(/*aboveZero=*/false))
             ->group("Hyperparameters");
       }
     }
@@ -54,9 +56,9 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   addDataOptions(command, options);
   command.add_option("--val", train.validation, "data for evaluation after each epoch");
   auto *epochs =
-      command.add_option("--epochs", train.epochs, "passes over the data")->check(CLI::PositiveNumber);
+      command.add_option("--epochs", train.epochs, "passes over the data")->check(positiveCount());
   command.add_option("--steps", train.steps, "steps instead of epochs")
-      ->check(CLI::PositiveNumber)
+      ->check(positiveCount())
       ->excludes(epochs);
   addHyperOptions(command, program, options);
   command
@@ -65,24 +67,25 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
           "learning rate: constant, step, cosine or linear")
       ->check(CLI::IsMember({"constant", "step", "cosine", "linear"}));
   command.add_option("--step-size", train.schedule.stepSize, "steps between decays (--schedule step)")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--step-gamma", train.schedule.stepGamma, "factor of each decay (--schedule step)");
+      ->check(positiveCount());
+  command.add_option("--step-gamma", train.schedule.stepGamma, "factor of each decay (--schedule step)")
+      ->check(finiteNumber(/*aboveZero=*/true));
   command.add_option("--min-lr", train.schedule.minRate, "lower bound of the learning rate")
-      ->check(CLI::NonNegativeNumber);
+      ->check(finiteNumber(/*aboveZero=*/false));
   command.add_option("--warmup", train.schedule.warmup, "steps of linear growth at the start")
-      ->check(CLI::NonNegativeNumber);
+      ->check(count());
   command.add_flag_function(
       "--no-shuffle", [&train](int64_t) { train.shuffle = false; }, "keep the samples in file order");
   command.add_option("--init", train.init, "start from the parameters in this safetensors file");
   command.add_option("--log", train.log, "write one JSON object per logged step to this file");
-  command.add_option("--log-every", train.logEvery, "steps between log lines")->check(CLI::PositiveNumber);
+  command.add_option("--log-every", train.logEvery, "steps between log lines")->check(positiveCount());
   command.add_option("--eval-every", train.evalEvery, "epochs between evaluations")
-      ->check(CLI::PositiveNumber);
+      ->check(positiveCount());
   command.add_option("--checkpoint-dir", train.checkpointFolder, "folder for checkpoints");
   command
       .add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--keep", train.keep, "checkpoints to keep (0: all)")->check(CLI::NonNegativeNumber);
+      ->check(count());
+  command.add_option("--keep", train.keep, "checkpoints to keep (0: all)")->check(count());
   command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
   command
       .add_option_function<std::vector<int64_t>>(
@@ -114,7 +117,9 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
 
   CLI::App &trace = *app.add_subcommand("trace", "repeat one batch and write losses, gradients and state");
   addDataOptions(trace, options);
-  trace.add_option("--steps", options.traceSteps, "how many steps")->required()->check(CLI::PositiveNumber);
+  trace.add_option("--steps", options.traceSteps, "how many steps")
+      ->required()
+      ->check(wholeNumber(1, 1'000'000, "a positive whole number up to 10^6"));
   trace.add_option("--out", options.out, "the .npz to write")->required();
   trace.add_option("--checkpoint", options.checkpoint, "state to start from");
   addHyperOptions(trace, program, options);

@@ -21,7 +21,7 @@ mpc_dtype dtypeOf(std::string_view name, std::string_view where) {
   for (int type = MPC_F16; type <= MPC_BOOL; ++type)
     if (kNames[type] == name)
       return mpc_dtype(type);
-  fail(std::string(where), concat("unknown element type '", name, "'"));
+  fail(std::string(where), concat("unknown element type '", name, "'"), "compile the model again");
 }
 
 bool isFloat(mpc_dtype type) { return type <= MPC_F64; }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 namespace mpc::rt {
 
@@ -34,6 +35,8 @@ void failErrno(std::string where, std::string_view action, int errorNumber) {
     hint = "check the path";
   else if (errorNumber == EACCES || errorNumber == EPERM || errorNumber == EROFS)
     hint = "check the permissions of the file and its folder";
+  else
+    hint = "check the path, or take another one";
   throw Error(std::move(where), concat(action, ": ", std::strerror(errorNumber)), std::move(hint));
 }
 
@@ -45,8 +48,10 @@ std::optional<Error> attempt(const std::function<void()> &work) {
     return error;
   } catch (const std::bad_alloc &) {
     return Error("", "out of memory", "use a smaller batch or less data");
+  } catch (const std::length_error &) {
+    return Error("", "out of memory: a size is beyond what a program can have", "use a smaller batch or less data");
   } catch (const std::exception &error) {
-    return Error("", error.what());
+    return Error("", error.what(), "this is a defect of mpc; please report it");
   }
 }
 

@@ -29,7 +29,7 @@ private:
 };
 
 /// Throws Error.
-[[noreturn]] void fail(std::string where, std::string what, std::string hint = {});
+[[noreturn]] void fail(std::string where, std::string what, std::string hint);
 /// Throws Error for a failed system call: `action` is "cannot open", `errorNumber` is errno.
 [[noreturn]] void failErrno(std::string where, std::string_view action, int errorNumber);
 

@@ -1,11 +1,13 @@
 //===- BadInputTest.cpp - a located error or a valid result, never a crash ------------===//
 #include "ModelBuilder.h"
+#include "compiler/Pipeline/Check.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace mpc;
@@ -14,6 +16,7 @@ using L = std::vector<int64_t>;
 
 /// Imports broken bytes: problems, or a module that verifies.
 static bool importsOrFails(const std::string &bytes) {
+  alarm(20);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) { return mlir::success(); });
   ImportReport report;
@@ -25,28 +28,77 @@ static bool importsOrFails(const std::string &bytes) {
   return bool(module);
 }
 
+/// Bounds on one process: a mutant that asks for more memory or takes longer ends the test.
+class Limits {
+public:
+  Limits() {
+    getrlimit(RLIMIT_AS, &before);
+    rlimit limited = before;
+    limited.rlim_cur = std::min<rlim_t>(before.rlim_max, addressSpace() + (rlim_t(2) << 30));
+    setrlimit(RLIMIT_AS, &limited);
+  }
+  ~Limits() {
+    alarm(0);
+    setrlimit(RLIMIT_AS, &before);
+  }
+  /// The next case may take this long; SIGALRM ends the process.
+  static void nextCase(unsigned seconds = 20) { alarm(seconds); }
+
+private:
+  static rlim_t addressSpace() {
+    unsigned long pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return rlim_t(pages) * rlim_t(sysconf(_SC_PAGESIZE));
+  }
+  rlimit before;
+};
+
+/// Everything behind `mpc check` on broken bytes: located problems with hints, or a network that can be trained.
+static bool checksOrFails(const std::string &bytes) {
+  Limits::nextCase();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &diagnostic) {
+    ADD_FAILURE() << "a diagnostic instead of a problem: " << diagnostic.str();
+    return mlir::success();
+  });
+  TrainingOptions training;
+  training.precision = "fp16";
+  training.optLevel = "O2";
+  ImportReport report = checkTrainingBytes(context, bytes, "broken.onnx", "", {}, training);
+  for (const ImportProblem &problem : report.problems) {
+    EXPECT_FALSE(problem.node.empty());
+    EXPECT_FALSE(problem.why.empty());
+    EXPECT_FALSE(problem.hint.empty()) << problem.node << ": " << problem.why;
+  }
+  return report.ok();
+}
+
+TEST(BadInput, SoundLeNetIsAccepted) { EXPECT_TRUE(checksOrFails(lenet().bytes())); }
+
 TEST(BadInput, Truncated) {
+  Limits limits;
   std::string bytes = lenet().bytes();
-  int imported = 0;
+  int accepted = 0;
   for (size_t length = 0; length < bytes.size(); length += 97)
-    imported += importsOrFails(bytes.substr(0, length));
-  EXPECT_EQ(imported, 0); // the outputs come last
+    accepted += checksOrFails(bytes.substr(0, length));
+  EXPECT_EQ(accepted, 0); // the outputs come last
 }
 
 TEST(BadInput, FlippedBits) {
+  Limits limits;
   const std::string bytes = lenet().bytes();
   std::mt19937 random(2024);
   // Most of the file is weights; half of the flips go to its structure.
   size_t weights = bytes.find("conv1.weight");
-  int imported = 0;
+  int accepted = 0;
   for (int i = 0; i < 2000; ++i) {
     std::string flipped = bytes;
     size_t range = i % 2 ? weights : bytes.size();
     flipped[random() % range] ^= char(1 << (random() % 8));
-    imported += importsOrFails(flipped);
+    accepted += checksOrFails(flipped);
   }
-  EXPECT_GT(imported, 0);
-  EXPECT_LT(imported, 2000);
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 2000);
 }
 
 /// Every op's node test, flipped: what LeNet does not have.
@@ -208,6 +260,81 @@ TEST(BadInput, EverythingAtOnce) {
   EXPECT_EQ(report.problems[1].op, "Det");
   EXPECT_EQ(report.problems[1].node, "c");
   EXPECT_EQ(report.problems[1].opset, 17);
+}
+
+/// x [2,3] -> Einsum e -> Resize (three things wrong) -> Gemm -> logits, with the types of values stated or not.
+static ModelBuilder severalProblems(bool stated) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(1), int64_t(4), int64_t(4)}).weight("w", {3, 64}).floats("scales", {4}, {1, 1, 2, 2});
+  m.node("Einsum", {"x"}, {"e"});
+  m.node("Resize", {"e", "", "scales"}, {"r"},
+         {{"mode", std::string("cubic")}, {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}, {"strength", int64_t(3)}});
+  m.node("Flatten", {"r"}, {"f"});
+  m.node("Gemm", {"f", "w"}, {"logits"}, {{"transB", int64_t(1)}, {"transC", int64_t(1)}});
+  m.output("logits");
+  auto state = [&](const std::string &name, std::vector<int64_t> dims) {
+    auto *info = m.model.mutable_graph()->add_value_info();
+    info->set_name(name);
+    info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+    for (int64_t d : dims)
+      info->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
+  };
+  if (stated)
+    state("e", {2, 1, 4, 4});
+  return m;
+}
+
+static std::vector<std::string> problemsOf(const ModelBuilder &m, const std::string &loss) {
+  mlir::MLIRContext context;
+  TrainingOptions training;
+  training.loss = loss;
+  std::vector<std::string> found;
+  for (const ImportProblem &problem : checkTrainingBytes(context, m.bytes(), "m", "", {}, training).problems)
+    found.push_back(problem.node + ": " + problem.why);
+  return found;
+}
+
+TEST(BadInput, EverythingAtOnceBehindWhatIsNotSupported) {
+  EXPECT_EQ(problemsOf(severalProblems(false), "mse:logits:t"), std::vector<std::string>{"e: is not supported"});
+  EXPECT_EQ(problemsOf(severalProblems(true), "hinge:logits:t"),
+            (std::vector<std::string>{"e: is not supported", "r: coordinate_transformation_mode 'tf_crop_and_resize' is not supported",
+                                      "r: mode 'cubic' is not supported", "r: attribute 'strength' is not supported at this opset",
+                                      "logits: attribute 'transC' is not supported at this opset", "m: there is no loss 'hinge'"}));
+}
+
+/// Unknown ops and missing gradients together; a missing gradient names its path.
+TEST(BadInput, MissingGradientsWithTheRest) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).weight("w", {3, 3});
+  for (const char *name : {"scale", "bias", "mean", "var"})
+    m.weight(name, {3});
+  m.node("MatMul", {"x", "w"}, {"dense"});
+  for (const char *norm : {"one", "two"})
+    m.node("BatchNormalization", {"dense", "scale", "bias", "mean", "var"}, {norm, std::string(norm) + ".mean", std::string(norm) + ".var"}, {{"training_mode", int64_t(1)}});
+  m.node("Add", {"one.mean", "two.mean"}, {"sum"});
+  m.node("Det", {"sum"}, {"d"});
+  m.node("ReduceMean", {"d"}, {"loss"}, {{"keepdims", int64_t(0)}});
+  m.output("loss");
+  auto *info = m.model.mutable_graph()->add_value_info();
+  info->set_name("d");
+  info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  info->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(3);
+  mlir::MLIRContext context;
+  TrainingOptions training;
+  training.loss = "output:loss";
+  ImportReport report = checkTrainingBytes(context, m.bytes(), "m", "", {}, training);
+  std::vector<std::string> found;
+  std::string path;
+  for (const ImportProblem &problem : report.problems) {
+    found.push_back(problem.node + ": " + problem.why.substr(0, 40));
+    for (const std::string &at : problem.path)
+      path += at + "; ";
+  }
+  EXPECT_EQ(found.size(), 5u) << testing::PrintToString(found);
+  EXPECT_EQ(found.front(), "d: is not supported");
+  for (const char *norm : {"one", "two"})
+    EXPECT_EQ(llvm::count_if(found, [&](const std::string &text) { return llvm::StringRef(text).starts_with(norm); }), 2) << testing::PrintToString(found);
+  EXPECT_NE(path.find("on the path: 'graph.matmul' (dense); it depends on parameter @w; "), std::string::npos) << path;
 }
 
 //===-- External data ------------------------------------------------------------------===//

@@ -107,7 +107,7 @@ TEST_F(PackedProgram, MistakesAreLocatedErrors) {
   expectError("train --data d.npz --log /nowhere/run.jsonl", "/nowhere/run.jsonl: cannot write");
   expectError("train --data d.npz --log /dev/full --log-every 1", "No space left on device");
   expectError("train --data d.npz --checkpoint-dir d.npz", "d.npz: cannot create the checkpoint folder");
-  expectError("train --data model", "model: holds one array");
+  expectError("train --data model", "model: unknown kind of data file");
   expectError("eval --data d.npz --checkpoint d.npz", "d.npz: is no safetensors file");
   expectError("predict --data d.npz --out /nowhere/p.npz", "/nowhere/p.npz: cannot write");
   expectError("predict --data d.npz --out /dev/full", "No space left on device");

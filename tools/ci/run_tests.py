@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the include-rule check, lit and CTest, and adds up what they counted.
+"""Runs the include-rule check, lit, CTest and the script tests (test/**/*_test.py), and adds up what they counted.
 
 Prints each failure's output and, last, `N passed, N failed, N skipped`. Exit status 1 when something failed or nothing ran.
 """
@@ -84,6 +84,29 @@ def run_ctest(build, out):
     return counts
 
 
+def run_scripts(build, source):
+    """Scripts print `PASS name`, `FAIL name: why` or `SKIP name: why` for each of their cases (test/tools/harness.py)."""
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    keys = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+    scripts = sorted(os.path.join(folder, name) for folder, _, files in os.walk(os.path.join(source, "test"))
+                     for name in files if name.endswith("_test.py"))
+    for script in scripts:
+        done = subprocess.run(["/usr/bin/python3", "-B", script, "--build", build], stdout=subprocess.PIPE, text=True)
+        failed = counts["failed"]
+        passing = True  # whether what follows belongs to a case that passed
+        for line in done.stdout.splitlines():
+            verdict = line.split(" ", 1)[0]
+            if verdict in keys:
+                counts[keys[verdict]] += 1
+                passing = verdict == "PASS"
+            if not passing:
+                print(line)
+        if done.returncode != 0 and counts["failed"] == failed:
+            counts["failed"] += 1
+            print(f"FAIL {os.path.relpath(script, source)}: status {done.returncode} without a case that failed")
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", required=True)
@@ -99,7 +122,8 @@ def main():
 
     lit, _ = run_lit(arguments.build, arguments.source, out)
     tests = run_ctest(arguments.build, out)
-    for name, counts in (("lit", lit), ("ctest", tests)):
+    scripts = run_scripts(arguments.build, arguments.source)
+    for name, counts in (("lit", lit), ("ctest", tests), ("scripts", scripts)):
         print(f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
         for key in total:
             total[key] += counts[key]

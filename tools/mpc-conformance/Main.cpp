@@ -1,13 +1,16 @@
 //===- Main.cpp - mpc-conformance: ONNX backend test folders on the host target ----------------------------===//
 //
 // Each folder holds model.onnx and test_data_set_N with input_K.pb and output_K.pb. A model is imported, compiled for this CPU and run in
-// process; results are compared with the tolerances of ONNX's own backend test runner. An unsupported op is a skip that names it.
+// process; results are compared with the tolerances of ONNX's own backend test runner. An unsupported op is a skip that names it. Cases
+// are spread over forked workers: one that crashes or hangs is one failure.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/Package/Elements.h"
 #include "runtime/core/Session.h"
 #include "runtime/support/Error.h"
+#include "tools/mpc-conformance/Workers.h"
 #include "tools/mpc/Common.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -15,6 +18,8 @@
 #include <algorithm>
 #include <cmath>
 #include <onnx/onnx_pb.h>
+#include <set>
+#include <thread>
 
 using namespace mlir;
 using namespace mpc;
@@ -28,14 +33,31 @@ std::string readFile(const std::string &path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// Names of the graph inputs, in the order in which the test data number them.
-std::vector<std::string> inputNames(const std::string &model) {
+/// What the test says of its model: the graph inputs in the order in which the test data number them, and the op types.
+struct Outline {
+  std::vector<std::string> inputs;
+  std::set<std::string> ops;
+};
+Outline outlineOf(const std::string &model) {
   onnx::ModelProto proto;
-  std::vector<std::string> names;
-  if (proto.ParseFromString(readFile(model)))
+  Outline outline;
+  if (proto.ParseFromString(readFile(model))) {
     for (const auto &input : proto.graph().input())
-      names.push_back(input.name());
-  return names;
+      outline.inputs.push_back(input.name());
+    for (const auto &node : proto.graph().node())
+      outline.ops.insert(node.op_type());
+  }
+  return outline;
+}
+
+/// Why a model is not imported. A problem of a value, such as an input that is a sequence, says which ops the model is about.
+std::string reasonOf(const ImportReport &report, const std::string &diagnostics, const Outline &outline) {
+  if (report.problems.empty())
+    return diagnostics;
+  const ImportProblem &problem = report.problems.front();
+  if (!problem.op.empty())
+    return problem.op + ": " + problem.why;
+  return llvm::join(outline.ops, ", ") + ": " + problem.node + ": " + problem.why;
 }
 
 /// rtol 1e-3, atol 1e-7 (onnx.backend.test.runner), widened to the precision of 16-bit results.
@@ -67,7 +89,8 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
     return success();
   });
   std::string model = folder + "/model.onnx";
-  std::vector<std::string> names = inputNames(model);
+  const Outline outline = outlineOf(model);
+  const std::vector<std::string> &names = outline.inputs;
   auto dataFile = [&](int set, StringRef kind, size_t i) {
     return folder + "/test_data_set_" + std::to_string(set) + "/" + kind.str() + "_" + std::to_string(i) + ".pb";
   };
@@ -89,7 +112,7 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
     module = importOnnx(context, model, options, &report);
   }
   if (!module) {
-    why = report.problems.empty() ? diagnostics : (report.problems[0].op.empty() ? report.problems[0].node : report.problems[0].op) + ": " + report.problems[0].why;
+    why = reasonOf(report, diagnostics, outline);
     return Outcome::Skipped;
   }
   HostOptions host;
@@ -114,7 +137,7 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
         std::string path = dataFile(set, kind, i);
         auto data = readOnnxTensor(context, readFile(path), path);
         if (failed(data))
-          rt::fail(path, "cannot be read");
+          rt::fail(path, "cannot be read", "fetch the test data again");
         return *data;
       };
       auto view = [](const TensorData &data) { return rt::TensorView(dtypeOf(data.type.getElementType()), data.type.getShape().vec(), data.bytes.data()); };
@@ -124,7 +147,7 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
         if (input.dtype == MPC_BF16 && value.dtype == MPC_U16) // as the results, see compare
           value.dtype = MPC_BF16;
         if (value.shape != input.shape) {
-          mismatch = "the test data of '" + input.name + "' have another shape than the model's input";
+          mismatch = llvm::join(outline.ops, ", ") + ": the test data of '" + input.name + "' have another shape than the model's input";
           return;
         }
         running.setInput(entry, input.name, value);
@@ -152,8 +175,11 @@ int main(int argc, char **argv) {
   CLI::App app("Runs ONNX backend test folders on the host target; prints failures and skips with their reasons", "mpc-conformance");
   std::vector<std::string> roots;
   bool verbose = false;
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency()), seconds = 120;
   app.add_option("folders", roots, "Folders of tests (each test a folder with model.onnx), or tests")->required();
   app.add_flag("-v,--verbose", verbose, "Print skips too");
+  app.add_option("-j,--jobs", jobs, "Processes that run cases")->check(CLI::Range(1u, 256u))->capture_default_str();
+  app.add_option("--case-seconds", seconds, "A case that takes longer fails (0: no limit)")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   std::vector<std::string> cases;
@@ -172,14 +198,23 @@ int main(int argc, char **argv) {
   std::sort(cases.begin(), cases.end());
   LibraryScratchFn scratch = tool::libraryScratch();
   int counts[3] = {};
-  for (const std::string &folder : cases) {
-    std::string why;
-    Outcome outcome = runCase(folder, scratch, why);
+  auto count = [&](size_t i, Outcome outcome, StringRef why) {
     ++counts[int(outcome)];
     if (outcome == Outcome::Failed || (verbose && outcome == Outcome::Skipped))
-      llvm::outs() << (outcome == Outcome::Failed ? "FAIL " : "SKIP ") << llvm::sys::path::filename(folder) << ": " << why << '\n';
+      llvm::outs() << (outcome == Outcome::Failed ? "FAIL " : "SKIP ") << llvm::sys::path::filename(cases[i]) << ": " << why << '\n';
     llvm::outs().flush();
-  }
+  };
+  // An answer is the outcome and the reason.
+  auto work = [&](size_t i) {
+    std::string why;
+    Outcome outcome = runCase(cases[i], scratch, why);
+    return std::string(1, char('0' + int(outcome))) + why;
+  };
+  bool ran = tool::runInWorkers(
+      cases.size(), jobs, seconds, work, [&](size_t i, const std::string &answer) { count(i, Outcome(answer[0] - '0'), StringRef(answer).drop_front()); },
+      [&](size_t i, const std::string &why) { count(i, Outcome::Failed, why); });
+  if (!ran)
+    return tool::fail("mpc-conformance", "cannot start a process", "close other programs");
   llvm::outs() << counts[0] << " passed, " << counts[1] << " failed, " << counts[2] << " skipped\n";
   return counts[1] || cases.empty() ? 1 : 0;
 }

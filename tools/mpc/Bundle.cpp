@@ -2,31 +2,66 @@
 #include "tools/mpc/Common.h"
 #include <dlfcn.h>
 #include <filesystem>
-#include <fstream>
-#include <set>
+#include <link.h>
+#include <map>
 
 namespace fs = std::filesystem;
 
 namespace mpc::tool {
 
-/// Paths of libdnnl and libgomp as the dynamic linker found them for the plugin, from this process's own map.
-static std::set<std::string> loadedLibraries() {
-  std::set<std::string> paths;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    size_t at = line.find('/');
-    if (at == std::string::npos)
+/// What every Linux system with a C++ program has; all else that a program opens belongs to its bundle.
+static bool isOfTheSystem(llvm::StringRef name) {
+  for (llvm::StringRef known : {"libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux", "libstdc++.so", "libgcc_s.so"})
+    if (name.starts_with(known))
+      return true;
+  return false;
+}
+
+/// The libraries that a loaded one asks for by name (DT_NEEDED).
+static std::vector<std::string> neededBy(const link_map &library) {
+  const char *strings = nullptr;
+  for (const ElfW(Dyn) *entry = library.l_ld; entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB)
+      strings = reinterpret_cast<const char *>(entry->d_un.d_ptr); // glibc has relocated it
+  std::vector<std::string> names;
+  for (const ElfW(Dyn) *entry = library.l_ld; strings && entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_NEEDED)
+      names.push_back(strings + entry->d_un.d_val);
+  return names;
+}
+
+/// Name → file of everything the program will open: what the plugin asks for, directly or not, as the dynamic linker found it for this
+/// process, and zlib, which the runner asks for.
+static std::map<std::string, std::string> opened(void *plugin) {
+  link_map *at = nullptr;
+  std::map<std::string, const link_map *> loaded;
+  if (dlinfo(plugin, RTLD_DI_LINKMAP, &at) != 0)
+    return {};
+  const link_map *start = at;
+  while (at->l_prev)
+    at = at->l_prev;
+  for (; at; at = at->l_next)
+    if (*at->l_name)
+      loaded[fs::path(at->l_name).filename().string()] = at;
+  std::map<std::string, std::string> found;
+  std::vector<std::string> todo = neededBy(*start);
+  todo.push_back("libz.so.1");
+  while (!todo.empty()) {
+    std::string name = std::move(todo.back());
+    todo.pop_back();
+    auto it = loaded.find(name);
+    if (it == loaded.end() || isOfTheSystem(name) || !found.try_emplace(name, it->second->l_name).second)
       continue;
-    std::string path = line.substr(at), name = fs::path(path).filename().string();
-    if (name.starts_with("libdnnl.so") || name.starts_with("libgomp.so"))
-      paths.insert(path);
+    for (std::string &next : neededBy(*it->second))
+      todo.push_back(std::move(next));
   }
-  return paths;
+  return found;
 }
 
 bool writeBundle(const std::string &program) {
   std::string plugin = executableFolder() + "/libmpc_onednn.so";
-  if (!dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  void *handle = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
     fail("--bundle", "the oneDNN plugin does not load: " + llvm::Twine(dlerror()), "install oneDNN, or leave --bundle out: the program then runs its own loops");
     return false;
   }
@@ -48,14 +83,9 @@ bool writeBundle(const std::string &program) {
   };
   if (!place(plugin, "libmpc_onednn.so"))
     return false;
-  for (const std::string &path : loadedLibraries()) {
-    // The name that others ask for: libdnnl.so.2.6 is opened as libdnnl.so.2.
-    std::string name = fs::path(path).filename().string();
-    size_t major = name.find(".so.");
-    size_t rest = major == std::string::npos ? major : name.find('.', major + 4);
-    if (!place(path, rest == std::string::npos ? name : name.substr(0, rest)))
+  for (const auto &[name, path] : opened(handle))
+    if (!place(path, name))
       return false;
-  }
   return true;
 }
 

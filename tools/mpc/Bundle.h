@@ -5,7 +5,7 @@
 
 namespace mpc::tool {
 
-/// Copies the oneDNN plugin, and the oneDNN and OpenMP libraries that it loads, into the folder of `program`. Prints an error and returns false on
+/// Copies the oneDNN plugin, and every library that it or the runner opens and a plain Linux system may lack, into the folder of `program`. Prints an error and returns false on
 /// failure; the copies appear whole or not at all.
 bool writeBundle(const std::string &program);
 

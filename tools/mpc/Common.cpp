@@ -2,6 +2,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "runtime/host/LibraryProvider.h"
 #include "runtime/host/generic/GenericLibrary.h"
+#include "runtime/runner/Checks.h"
 #include <CLI/CLI.hpp>
 #include <dlfcn.h>
 #include <filesystem>
@@ -48,13 +49,15 @@ Session::Session(bool remarks) {
   });
 }
 
+CLI::Validator positiveInteger() { return rt::wholeNumber(1, INT64_MAX, "a positive whole number"); }
+
 int fail(StringRef where, const Twine &what, const Twine &hint) {
   llvm::errs() << "error: " << where << ": " << what << "\nhint: " << hint << '\n';
   return 1;
 }
 
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims) {
-  app.add_option("--batch", options.batch, "Leading dimension of the data inputs; binds or rebinds it")->check(CLI::PositiveNumber);
+  app.add_option("--batch", options.batch, "Leading dimension of the data inputs; binds or rebinds it")->check(positiveInteger());
   app.add_option("--dim", dims, "NAME=VALUE: binds a named dimension")->allow_extra_args(false);
   app.add_option("--params", options.params, "REGEX: graph inputs that are parameters");
   app.add_option("--trainable", options.trainable, "REGEX: initializers that are trained, wherever they stand");

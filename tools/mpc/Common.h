@@ -9,6 +9,7 @@
 
 namespace CLI {
 class App;
+class Validator;
 }
 
 namespace mpc::tool {
@@ -27,6 +28,8 @@ private:
 /// Prints `error: WHERE: what` and `hint: ...` to stderr; returns 1, the exit status of every user's mistake.
 int fail(llvm::StringRef where, const llvm::Twine &what, const llvm::Twine &hint);
 
+/// For options whose value is a number above 0.
+CLI::Validator positiveInteger();
 /// Options of the import that several subcommands take.
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims);
 /// Parses `name=value` items of --dim into the options; prints an error and returns false on a bad one.

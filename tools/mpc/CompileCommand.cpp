@@ -87,6 +87,9 @@ bool writeKernels(Location location, const CompileFlags &flags, const CompiledPr
 /// A program, or a library with its header: what lies beside mpc with the sections behind it.
 bool writeRunnable(Location location, const CompileFlags &flags, const CompiledProgram &program, std::vector<std::string> &written) {
   bool library = flags.emit == "lib";
+  // The program last: it is there only when all that it needs is.
+  if (flags.bundle && !writeBundle(flags.output))
+    return false;
   std::string base = executableFolder() + (library ? "/libmpc-program.so" : "/mpc-runner");
   auto runtime = llvm::MemoryBuffer::getFile(base);
   if (!runtime) {
@@ -103,7 +106,7 @@ bool writeRunnable(Location location, const CompileFlags &flags, const CompiledP
     return false;
   }
   written.push_back(flags.output);
-  return !flags.bundle || writeBundle(flags.output);
+  return true;
 }
 
 int compile(CompileFlags &flags) {

@@ -13,7 +13,10 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error);
-    llvm::errs() << "error: command line: " << error.what() << "\nhint: run 'mpc --help' or 'mpc COMMAND --help' for the options\n";
+    std::string what = error.what();
+    if (app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-')
+      what = "unknown command '" + std::string(argv[1]) + "'";
+    llvm::errs() << "error: command line: " << what << "\nhint: run 'mpc --help' or 'mpc COMMAND --help' for the options\n";
     return 1;
   } catch (const std::exception &error) {
     llvm::errs() << "error: mpc: " << error.what() << '\n';

@@ -1,6 +1,7 @@
 //===- RunCommand.cpp - mpc run: forward only, in process -------------------------------------------===//
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/runner/Checks.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/Path.h"
@@ -90,8 +91,8 @@ void addRunCommand(CLI::App &app, int &status) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("--data", flags->data, "npz file: an array for each input")->required();
   command->add_option("--out", flags->out, "npz file for the outputs")->required();
-  command->add_option("--threads", flags->threads, "Threads (default: all CPUs)");
-  command->add_option("--library", flags->library, "auto, onednn or generic")->capture_default_str();
+  command->add_option("--threads", flags->threads, "Threads (default: all CPUs)")->check(rt::wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
+  command->add_option("--library", flags->library, "auto, onednn or generic")->check(CLI::IsMember({"auto", "onednn", "generic"}))->capture_default_str();
   addImportOptions(*command, flags->import, flags->dims);
   command->callback([flags, &status] { status = run(*flags); });
 }

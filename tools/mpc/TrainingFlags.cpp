@@ -1,5 +1,6 @@
 #include "tools/mpc/TrainingFlags.h"
 #include "passes/Optimizers/Registry.h"
+#include "runtime/runner/Checks.h"
 #include "tools/mpc/Common.h"
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -48,9 +49,9 @@ void TrainingFlags::addTo(CLI::App &app) {
   app.add_option("--betas", betas, "Decay of adam's moments (0.9,0.999)")->delimiter(',')->expected(2)->group(update);
   app.add_option("--eps", eps, "Added to the root of adam's second moment (1e-8)")->group(update);
   app.add_option("--param-group", options.groups, "REGEX:lr=FACTOR,weight_decay=VALUE (or wd=VALUE)")->allow_extra_args(false)->group(update);
-  app.add_option("--clip-norm", options.clipNorm, "Clips the global norm of the unscaled gradients")->group(update);
-  app.add_option("--clip-value", options.clipValue, "Clips every unscaled gradient element")->group(update);
-  app.add_option("--accumulate", options.accumulate, "Batches per update")->check(CLI::PositiveNumber)->group(update);
+  app.add_option("--clip-norm", options.clipNorm, "Clips the global norm of the unscaled gradients")->check(rt::finiteNumber(/*aboveZero=*/true))->group(update);
+  app.add_option("--clip-value", options.clipValue, "Clips every unscaled gradient element")->check(rt::finiteNumber(/*aboveZero=*/true))->group(update);
+  app.add_option("--accumulate", options.accumulate, "Batches per update")->check(rt::positiveCount())->group(update);
   app.add_flag("--trace,!--no-trace", options.keepGradients, "Adds what `PROGRAM trace` needs to report gradients (default: on)")->group(update);
 }
 

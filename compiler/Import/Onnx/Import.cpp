@@ -1,6 +1,8 @@
 #include "compiler/Import/Onnx/Import.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
+#include <set>
+#include <utility>
 
 using namespace mlir;
 using namespace mpc;
@@ -168,14 +170,7 @@ void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ig
 //===-- Nodes --------------------------------------------------------------------------------===//
 
 void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &location, int64_t index) {
-  auto poisonOutputs = [&] {
-    for (const auto &output : proto.output()) {
-      Entry poison;
-      poison.poison = true;
-      if (!output.empty())
-        values.try_emplace(output, poison);
-    }
-  };
+  auto loc = NameLoc::get(StringAttr::get(context, location));
   const std::string op = printable(proto.op_type());
   ++report.opCount[op];
   try {
@@ -209,10 +204,9 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
         throw error;
       }
       if (it->second.poison)
-        return poisonOutputs();
+        return standIn(proto, loc);
       inputs.push_back(&it->second);
     }
-    auto loc = NameLoc::get(StringAttr::get(context, location));
     Node node(*this, proto, opset, loc, index, std::move(inputs));
     diagnostics.clear();
     if (!fold(node))
@@ -223,13 +217,16 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
         node.fail("output " + std::to_string(i) + " ('" + printable(proto.output(int(i))) +
                   "') is not supported");
   } catch (ImportError &error) {
-    if (error.problem.node.empty())
-      error.problem.node = location;
-    error.problem.op = op;
-    error.problem.opset = opset;
-    problem(error.problem);
-    poisonOutputs();
+    unsupported.push_back(error.problem);
   }
+  for (ImportProblem &found : std::exchange(unsupported, {})) {
+    if (found.node.empty())
+      found.node = location;
+    found.op = op;
+    found.opset = opset;
+    problem(found);
+  }
+  standIn(proto, loc); // for results that the conversion did not come to
 }
 
 void Import::convertNodes(std::vector<FlatNode> &nodes) {
@@ -274,15 +271,23 @@ void Import::bindOutputs() {
   SmallVector<Value> results;
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
+  std::set<std::string> names;
   for (const auto &output : graph.output()) {
     auto it = values.find(output.name());
+    if (!names.insert(output.name()).second) {
+      problem({printable(output.name()), "", 0, "", "this graph output is named twice",
+               "give each output a name of its own"});
+      continue;
+    }
     if (it == values.end()) {
       problem({printable(output.name()), "", 0, "", "this graph output is made by no node",
                "the model is incomplete; export it again"});
       continue;
     }
-    if (it->second.poison)
+    if (it->second.poison) {
+      outputsAreWhole = false;
       continue;
+    }
     results.push_back(materialize(it->second));
     types.push_back(results.back().getType());
     attributes.push_back(builder.getDictionaryAttr(
@@ -324,6 +329,8 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
   for (const auto &output : model.proto.graph().output())
     ++useCount[output.name()];
   roles.analyse(model, options, report);
+  if (options.keepGoing)
+    collectStatedTypes();
   bindInitializers();
   bindInputs();
   convertNodes(model.nodes);
@@ -333,10 +340,10 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
     report.notes.push_back(
         text + ": " + (count == 1 ? "'" + node + "'" : std::to_string(count) + ", the first '" + node + "'"));
   }
-  if (!report.ok())
+  if (!report.ok() && !(options.keepGoing && outputsAreWhole && succeeded(verify(module))))
     return {};
   diagnostics.clear();
-  if (failed(verify(module))) {
+  if (report.ok() && failed(verify(module))) {
     problem({model.name, "", 0, "", "the imported module is not valid: " + takeDiagnostics(),
              "this is a defect of mpc; please report it"});
     return {};

@@ -62,6 +62,8 @@ public:
   Model &model() { return *current; }
   bool isUsed(const std::string &value) const { return useCount.count(value) != 0; }
   std::string takeDiagnostics();
+  /// What the node at hand has reported and gone on (Node::unsupported).
+  std::vector<ImportProblem> unsupported;
 
 private:
   using Scope = std::unordered_map<std::string, Entry>;
@@ -82,6 +84,12 @@ private:
   void convertNodes(std::vector<FlatNode> &);
   void convert(onnx::NodeProto &, int64_t opset, const std::string &location, int64_t index);
   void bindOutputs();
+  // StandIn.cpp
+  void collectStatedTypes();
+  /// The type that the file states for a value, with every dimension bound; null when it does not or the type is no float's.
+  mlir::RankedTensorType statedType(const std::string &name);
+  /// Gives the results of a node that failed a value of their stated types, or poison.
+  void standIn(const onnx::NodeProto &, mlir::Location);
   void define(const std::string &name, Entry entry);
   std::string symbolFor(const std::string &name, bool &renamed);
   std::string addVariable(const std::string &name, train::Role, mlir::RankedTensorType, mlir::Attribute init);
@@ -96,6 +104,8 @@ private:
   std::string batchName; // where the exported one is open
   Roles roles;
   int64_t nodeIndex = 0;
+  std::unordered_map<std::string, const onnx::TypeProto::Tensor *> statedTypes;
+  bool outputsAreWhole = true; // none of them is poison
   friend class Node;
 };
 

@@ -2,6 +2,7 @@
 #include "compiler/Import/Onnx/Importer.h"
 #include "compiler/Import/Onnx/Import.h"
 #include "dialects/Support/Diagnostics.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <climits>
@@ -10,10 +11,13 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::onnx_import;
 
+static void addHints(ImportReport &report);
+
 /// Imports into a report; nothing escapes, neither exceptions nor diagnostics.
 static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name,
                                         StringRef folder, const ImportOptions &options,
                                         ImportReport &report) {
+  llvm::scope_exit hints([&] { addHints(report); });
   context.loadDialect<graph::GraphDialect, train::TrainDialect, func::FuncDialect>();
   try {
     Model model(bytes, name, folder);
@@ -32,6 +36,14 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
     report.problems.push_back(problem);
   }
   return {};
+}
+
+/// Every problem says what to do about it; most break a rule of ONNX and say which.
+static void addHints(ImportReport &report) {
+  for (ImportProblem &problem : report.problems)
+    if (problem.hint.empty())
+      problem.hint = problem.op.empty() ? "correct the model, or export it again"
+                                        : "correct the node's inputs and attributes, or export the model again";
 }
 
 static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, const ImportOptions &options,
@@ -62,10 +74,7 @@ static void emit(MLIRContext &context, StringRef name, const ImportReport &repor
     }
     message += problem.why;
     Location loc = at(problem.node);
-    if (problem.hint.empty())
-      emitError(loc) << message;
-    else
-      (void)emitErrorWithHint(loc, message, problem.hint);
+    (void)emitErrorWithHint(loc, message, problem.hint);
   }
   for (const std::string &note : report.notes)
     emitRemark(at(name)) << note;

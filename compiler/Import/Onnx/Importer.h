@@ -51,6 +51,9 @@ struct ImportOptions {
   /// Inference form (mpc run, conformance): as exported, no state changes, no input is taken for a parameter
   /// unless `params` says so.
   bool forwardOnly = false;
+  /// For finding further problems (compiler/Pipeline/Check.h): a module comes back although the report has some, with stand-ins for what is
+  /// not supported, where the file states its type. It is not what the model computes.
+  bool keepGoing = false;
 };
 
 /// One thing that stands against an import.
@@ -61,6 +64,7 @@ struct ImportProblem {
   std::string attribute; // the attribute or input it is about, if one
   std::string why;
   std::string hint;
+  std::vector<std::string> path = {}; // for a missing gradient: from the op back to a parameter
 };
 
 /// What a named tensor of the model is to training.

@@ -20,6 +20,16 @@ void Node::fail(const Twine &why, const Twine &hint, const Twine &attribute) {
   throw error; // the importer adds node, op and opset
 }
 
+void Node::unsupported(const Twine &why, const Twine &hint, const Twine &attribute) {
+  ImportProblem problem;
+  problem.attribute = attribute.str();
+  problem.why = why.str();
+  problem.hint = hint.str();
+  auto same = [&](const ImportProblem &other) { return other.why == problem.why; };
+  if (llvm::none_of(import.unsupported, same))
+    import.unsupported.push_back(problem);
+}
+
 void Node::failWithDiagnostics() {
   std::string text = import.takeDiagnostics();
   if (import.rebound)
@@ -161,8 +171,8 @@ void Node::ignore(ArrayRef<StringRef> names) {
 void Node::checkAttributesAsked() {
   for (const auto &attribute : proto.attribute())
     if (!asked.count(attribute.name()))
-      fail("attribute '" + printable(attribute.name()) + "' is not supported at this opset", "",
-           printable(attribute.name()));
+      unsupported("attribute '" + printable(attribute.name()) + "' is not supported at this opset", "",
+                  printable(attribute.name()));
 }
 
 int64_t Node::axis(int64_t axis, int64_t rank) {

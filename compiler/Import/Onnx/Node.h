@@ -44,6 +44,9 @@ public:
   [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "",
                          const llvm::Twine &attribute = "");
 
+  /// As fail, but goes on, so that one node's problems are told together; what is built then is thrown away.
+  void unsupported(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
+
   //===-- Inputs --------------------------------------------------------------===//
   size_t numInputs() const { return inputs.size(); }
   bool has(size_t i) const { return i < inputs.size() && inputs[i]; }

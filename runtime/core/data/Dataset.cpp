@@ -34,7 +34,7 @@ static double parseNumber(std::string_view text, const std::string &option) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    fail(option, concat("'", text, "' is no number"));
+    fail(option, concat("'", text, "' is no number"), "write a finite number, such as 0.5 or 1e-3");
   return value;
 }
 
@@ -56,9 +56,9 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
   if (samples_ < 0)
     samples_ = batch_; // no batched input: one batch
   if (samples_ == 0)
-    fail(sources_.begin()->second.where, "holds no samples");
+    fail(sources_.begin()->second.where, "holds no samples", "give at least one sample");
   if (samples_ > UINT32_MAX)
-    fail(sources_.begin()->second.where, concat("has ", samples_, " samples; at most 2^32 are supported"));
+    fail(sources_.begin()->second.where, concat("has ", samples_, " samples; at most 2^32 are supported"), "split the data");
   for (const Port *port : inputs)
     checkValues(sources_.at(port->name), *port);
 }
@@ -94,12 +94,13 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       }
       lastFile = path;
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
+        Array array = readArrayFile(path); // first: what it holds matters more than what it is called
         if (name.empty() && inputNames.find(',') != inputNames.npos)
           fail(path, "holds one array, but the program has several inputs",
                concat("say which input it is: --data INPUT=", path, " (inputs: ", inputNames, ")"));
         if (name.empty())
           name = inputs.front()->name;
-        sources_[name] = {readArrayFile(path), concat(path, ": ", name), {}, 0, false};
+        sources_[name] = {std::move(array), concat(path, ": ", name), {}, 0, false};
         continue;
       }
       auto archive = openArchive(path);
@@ -129,7 +130,7 @@ void Dataset::applyMaps(const DataOptions &options) {
       fail(option, concat("'", text, "' has no '='"), "write INPUT=…");
     auto it = sources_.find(text.substr(0, equals));
     if (it == sources_.end())
-      fail(option, concat("there is no input '", text.substr(0, equals), "'"));
+      fail(option, concat("there is no input '", text.substr(0, equals), "'"), "the program's info lists its inputs");
     return {it->second, std::string_view(text).substr(equals + 1)};
   };
   for (auto &[name, source] : sources_)
@@ -142,21 +143,21 @@ void Dataset::applyMaps(const DataOptions &options) {
     auto [source, value] = target(text, "--normalize");
     auto parts = split(value, ',');
     if (parts.size() != 2)
-      fail("--normalize", concat("'", value, "' is not MEAN,STD"));
+      fail("--normalize", concat("'", value, "' is not MEAN,STD"), "write for example x=0.5,0.25");
     auto means = split(parts[0], ':'), stds = split(parts[1], ':');
     size_t channels = std::max(means.size(), stds.size());
     if ((means.size() != 1 && means.size() != channels) || (stds.size() != 1 && stds.size() != channels))
       fail("--normalize",
-           concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"));
+           concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"), "give one of each, or one for each channel");
     if (channels > 1 && source.sampleElements % int64_t(channels) != 0)
-      fail("--normalize", concat("'", text, "' gives ", channels, " channels, which do not divide a sample"));
+      fail("--normalize", concat("'", text, "' gives ", channels, " channels, which do not divide a sample"), "give one mean for each channel of the input");
     double scale = source.maps[0].scale;
     source.maps.clear();
     for (size_t c = 0; c < channels; ++c) {
       double mean = parseNumber(means[means.size() == 1 ? 0 : c], "--normalize");
       double deviation = parseNumber(stds[stds.size() == 1 ? 0 : c], "--normalize");
       if (deviation == 0)
-        fail("--normalize", concat("'", text, "' divides by zero"));
+        fail("--normalize", concat("'", text, "' divides by zero"), "give a standard deviation other than 0");
       source.maps.push_back({scale / deviation, -mean / deviation});
     }
   }
@@ -167,7 +168,8 @@ void Dataset::checkShape(Source &source, const Port &port) {
   if (!port.batched) {
     if (source.array.elements() != elementsOf(port.shape))
       fail(source.where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ",
-                                toString(port.shape)));
+                                toString(port.shape)),
+           "give an array of the input's shape");
     return;
   }
   Shape row(port.shape.begin() + 1, port.shape.end());
@@ -190,7 +192,7 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
   bool mapped = source.maps.size() > 1 || !source.maps[0].identity();
   if (mapped && !isFloat(port.dtype))
     fail(source.where,
-         concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"));
+         concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"), "scale float inputs only");
   if (isFloat(port.dtype) && !isFloat(array.dtype))
     return; // every integer is a finite float
   constexpr size_t kBlock = 1024;
@@ -219,7 +221,7 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
           complain(done + i, concat("holds ", wide[i], ", which ", nameOf(port.dtype), " cannot represent"),
                    "use --scale");
         if (!isFloat(port.dtype) && (wide[i] != std::floor(wide[i]) || std::fabs(wide[i]) > 0x1p62))
-          complain(done + i, concat("holds ", wide[i], ", but input '", port.name, "' takes integers"), "");
+          complain(done + i, concat("holds ", wide[i], ", but input '", port.name, "' takes integers"), "save the array as integers");
         exact[i] = isFloat(port.dtype) ? 0 : int64_t(wide[i]);
       }
     } else {
@@ -233,7 +235,7 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
                  "repair the labels or compile a model with more classes");
       if (exact[i] < low || exact[i] > high || (array.dtype == MPC_U64 && exact[i] < 0))
         complain(done + i, concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"),
-                 "");
+                 "repair or remove the sample");
     }
   }
 }

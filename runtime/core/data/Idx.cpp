@@ -21,7 +21,7 @@ static std::vector<std::byte> gunzip(std::string_view bytes, const std::string &
   size_t used = 0;
   z_stream stream = {};
   if (inflateInit2(&stream, 15 + 16) != Z_OK)
-    fail(where, "out of memory");
+    fail(where, "out of memory", "close other programs");
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
   int status = Z_OK;
   size_t left = bytes.size();
@@ -99,7 +99,7 @@ Array parseIdx(std::string_view bytes, const std::string &where) {
     const unsigned char *p = data + 4 + 4 * i;
     array.shape.push_back(int64_t(p[0]) << 24 | int64_t(p[1]) << 16 | int64_t(p[2]) << 8 | p[3]);
     if (__builtin_mul_overflow(total, array.shape.back(), &total))
-      fail(where, concat("impossible shape ", toString(array.shape)));
+      fail(where, concat("impossible shape ", toString(array.shape)), "copy or download the file again");
   }
   if (size - start != size_t(total))
     fail(where,

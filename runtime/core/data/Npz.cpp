@@ -116,7 +116,7 @@ std::vector<std::string> NpzReader::names() const {
 Array NpzReader::read(const std::string &name) const {
   auto it = members_.find(name);
   if (it == members_.end())
-    fail(path_, concat("has no array '", name, "'"));
+    fail(path_, concat("has no array '", name, "'"), "give a file that has it");
   const Member &member = it->second;
   std::string_view bytes = file_->bytes();
   std::string where = concat(path_, ": ", name);
@@ -144,7 +144,7 @@ Array NpzReader::read(const std::string &name) const {
   auto unpacked = std::make_shared<std::vector<std::byte>>(member.unpacked);
   z_stream stream = {};
   if (inflateInit2(&stream, -15) != Z_OK)
-    fail(where, "out of memory");
+    fail(where, "out of memory", "close other programs");
   size_t in = 0, out = 0;
   int status = Z_OK;
   while (status == Z_OK) {

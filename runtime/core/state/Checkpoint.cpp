@@ -134,7 +134,8 @@ void loadParameters(Session &session, const std::string &path) {
     checkShape(path, *v, it->second);
     if (isFloat(v->dtype) != isFloat(it->second.dtype))
       fail(concat(path, ": ", v->name),
-           concat("is of type ", nameOf(it->second.dtype), ", the program needs ", nameOf(v->dtype)));
+           concat("is of type ", nameOf(it->second.dtype), ", the program needs ", nameOf(v->dtype)),
+           "use a file of the same model");
     found.push_back({v, &it->second});
   }
   if (found.empty())

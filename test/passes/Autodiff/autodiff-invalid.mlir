@@ -30,3 +30,28 @@ train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 train.step @main(%x: tensor<f16>) -> tensor<f16> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
   train.yield %x : tensor<f16>
 }
+
+// -----
+
+// Every op without a gradient is reported, each with its path.
+train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+// expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
+train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  // expected-note @+1 {{it depends on parameter @w}}
+  %w = train.read @w : tensor<2xf32>
+  // expected-note @+1 {{on the path: 'graph.mul'}}
+  %p = graph.mul %x, %w : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  // expected-error @+3 {{has no gradient through its batch mean and variance}}
+  // expected-note @+2 {{hint: use its first output only}}
+  // expected-error @+1 {{is on the path from the loss to a parameter}}
+  %y, %m, %v = graph.batch_norm %p, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64}
+    : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  // expected-error @+3 {{has no gradient through its batch mean and variance}}
+  // expected-note @+2 {{hint: use its first output only}}
+  // expected-error @+1 {{is on the path from the loss to a parameter}}
+  %y2, %m2, %v2 = graph.batch_norm %p, %w, %w {epsilon = 1.0e-3 : f64, axis = 1 : i64}
+    : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  %sum = graph.add %m, %m2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %l = graph.reduce_sum %sum {axes = array<i64: 0>, keepdims = false} : (tensor<2xf32>) -> tensor<f32>
+  train.yield %l : tensor<f32>
+}

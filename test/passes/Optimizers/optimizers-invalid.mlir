@@ -21,7 +21,7 @@ train.step @main(%g: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], 
 // -----
 
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
-// expected-error @+2 {{'beta1' is out of range}}
+// expected-error @+2 {{'beta1' is 1, which does not lie in [0, 1)}}
 // expected-note @+1 {{hint: beta1 is the decay of the first moment; default 0.9}}
 train.step @main(%g: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "adam", beta1 = 1.0 : f64}, scaler = {kind = "none"}} {
   train.update @w, %g : tensor<f32>

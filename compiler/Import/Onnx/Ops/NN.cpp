@@ -334,7 +334,7 @@ static void lpPool(Node &n) {
   checkPoolPadding(n, w);
   bool ceil = n.opset >= 18 && n.intAttribute("ceil_mode", 0) != 0;
   if (ceil)
-    n.fail("ceil_mode is not supported", "", "ceil_mode");
+    n.unsupported("ceil_mode is not supported", "", "ceil_mode");
   double p = double(n.intAttribute("p", 2)), count = 1;
   for (int64_t k : w.kernel)
     count *= double(k);

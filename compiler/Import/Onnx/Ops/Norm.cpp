@@ -18,7 +18,7 @@ static void batchNorm(Node &n) {
     n.fail("the input needs a batch and a channel dimension");
   double epsilon = n.floatAttribute("epsilon", 1e-5), momentum = n.floatAttribute("momentum", 0.9);
   if (n.opset < 9 && n.intAttribute("spatial", 1) != 1)
-    n.fail("statistics per element (spatial=0) are not supported", "", "spatial");
+    n.unsupported("statistics per element (spatial=0) are not supported", "", "spatial");
   bool exported = n.opset >= 14 ? n.intAttribute("training_mode", 0) != 0 : n.named(1);
   bool training = exported || import.turnsOn();
   Type compute = computeType(elementOf(x));

@@ -44,10 +44,11 @@ static std::pair<double, double> coordinate(Node &n, const std::string &mode, do
     double adjustment = double(out) / (scale * double(in)); // what rounding the length took away
     return {1 / scale, 0.5 / scale - 0.5 + double(in) / 2 * (1 - adjustment)};
   }
-  n.fail("coordinate_transformation_mode '" + printable(mode) + "' is not supported",
+  n.unsupported("coordinate_transformation_mode '" + printable(mode) + "' is not supported",
          "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or "
          "tf_half_pixel_for_nn",
          "coordinate_transformation_mode");
+  return {1 / scale, 0};
 }
 
 static void resample(Node &n, const Sampling &s) {
@@ -60,7 +61,7 @@ static void resample(Node &n, const Sampling &s) {
   }
   bool nearest = s.mode == "nearest";
   if (!nearest && s.mode != "linear")
-    n.fail("mode '" + printable(s.mode) + "' is not supported", "nearest or linear", "mode");
+    n.unsupported("mode '" + printable(s.mode) + "' is not supported", "nearest or linear", "mode");
   double bias = 0;
   bool ceil = false;
   if (nearest) {
@@ -134,7 +135,7 @@ static void resize(Node &n) {
   s.nearest = n.opset >= 11 ? n.stringAttribute("nearest_mode", "round_prefer_floor") : "floor";
   n.ignore({"cubic_coeff_a", "exclude_outside", "extrapolation_value"}); // of modes that are refused
   if (n.opset >= 18 && n.intAttribute("antialias", 0) != 0)
-    n.fail("antialias is not supported", "", "antialias");
+    n.unsupported("antialias is not supported", "", "antialias");
   Shape axes = allAxes(n.rank(0));
   if (n.opset >= 18)
     if (auto given = n.intsAttribute("axes")) {

@@ -1,0 +1,43 @@
+// Checks of option values for CLI11 that say what a value must be; CLI11's own print the limits of double.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+namespace mpc::rt {
+
+/// A whole number from `low` to `high`, described as `what`: "must be a positive whole number, not 'x'".
+inline CLI::Validator wholeNumber(int64_t low, int64_t high, std::string what) {
+  return CLI::Validator(
+      [=](std::string &text) {
+        int64_t value = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool good = error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
+        return good ? std::string() : "must be " + what + ", not '" + text + "'";
+      },
+      low > 0 ? "POSITIVE" : "NONNEGATIVE");
+}
+/// Counts of steps, samples and batches. The bound keeps products of two counts in 64 bits.
+inline CLI::Validator positiveCount() {
+  return wholeNumber(1, 1'000'000'000, "a positive whole number up to 10^9");
+}
+inline CLI::Validator count() { return wholeNumber(0, 1'000'000'000, "0 or a positive whole number up to 10^9"); }
+
+/// A finite number, at least 0 or above 0.
+inline CLI::Validator finiteNumber(bool aboveZero) {
+  return CLI::Validator(
+      [=](std::string &text) {
+        double value = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool good = error == std::errc() && end == text.data() + text.size() && std::isfinite(value) &&
+                    (aboveZero ? value > 0 : value >= 0);
+        const char *what = aboveZero ? "a positive number" : "0 or a positive number";
+        return good ? std::string() : std::string("must be ") + what + ", not '" + text + "'";
+      },
+      aboveZero ? "POSITIVE" : "NONNEGATIVE");
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,100 @@
+"""Wrong options, outputs and checkpoints of mpc itself."""
+import os
+
+from bad_input.row import Row
+from bad_input.programs import cut
+
+C = "mpc compile mlp.onnx --batch 8 -o out $LOSS "
+RUN = "mpc run mlp.onnx --batch 64 "
+
+
+def occupied(folder):
+    os.mkdir(f"{folder}/out")
+
+
+ROWS = [
+    # The command line
+    Row("unknown-command", "mpc transmogrify mlp.onnx", ["transmogrify"]),
+    Row("no-command", "mpc", ["subcommand"]),
+    Row("no-model", "mpc compile", ["model is required"]),
+    Row("unknown-option", C + "--frobnicate", ["--frobnicate"]),
+    Row("option-without-value", C + "--lr", ["--lr"]),
+    Row("text-for-a-number", C + "--lr fast", ["--lr", "fast"]),
+    # Values
+    Row("lr-nan", C + "--lr nan", ["'lr'", "nan"]),
+    Row("lr-negative", C + "--lr -0.1", ["'lr'", "-0.1"]),
+    Row("momentum-2", C + "--momentum 2", ["'momentum'", "[0, 1)"]),
+    Row("beta-above-1", C + "--optimizer adam --betas 1.5,0.9", ["'beta1'", "[0, 1)"]),
+    Row("one-beta", C + "--optimizer adam --betas 0.9", ["--betas"]),
+    Row("eps-negative", C + "--optimizer adam --eps -1", ["'eps'"]),
+    Row("weight-decay-inf", C + "--weight-decay inf", ["'weight_decay'"]),
+    Row("momentum-of-adam", C + "--optimizer adam --momentum 0.9", ["no hyperparameter 'momentum'"]),
+    Row("nesterov-without-momentum", C + "--nesterov", ["nesterov needs a momentum"]),
+    Row("unknown-optimizer", C + "--optimizer sgdd", ["'sgdd'", "adamw"]),
+    Row("batch-0", C.replace("--batch 8", "--batch 0"), ["--batch", "positive"]),
+    Row("batch-negative", C.replace("--batch 8", "--batch -8"), ["--batch", "positive"]),
+    Row("batch-beyond-memory", C.replace("--batch 8", "--batch 9000000000000"), ["2^33 elements"]),
+    Row("accumulate-0", C + "--accumulate 0", ["--accumulate", "positive"]),
+    Row("clip-norm-nan", C + "--clip-norm nan", ["--clip-norm", "positive"]),
+    Row("clip-norm-negative", C + "--clip-norm -1", ["--clip-norm", "positive"]),
+    Row("clip-value-inf", C + "--clip-value -inf", ["--clip-value", "positive"]),
+    Row("unknown-precision", C + "--precision fp12", ["--precision", "fp12"]),
+    Row("unknown-level", C + "--opt-level O7", ["--opt-level", "O7"]),
+    Row("loss-scale-negative", C + "--loss-scale -4", ["--loss-scale", "'-4'"]),
+    Row("loss-scale-nan", C + "--loss-scale nan", ["--loss-scale", "'nan'"]),
+    Row("growth-below-1", C + "--precision fp16 --growth-factor 0.5", ["growth_factor"]),
+    Row("growth-interval-0", C + "--precision fp16 --growth-interval 0", ["growth_interval"]),
+    Row("scale-bounds-crossed", C + "--precision fp16 --min-scale 4 --max-scale 2", ["min_scale"]),
+    Row("scaler-options-without-scaler", C + "--init-scale 4", ["--loss-scale=dynamic"]),
+    Row("dim-without-value", C + "--dim N", ["--dim", "NAME=VALUE"]),
+    Row("dim-0", C + "--dim N=0", ["--dim", "NAME=VALUE"]),
+    Row("dim-unknown", C + "--dim sequence=4", ["sequence"]),
+    Row("unknown-target", C + "--target sm_1", ["'sm_1'", "host"]),
+    Row("unknown-cpu", C + "--cpu z80", ["'z80'", "x86-64-v3"]),
+    Row("unknown-mode", C + "--mode sideways", ["--mode"]),
+    Row("unknown-emit", C + "--emit wasm", ["--emit"]),
+    Row("unknown-stage", C + "--dump-ir nowhere", ["no stage 'nowhere'"]),
+    Row("memory-limit-text", C + "--memory-limit lots", ["--memory-limit", "'lots'"]),
+    Row("memory-limit-too-small", C + "--memory-limit 1KiB", ["more than the limit"]),
+    # Names and patterns
+    Row("loss-form", "mpc compile mlp.onnx --batch 8 -o out --loss hinge:logits:label", ["'hinge'"]),
+    Row("loss-output", "mpc compile mlp.onnx --batch 8 -o out --loss mse:nothing:target", ["no output 'nothing'", "logits"]),
+    Row("loss-incomplete", "mpc compile mlp.onnx --batch 8 -o out --loss mse", ["mse"]),
+    Row("loss-labels-are-data", "mpc compile mlp.onnx --batch 8 -o out --loss softmax_cross_entropy:logits:x", ["input 'x'", "labels"]),
+    Row("loss-not-scalar", "mpc compile mlp.onnx --batch 8 -o out --loss output:logits", ["logits"]),
+    Row("metric-form", C + "--metric f1:logits:label", ["f1"]),
+    Row("metric-output", C + "--metric accuracy:nothing:label", ["nothing"]),
+    Row("outputs", C + "--outputs nothing", ["nothing"]),
+    Row("freeze-pattern", C + "--freeze (", ["--freeze", "not a regular expression"]),
+    Row("freeze-everything", C + "--freeze .", ["nothing to train"]),
+    Row("params-pattern", C + "--params [", ["--params", "not a regular expression"]),
+    Row("deny-pattern", C + "--precision fp16 --deny (", ["'('"]),
+    Row("group-pattern", C + "--param-group (:lr=0.1", ["'('"]),
+    Row("group-key", C + "--param-group fc1:speed=0.1", ["'speed'"]),
+    Row("group-nan", C + "--param-group fc1:lr=nan", ["lr"]),
+    Row("group-matches-nothing", C + "--param-group conv9:lr=0.1", ["conv9"]),
+    Row("step-key", "mpc compile mlp.onnx --batch 8 -o out --step a:colour=red", ["'colour=red'"]),
+    Row("two-steps-of-one-name", "mpc compile mlp.onnx --batch 8 -o out --step a:loss=mse:logits:t --step a:loss=mse:logits:t", ["two steps are named 'a'"]),
+    # Where results go
+    Row("output-folder-missing", C.replace("-o out", "-o nowhere/out"), ["nowhere/out", "No such file"]),
+    Row("output-is-a-folder", C, ["out"], occupied),
+    Row("output-on-a-full-disk", C.replace("-o out", "-o full"), ["full", "No space left"]),
+    Row("bundle-folder-missing", C.replace("-o out", "-o nowhere/out --bundle"), ["nowhere"]),
+    Row("run-output-on-a-full-disk", RUN + "--data train.npz --out full", ["full", "No space left"]),
+    Row("run-output-folder-missing", RUN + "--data train.npz --out nowhere/out.npz", ["nowhere/out.npz"]),
+    Row("export-output-on-a-full-disk", "mpc export mlp.onnx --checkpoint mlp.safetensors -o full", ["full", "No space left"]),
+    Row("export-output-is-a-folder", "mpc export mlp.onnx --checkpoint mlp.safetensors -o out", ["out"], occupied),
+    # Data and checkpoints
+    Row("run-data-missing", RUN + "--data nowhere.npz --out out.npz", ["nowhere.npz"]),
+    Row("run-data-is-a-model", RUN + "--data mlp.onnx --out out.npz", ["mlp.onnx"]),
+    Row("run-data-truncated", RUN + "--data cut.npz --out out.npz", ["cut.npz"], cut("train.npz", "cut.npz", 300)),
+    Row("run-data-of-another-model", RUN + "--data train5.npz --out out.npz", ["x", "[64,4]"]),
+    Row("run-array-missing", "mpc run bad.onnx --data train.npz --out out.npz", ["has no array 'pixels'"], lambda f: __import__("models").mlp(name="pixels", batch=64).save(f"{f}/bad.onnx")),
+    Row("run-library", RUN + "--data train.npz --out out.npz --library abacus", ["--library"]),
+    Row("run-threads", RUN + "--data train.npz --out out.npz --threads -3", ["--threads"]),
+    Row("export-checkpoint-missing", "mpc export mlp.onnx --checkpoint nowhere.safetensors -o out.onnx", ["nowhere.safetensors"]),
+    Row("export-checkpoint-of-another-model", "mpc export mlp.onnx --checkpoint other.safetensors -o out.onnx", ["fc1.weight", "another shape"]),
+    Row("export-checkpoint-truncated", "mpc export mlp.onnx --checkpoint cut.safetensors -o out.onnx", ["cut.safetensors", "truncated"], cut("mlp.safetensors", "cut.safetensors", 100)),
+    Row("export-checkpoint-is-a-model", "mpc export mlp.onnx --checkpoint mlp.onnx -o out.onnx", ["no safetensors file"]),
+    Row("export-checkpoint-without-parameters", "mpc export lenet.onnx --checkpoint mlp.safetensors -o out.onnx", ["lenet.onnx"]),
+]

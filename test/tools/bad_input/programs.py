@@ -1,0 +1,222 @@
+"""Wrong options, data and checkpoints of a compiled program (mlp.program: x float32 [8,4], label int64 [8], 3 classes, SGD with momentum)."""
+import gzip
+import io
+import json
+import os
+import struct
+
+import numpy as np
+
+from bad_input.row import Row
+
+TRAIN = "mlp.program train --data bad.npz "
+RESUME = "mlp.program train --data train.npz --epochs 9 --resume --checkpoint-dir ckpt "
+EVAL = "mlp.program eval --data train.npz "
+
+
+def cut(source, target, size):
+    """The first bytes of a file."""
+    def make(folder):
+        with open(f"{folder}/{source}", "rb") as file, open(f"{folder}/{target}", "wb") as out:
+            out.write(file.read()[:size])
+    return make
+
+
+def data(edit):
+    """bad.npz: the training data, changed as a dictionary of arrays."""
+    def make(folder):
+        arrays = dict(np.load(f"{folder}/train.npz"))
+        edit(arrays)
+        np.savez(f"{folder}/bad.npz", **arrays)
+    return make
+
+
+def element(name, index, value):
+    def edit(arrays):
+        arrays[name][index] = value
+    return data(edit)
+
+
+def replaced(name, change):
+    def edit(arrays):
+        arrays[name] = change(arrays[name])
+    return data(edit)
+
+
+def raw(name, content):
+    def make(folder):
+        with open(f"{folder}/{name}", "wb") as file:
+            file.write(content)
+    return make
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def idx(magic=0x0D, shape=(64, 4), missing=0):
+    body = np.zeros(shape, ">f4").tobytes()
+    return struct.pack(">BBBB", 0, 0, magic, len(shape)) + struct.pack(f">{len(shape)}I", *shape) + body[:len(body) - missing]
+
+
+def checkpoint(change=None, header=None, source="mlp.safetensors"):
+    """ckpt/step-00000008.safetensors: the checkpoint with `change`d bytes or an edited `header`."""
+    def make(folder):
+        with open(f"{folder}/{source}", "rb") as file:
+            content = bytearray(file.read())
+        if header:
+            length = struct.unpack("<Q", content[:8])[0]
+            parsed = json.loads(content[8:8 + length])
+            header(parsed)
+            text = json.dumps(parsed).encode()
+            content = struct.pack("<Q", len(text)) + text + content[8 + length:]
+        os.makedirs(f"{folder}/ckpt")
+        with open(f"{folder}/ckpt/step-00000008.safetensors", "wb") as file:
+            file.write(change(content) if change else content)
+    return make
+
+
+CHECKPOINT = "mlp.program eval --data train.npz --checkpoint ckpt/step-00000008.safetensors"
+
+
+def flip(position):
+    def change(content):
+        content[position] ^= 0x10
+        return content
+    return change
+
+
+def program(change):
+    """bad.program: the compiled program, changed as bytes."""
+    def make(folder):
+        with open(f"{folder}/mlp.program", "rb") as file:
+            content = bytearray(file.read())
+        with open(f"{folder}/bad.program", "wb") as file:
+            file.write(change(content))
+        os.chmod(f"{folder}/bad.program", 0o755)
+    return make
+
+
+def damage(section):
+    """A flipped bit in the middle of the sections of the program whose names start so."""
+    def change(content):
+        offset, length, _ = struct.unpack("<QQQ", content[-24:])
+        toc = json.loads(content[offset:offset + length])["sections"]
+        for entry in toc:
+            if entry["name"].startswith(section):
+                content[entry["offset"] + entry["bytes"] // 2] ^= 1
+        return content
+    return program(change)
+
+
+def folder_named(name):
+    return lambda folder: os.mkdir(f"{folder}/{name}")
+
+
+ROWS = [
+    # The command line
+    Row("unknown-command", "mlp.program juggle", ["unknown command 'juggle'"]),
+    Row("no-command", "mlp.program", ["subcommand"]),
+    Row("no-data-option", "mlp.program train", ["--data"]),
+    Row("unknown-option", "mlp.program train --data train.npz --speed 3", ["--speed"]),
+    Row("lr-nan", "mlp.program train --data train.npz --lr nan", ["--lr", "nan"]),
+    Row("lr-negative", "mlp.program train --data train.npz --lr -1", ["--lr"]),
+    Row("lr-text", "mlp.program train --data train.npz --lr fast", ["--lr", "fast"]),
+    Row("min-lr-nan", "mlp.program train --data train.npz --min-lr nan", ["--min-lr"]),
+    Row("step-gamma-negative", "mlp.program train --data train.npz --schedule step --step-gamma -2", ["--step-gamma"]),
+    Row("hyper-of-another-optimizer", "mlp.program train --data train.npz --beta1 0.9", ["--beta1"]),
+    Row("epochs-0", "mlp.program train --data train.npz --epochs 0", ["--epochs", "positive"]),
+    Row("steps-negative", "mlp.program train --data train.npz --steps -1", ["--steps", "positive"]),
+    Row("epochs-and-steps", "mlp.program train --data train.npz --steps 1 --epochs 1", ["--epochs", "--steps"]),
+    Row("epochs-overflow", "mlp.program train --data train.npz --epochs 9223372036854775807", ["--epochs"]),
+    Row("unknown-schedule", "mlp.program train --data train.npz --schedule zigzag", ["zigzag"]),
+    Row("warmup-negative", "mlp.program train --data train.npz --warmup -3", ["--warmup"]),
+    Row("threads-negative", EVAL + "--threads -1", ["--threads"]),
+    Row("threads-beyond-reason", EVAL + "--threads 1000000", ["--threads"]),
+    Row("unknown-library", EVAL + "--library abacus", ["abacus"]),
+    Row("missing-library", "alone/mlp.program eval --data train.npz --library onednn", ["onednn"], lambda f: (os.mkdir(f"{f}/alone"), os.rename(f"{f}/mlp.program", f"{f}/alone/mlp.program"))),
+    Row("trace-without-steps", "mlp.program trace --data train.npz --out t.npz", ["--steps"]),
+    Row("trace-steps-overflow", "mlp.program trace --data train.npz --out t.npz --steps 9223372036854775807", ["--steps"]),
+    Row("scale-without-value", EVAL + "--scale x", ["--scale", "has no '='"]),
+    Row("scale-nan", EVAL + "--scale x=nan", ["--scale", "'nan' is no number"]),
+    Row("scale-of-labels", EVAL + "--scale label=2", ["cannot be scaled"]),
+    Row("scale-of-nothing", EVAL + "--scale y=2", ["there is no input 'y'"]),
+    Row("normalize-by-zero", EVAL + "--normalize x=0,0", ["divides by zero"]),
+    Row("normalize-channels", EVAL + "--normalize x=0:0:0,1:1:1", ["channels"]),
+    # Data files
+    Row("data-missing", "mlp.program train --data nowhere.npz", ["nowhere.npz", "No such file"]),
+    Row("data-is-a-folder", "mlp.program train --data bad.npz", ["bad.npz"], folder_named("bad.npz")),
+    Row("data-empty-file", TRAIN, ["bad.npz", "empty"], raw("bad.npz", b"")),
+    Row("data-text", TRAIN, ["bad.npz"], raw("bad.npz", b"x,label\n1,2\n")),
+    Row("data-truncated", TRAIN, ["bad.npz"], cut("train.npz", "bad.npz", 700)),
+    Row("data-truncated-in-directory", TRAIN, ["bad.npz"], lambda f: cut("train.npz", "bad.npz", os.path.getsize(f"{f}/train.npz") - 30)(f)),
+    Row("data-array-missing", TRAIN, ["no data for input 'label'", "x"], data(lambda a: a.pop("label"))),
+    Row("data-shape", TRAIN, ["bad.npz: x", "[64,5]", "[samples,4]"], replaced("x", lambda x: np.concatenate([x, x[:, :1]], 1))),
+    Row("data-scalar", TRAIN, ["bad.npz: x"], replaced("x", lambda x: np.float32(3))),
+    Row("data-strings", TRAIN, ["bad.npz", "element type"], replaced("x", lambda x: x.astype("U8"))),
+    Row("data-complex", TRAIN, ["bad.npz", "element type"], replaced("x", lambda x: x.astype(np.complex64))),
+    Row("data-objects", TRAIN, ["bad.npz"], replaced("x", lambda x: np.array([None] * 64, dtype=object))),
+    Row("data-big-endian", TRAIN, ["bad.npz", "big-endian"], replaced("x", lambda x: x.astype(">f4"))),
+    Row("data-counts-differ", TRAIN, ["samples, but another input has"], replaced("label", lambda y: y[:60])),
+    Row("data-no-samples", TRAIN, ["holds no samples"], data(lambda a: a.update(x=a["x"][:0], label=a["label"][:0]))),
+    Row("data-less-than-a-batch", TRAIN, ["less than one batch"], data(lambda a: a.update(x=a["x"][:5], label=a["label"][:5]))),
+    Row("trace-less-than-a-batch", "mlp.program trace --data bad.npz --steps 2 --out t.npz", ["less than one batch"], data(lambda a: a.update(x=a["x"][:5], label=a["label"][:5]))),
+    Row("data-nan", TRAIN, ["bad.npz: x", "sample 17 holds NaN"], element("x", (17, 2), np.nan)),
+    Row("data-infinity", TRAIN, ["bad.npz: x", "sample 63 holds an infinity"], element("x", (63, 3), -np.inf)),
+    Row("data-beyond-float", TRAIN, ["bad.npz: x", "cannot represent"], replaced("x", lambda x: x.astype(np.float64) * 1e300)),
+    Row("label-too-large", TRAIN, ["bad.npz: label", "sample 5 has label 3, not in [0, 3)"], element("label", 5, 3)),
+    Row("label-negative", TRAIN, ["sample 0 has label -1, not in [0, 3)"], element("label", 0, -1)),
+    Row("label-fraction", TRAIN, ["takes integers"], replaced("label", lambda y: y + 0.5)),
+    Row("label-one-hot", TRAIN, ["bad.npz: label", "[64,3]"], replaced("label", lambda y: np.eye(3)[y])),
+    Row("eval-label-too-large", "mlp.program eval --data bad.npz", ["has label 9"], element("label", 5, 9)),
+    Row("val-nan", "mlp.program train --data train.npz --val bad.npz", ["bad.npz: x", "NaN"], element("x", (1, 1), np.nan)),
+    Row("predict-nan", "mlp.program predict --data bad.npz --out out.npz", ["NaN"], element("x", (17, 2), np.nan)),
+    Row("npy-truncated", "mlp.program eval --data x=bad.npy --data label=train.npz", ["bad.npy"], raw("bad.npy", npy(np.zeros((64, 4), np.float32))[:-9])),
+    Row("npy-header", "mlp.program eval --data x=bad.npy --data label=train.npz", ["bad.npy"], raw("bad.npy", b"\x93NUMPY\1\0\x20\0{'descr': '<f4', 'shape':        ")),
+    Row("npy-huge-shape", "mlp.program eval --data x=bad.npy --data label=train.npz", ["bad.npy"], raw("bad.npy", npy(np.zeros((64, 4), np.float32)).replace(b"(64, 4), }  " + b" " * 10, b"(4611686018427387904, 4)"[:22]))),
+    Row("idx-magic", "mlp.program eval --data x=bad.idx --data label=train.npz", ["bad.idx"], raw("bad.idx", idx(magic=0x77))),
+    Row("idx-truncated", "mlp.program eval --data x=bad.idx --data label=train.npz", ["bad.idx", "truncated"], raw("bad.idx", idx(missing=5))),
+    Row("idx-huge-shape", "mlp.program eval --data x=bad.idx --data label=train.npz", ["bad.idx"], raw("bad.idx", b"\0\0\x0d\4" + b"\xff" * 16)),
+    Row("gz-truncated", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "truncated"], raw("bad.gz", gzip.compress(np.random.default_rng(0).bytes(4000))[:2000])),
+    Row("gz-damaged", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "damaged"], raw("bad.gz", bytes(flip(60)(bytearray(gzip.compress(np.random.default_rng(0).bytes(4000))))))),
+    Row("gz-of-something-else", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "IDX"], raw("bad.gz", gzip.compress(b"a story about digits"))),
+    Row("array-of-npz-missing", "mlp.program eval --data x=train.npz:pixels --data label=train.npz", ["has no array 'pixels'"]),
+    Row("one-array-for-two-inputs", "mlp.program eval --data bad.npy", ["several inputs"], raw("bad.npy", npy(np.zeros((64, 4), np.float32)))),
+    # Checkpoints
+    Row("checkpoint-missing", EVAL + "--checkpoint nowhere.safetensors", ["nowhere.safetensors", "No such file"]),
+    Row("checkpoint-is-a-folder", EVAL + "--checkpoint ckpt", ["ckpt"], folder_named("ckpt")),
+    Row("checkpoint-is-data", EVAL + "--checkpoint train.npz", ["no safetensors file"]),
+    Row("checkpoint-empty", CHECKPOINT, ["empty"], checkpoint(lambda c: b"")),
+    Row("checkpoint-truncated-header", CHECKPOINT, ["truncated"], checkpoint(lambda c: c[:40])),
+    Row("checkpoint-truncated-data", CHECKPOINT, ["truncated"], checkpoint(lambda c: c[:-7])),
+    Row("checkpoint-damaged-data", CHECKPOINT, ["checksum"], checkpoint(flip(-3))),
+    Row("checkpoint-huge-header", CHECKPOINT, ["no safetensors file"], checkpoint(lambda c: b"\xff" * 8 + c[8:])),
+    Row("checkpoint-of-another-model", EVAL + "--checkpoint other.safetensors", ["fc1.weight", "[8,5]"]),
+    Row("checkpoint-parameter-missing", CHECKPOINT, ["fc2.bias"], checkpoint(header=lambda h: h.__setitem__("stranger", h.pop("fc2.bias")))),
+    Row("checkpoint-dtype", CHECKPOINT, ["fc1.bias"], checkpoint(header=lambda h: h["fc1.bias"].__setitem__("dtype", "I32"))),
+    Row("checkpoint-shape", CHECKPOINT, ["fc1.weight"], checkpoint(header=lambda h: h["fc1.weight"].__setitem__("shape", [2**62, 4]))),
+    Row("checkpoint-overlap", CHECKPOINT, ["overlap"], checkpoint(header=lambda h: h["fc1.bias"].__setitem__("data_offsets", h["fc2.weight"]["data_offsets"][:1] + [h["fc2.weight"]["data_offsets"][0] + 32]))),
+    Row("init-of-another-model", "mlp.program train --data train.npz --init other.safetensors", ["fc1.weight"]),
+    Row("resume-another-model", RESUME, ["fc1.weight"], checkpoint(source="other.safetensors")),
+    Row("resume-without-folder", "mlp.program train --data train.npz --resume", ["--checkpoint-dir"]),
+    Row("resume-other-data", "mlp.program train --data bad.npz --epochs 9 --resume --checkpoint-dir ckpt", ["40 samples", "64"],
+        lambda f: (data(lambda a: a.update(x=a["x"][:40], label=a["label"][:40]))(f), checkpoint()(f))),
+    Row("resume-cursor-out-of-range", RESUME, ["step-00000008"], checkpoint(header=lambda h: h["__metadata__"].update({k: "99999999999999999999" for k in h["__metadata__"] if k in ("batch", "epoch", "iteration")}))),
+    # Where results go
+    Row("predict-to-a-full-disk", "mlp.program predict --data train.npz --out full", ["full", "No space left"]),
+    Row("predict-to-a-folder", "mlp.program predict --data train.npz --out out", ["out", "folder"], folder_named("out")),
+    Row("predict-to-nowhere", "mlp.program predict --data train.npz --out nowhere/out.npz", ["nowhere/out.npz"]),
+    Row("trace-to-a-full-disk", "mlp.program trace --data train.npz --steps 1 --out full", ["full", "No space left"]),
+    Row("log-to-a-full-disk", "mlp.program train --data train.npz --log full", ["full", "No space left"]),
+    Row("log-to-nowhere", "mlp.program train --data train.npz --log nowhere/run.jsonl", ["nowhere/run.jsonl"]),
+    Row("checkpoint-dir-is-a-file", "mlp.program train --data train.npz --checkpoint-dir mlp.onnx", ["mlp.onnx", "checkpoint folder"]),
+    Row("checkpoint-dir-cannot-be-made", "mlp.program train --data train.npz --checkpoint-dir /proc/ckpt", ["/proc/ckpt"]),
+    # The program itself
+    Row("program-truncated", "bad.program info", ["bad.program", "carries no model"], program(lambda c: c[:-100])),
+    Row("program-damaged-manifest", "bad.program info", ["checksum"], damage("manifest.json")),
+    Row("program-damaged-data", "bad.program eval --data train.npz", ["checksum"], damage("data")),
+    Row("program-damaged-kernels", "bad.program eval --data train.npz", ["checksum"], damage("host")),
+    Row("program-damaged-contents", "bad.program info", ["table of contents"], program(lambda c: flip(len(c) - 60)(c))),
+]

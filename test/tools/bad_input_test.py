@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""Wrong models, options, data files and checkpoints: every one is a located error with a hint and status 1.
+
+Each row of the tables (bad_input/*.py) is a case. It runs one command in a folder of its own, and asserts
+  - exit status 1, not a signal and not a hang,
+  - `error:` and the row's words in what it says, and a `hint:`,
+  - that the folder holds afterwards exactly what it held before: no file half written, none left behind.
+"""
+import hashlib
+import os
+import shutil
+
+import harness
+import models
+from bad_input import commands, networks, programs
+
+
+def snapshot(folder):
+    """Path -> what it is, for everything below the folder."""
+    found = {}
+    for parent, folders, files in os.walk(folder):
+        for name in folders:
+            found[os.path.relpath(os.path.join(parent, name), folder)] = "folder"
+        for name in files:
+            path = os.path.join(parent, name)
+            if os.path.islink(path):
+                found[os.path.relpath(path, folder)] = "link to " + os.readlink(path)
+                continue
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, folder)] = hashlib.sha1(file.read()).hexdigest()
+    return found
+
+
+def check(row, base, bin_folder):
+    with harness.folder() as folder:
+        shutil.copytree(base, folder, symlinks=True, dirs_exist_ok=True)
+        if row.make:
+            row.make(folder)
+        command = row.command.replace("$LOSS", "--loss softmax_cross_entropy:logits:label").split()
+        command[0] = os.path.join(bin_folder, "mpc") if command[0] == "mpc" else os.path.join(folder, command[0])
+        before = snapshot(folder)
+        status, out, err = harness.run(command, cwd=folder, seconds=60, memory_bytes=6 << 30, environment={**os.environ, "TMPDIR": folder})
+        said = f"{row.command}\nstatus {status}, it says:\n{out[-500:]}{err[-1500:]}"
+        if status != 1:
+            raise harness.Failure(f"not status 1: {said}")
+        if "error: " not in err or "hint: " not in err:
+            raise harness.Failure(f"no error with a hint: {said}")
+        for word in row.words:
+            if word not in err:
+                raise harness.Failure(f"'{word}' is not in: {said}")
+        after = snapshot(folder)
+        changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        if changed:
+            raise harness.Failure(f"left behind or changed: {', '.join(changed)}\n{said}")
+
+
+def make_base(folder, bin_folder):
+    """What every row finds: models, a compiled program, its data, its checkpoints, another network's checkpoint."""
+    os.symlink("/dev/full", f"{folder}/full")  # every write says that the disk is full; a link, so that nothing can replace the device
+    models.mlp().save(f"{folder}/mlp.onnx")
+    models.mlp(features=5).save(f"{folder}/other.onnx")
+    models.lenet().save(f"{folder}/lenet.onnx")
+    models.labelled(f"{folder}/train.npz", 64)
+    models.labelled(f"{folder}/train5.npz", 64, features=5)
+    mpc, loss = f"{bin_folder}/mpc", ["--loss", "softmax_cross_entropy:logits:label", "--batch", "8"]
+    for model, data in (("mlp", "train"), ("other", "train5")):
+        harness.must([mpc, "compile", f"{model}.onnx", "-o", f"{model}.program", "--momentum", "0.9", *loss], cwd=folder)
+        harness.must([f"{folder}/{model}.program", "train", "--data", f"{data}.npz", "--epochs", "1", "--checkpoint-dir", f"{model}.checkpoints"], cwd=folder)
+        os.rename(f"{folder}/{model}.checkpoints/step-00000008.safetensors", f"{folder}/{model}.safetensors")
+        os.rmdir(f"{folder}/{model}.checkpoints")
+
+
+if __name__ == "__main__":
+    options = harness.arguments(__doc__)
+    with harness.folder() as base:
+        make_base(base, options.bin)
+        rows = [("networks", networks.ROWS), ("commands", commands.ROWS), ("programs", programs.ROWS)]
+        harness.main([(f"bad-input/{group}/{row.name}", lambda row=row: check(row, base, options.bin)) for group, table in rows for row in table], options.only)

@@ -1,0 +1,85 @@
+"""What the script tests share: each case is one line `PASS name`, `FAIL name: why` or `SKIP name: why`.
+
+tools/ci/run_tests.py runs every *_test.py below test/ with --build and counts these lines.
+"""
+import argparse
+import concurrent.futures
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import traceback
+
+
+class Failure(Exception):
+    pass
+
+
+class Skip(Exception):
+    pass
+
+
+def arguments(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--build", required=True, help="build folder")
+    parser.add_argument("--only", default="", help="run the cases whose name contains this")
+    parsed = parser.parse_args()
+    parsed.bin = os.path.join(os.path.abspath(parsed.build), "bin")
+    return parsed
+
+
+def limits(memory_bytes=None, file_bytes=None):
+    """What a started process may take; no core files."""
+    def apply():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if memory_bytes:
+            resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        if file_bytes:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+    return apply
+
+
+def run(command, cwd=None, seconds=120, memory_bytes=8 << 30, environment=None):
+    """(exit status, stdout, stderr); a negative status is a signal. Failure when it takes too long."""
+    try:
+        done = subprocess.run([str(part) for part in command], cwd=cwd, timeout=seconds, stdin=subprocess.DEVNULL,
+                              capture_output=True, preexec_fn=limits(memory_bytes), env=environment)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"takes more than {seconds} s: {' '.join(map(str, command))}") from None
+    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def must(command, **options):
+    """stdout of a command that has to succeed."""
+    status, out, err = run(command, **options)
+    if status != 0:
+        raise Failure(f"status {status} from {' '.join(map(str, command))}\n{err[-2000:]}")
+    return out
+
+
+def main(cases, only="", jobs=None):
+    """Runs (name, function) pairs in parallel, prints a line for each in their order, and exits with 1 when one failed."""
+    def attempt(function):
+        try:
+            function()
+            return "PASS", ""
+        except Skip as skip:
+            return "SKIP", str(skip)
+        except Failure as failure:
+            return "FAIL", str(failure)
+        except Exception:  # a defect of the test itself
+            return "FAIL", traceback.format_exc()
+
+    chosen = [(name, function) for name, function in cases if only in name]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        for (name, _), (verdict, why) in zip(chosen, pool.map(attempt, [function for _, function in chosen])):
+            print(f"{verdict} {name}" + (f": {why}" if why else ""), flush=True)
+            failed += verdict == "FAIL"
+    sys.exit(1 if failed or not chosen else 0)
+
+
+def folder():
+    """A temporary folder, as a context manager."""
+    return tempfile.TemporaryDirectory(prefix="mpc-test-")

@@ -1,0 +1,82 @@
+"""Small ONNX models and data for the script tests."""
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+class Graph:
+    """Collects nodes and initializers; every node is named after its first output."""
+
+    def __init__(self, seed=0, opset=17):
+        self.nodes, self.initializers, self.inputs, self.outputs = [], [], [], []
+        self.rng, self.opset, self.functions = np.random.default_rng(seed), opset, []
+
+    def input(self, name, shape, dtype=FLOAT):
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        return name
+
+    def output(self, name, shape=None, dtype=FLOAT):
+        self.outputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        return self
+
+    def constant(self, name, array):
+        self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def weight(self, name, shape, scale=None):
+        fan_in = max(1, int(np.prod(shape[1:])))
+        return self.constant(name, self.rng.normal(0, scale or np.sqrt(2.0 / fan_in), shape).astype(np.float32))
+
+    def node(self, op, inputs, output, **attributes):
+        outputs = [output] if isinstance(output, str) else output
+        self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0], **attributes))
+        return outputs[0]
+
+    def proto(self):
+        graph = helper.make_graph(self.nodes, "test", self.inputs, self.outputs, self.initializers)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], functions=self.functions)
+
+    def bytes(self):
+        return self.proto().SerializeToString()
+
+    def save(self, path):
+        with open(path, "wb") as file:
+            file.write(self.bytes())
+        return path
+
+
+def mlp(features=4, hidden=8, classes=3, batch="N", dropout=0.0, name="x", seed=0):
+    """x [batch, features] -> logits [batch, classes]."""
+    g = Graph(seed)
+    y = g.node("Gemm", [g.input(name, [batch, features]), g.weight("fc1.weight", (hidden, features)), g.weight("fc1.bias", (hidden,))], "fc1", transB=1)
+    y = g.node("Relu", [y], "relu1")
+    if dropout:
+        y = g.node("Dropout", [y, g.constant("ratio", np.float32(dropout))], "drop1")
+    g.node("Gemm", [y, g.weight("fc2.weight", (classes, hidden)), g.weight("fc2.bias", (classes,))], "logits", transB=1)
+    return g.output("logits", [batch, classes])
+
+
+def lenet(batch="N"):
+    """x [batch, 1, 28, 28] -> logits [batch, 10]."""
+    g = Graph()
+    y = g.node("Conv", [g.input("x", [batch, 1, 28, 28]), g.weight("conv1.weight", (6, 1, 5, 5)), g.weight("conv1.bias", (6,))], "conv1", pads=[2, 2, 2, 2])
+    y = g.node("MaxPool", [g.node("Relu", [y], "relu1")], "pool1", kernel_shape=[2, 2], strides=[2, 2])
+    y = g.node("Conv", [y, g.weight("conv2.weight", (16, 6, 5, 5)), g.weight("conv2.bias", (16,))], "conv2")
+    y = g.node("MaxPool", [g.node("Relu", [y], "relu2")], "pool2", kernel_shape=[2, 2], strides=[2, 2])
+    y = g.node("Flatten", [y], "flatten")
+    for i, (rows, columns) in enumerate([(120, 400), (84, 120)], 1):
+        y = g.node("Relu", [g.node("Gemm", [y, g.weight(f"fc{i}.weight", (rows, columns)), g.weight(f"fc{i}.bias", (rows,))], f"fc{i}", transB=1)], f"fc{i}.relu")
+    g.node("Gemm", [y, g.weight("fc3.weight", (10, 84)), g.weight("fc3.bias", (10,))], "logits", transB=1)
+    return g.output("logits", [batch, 10])
+
+
+def labelled(path, samples, features=4, classes=3, seed=1):
+    """An npz of separable data: x float32 [samples, features], label int64 [samples]."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, classes, samples)
+    centres = np.random.default_rng(7).normal(0, 2, (classes, features))
+    x = (centres[label] + rng.normal(0, 0.5, (samples, features))).astype(np.float32)
+    np.savez(path, x=x, label=label.astype(np.int64))
+    return x, label

@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+"""Compiling needs no compiler and no linker of the system; a bundled program needs libc and libstdc++ only."""
+import os
+import re
+import shutil
+import subprocess
+
+import harness
+import models
+
+# The C library (with its loader and libm) and the C++ runtime (with libgcc_s).
+SYSTEM = re.compile(r"(ld-linux-x86-64|libc|libm|libstdc\+\+|libgcc_s)\.so")
+LOSS = ["--batch", "8", "--loss", "softmax_cross_entropy:logits:label"]
+
+
+def compile_without_path(folder, output, *more):
+    """`mpc compile` with an empty environment, but for a PATH on which there is nothing."""
+    models.mlp().save(f"{folder}/mlp.onnx")
+    models.labelled(f"{folder}/train.npz", 64)
+    harness.must([OPTIONS.bin + "/mpc", "compile", "mlp.onnx", "-o", output, *LOSS, *more], cwd=folder, environment={"PATH": "/nonexistent"})
+
+
+def no_system_compiler():
+    with harness.folder() as folder:
+        compile_without_path(folder, "mlp")
+        said = harness.must(["./mlp", "train", "--data", "train.npz", "--epochs", "2"], cwd=folder, environment={"PATH": "/nonexistent"})
+        if "done: 16 steps" not in said:
+            raise harness.Failure(said)
+
+
+def starts_no_other_program():
+    """Not even one that it would find: mpc is the only program that is executed."""
+    if not shutil.which("strace"):
+        raise harness.Skip("no strace")
+    with harness.folder() as folder:
+        models.mlp().save(f"{folder}/mlp.onnx")
+        status, _, err = harness.run(["strace", "-f", "-e", "trace=execve,execveat", "-o", "trace", OPTIONS.bin + "/mpc", "compile", "mlp.onnx", "-o", "mlp", *LOSS], cwd=folder)
+        with open(f"{folder}/trace") as trace:
+            started = [line for line in trace if "exec" in line]
+        if status != 0 and not started:
+            raise harness.Skip("strace may not trace here")
+        if status != 0 or len(started) != 1:
+            raise harness.Failure(f"status {status}\n{''.join(started)}{err[-500:]}")
+
+
+def system_libraries(path):
+    """The files of the C and C++ libraries that a program asks for, as the loader finds them."""
+    lines = harness.must(["ldd", path]).splitlines()
+    return [match.group(1) for line in lines if (match := re.search(r"(/\S+)", line)) and SYSTEM.match(os.path.basename(match.group(1)))]
+
+
+def bundle_in_an_empty_root():
+    """Trains, evaluates and predicts in a root that holds the bundle, its data, libc and libstdc++: no /proc, no /tmp, no /dev."""
+    if os.geteuid() != 0:
+        raise harness.Skip("chroot needs root")
+    with harness.folder() as folder:
+        root = f"{folder}/root"
+        os.makedirs(f"{root}/work")
+        compile_without_path(folder, "root/work/mlp", "--bundle")
+        if not os.path.exists(f"{root}/work/libmpc_onednn.so"):
+            raise harness.Failure("the bundle has no oneDNN plugin")
+        for library in system_libraries(f"{root}/work/mlp"):
+            target = root + library
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copyfile(library, target)
+            os.chmod(target, 0o755)
+        shutil.move(f"{folder}/train.npz", f"{root}/work/train.npz")
+
+        def enter():
+            harness.limits(8 << 30)()
+            os.chroot(root)
+            os.chdir("/work")
+
+        def inside(*arguments):
+            try:
+                done = subprocess.run(["/work/mlp", *arguments], env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, preexec_fn=enter)
+            except PermissionError:
+                raise harness.Skip("chroot is not allowed here") from None
+            except subprocess.SubprocessError as error:
+                raise harness.Skip(f"chroot is not allowed here: {error}") from None
+            if done.returncode != 0:
+                raise harness.Failure(f"{' '.join(arguments)}: status {done.returncode}\n{done.stdout[-500:]}{done.stderr[-1500:]}")
+            return done.stdout
+
+        # --library onednn: an error, not slower loops, when the plugin does not load.
+        said = inside("train", "--data", "train.npz", "--epochs", "3", "--checkpoint-dir", "ckpt", "--library", "onednn")
+        if "done: 24 steps" not in said:
+            raise harness.Failure(said)
+        said = inside("eval", "--data", "train.npz", "--checkpoint", "ckpt/step-00000024.safetensors", "--library", "onednn")
+        if "samples: 64" not in said or "accuracy" not in said:
+            raise harness.Failure(said)
+        inside("predict", "--data", "train.npz", "--out", "out.npz", "--library", "onednn")
+        inside("info")
+        left = sorted(os.listdir(f"{root}/work"))
+        expected = sorted({"ckpt", "mlp", "out.npz", "train.npz"} | {name for name in left if ".so" in name})
+        if left != expected:
+            raise harness.Failure(f"left behind: {left}")
+
+
+if __name__ == "__main__":
+    OPTIONS = harness.arguments(__doc__)
+    harness.main([("standalone/no-system-compiler", no_system_compiler), ("standalone/starts-no-other-program", starts_no_other_program),
+                  ("standalone/bundle-in-an-empty-root", bundle_in_an_empty_root)], OPTIONS.only)
