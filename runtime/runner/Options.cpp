@@ -127,8 +127,8 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   trace.callback([&options] { options.command = Options::Trace; });
 
   CLI::App &bench = *app.add_subcommand("bench", "time training steps on made-up data");
-  bench.add_option("--steps", options.bench.steps, "timed steps")->check(CLI::PositiveNumber);
-  bench.add_option("--warmup", options.bench.warmup, "steps before them")->check(CLI::NonNegativeNumber);
+  bench.add_option("--steps", options.bench.steps, "timed steps")->check(positiveCount());
+  bench.add_option("--warmup", options.bench.warmup, "steps before them")->check(count());
   bench.add_flag("--profile", options.bench.profile, "list the time of every launch, slowest first");
   bench.add_flag("--json", options.json, "print one JSON object");
   addSessionOptions(bench, options);
