@@ -8,6 +8,7 @@
 #include "passes/Lowering/Decompose/Passes.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "passes/Lowering/KernelToGpu/Passes.h"
 #include "passes/Lowering/KernelToHost/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Optimizers/Passes.h"
@@ -35,6 +36,7 @@ int main(int argc, char **argv) {
   mpc::fusion::registerMpcFusionPasses();
   mpc::memory::registerMpcMemoryPasses();
   mpc::registerMpcDecomposePasses();
+  mpc::registerMpcKernelToGpuPasses();
   mpc::registerMpcKernelToHostPasses();
   mpc::registerMpcDeviceToNvvmPasses();
   mpc::registerTrainingPasses();

@@ -103,8 +103,8 @@ Type ElementEmitter::storageType(Type element) {
 
 /// The address of element `linear`. The variable part and the constant are separate steps, so that neighbours share the first.
 static Value address(ElementEmitter &e, const Buffer &buffer, const Index &linear, Type storage) {
-  Type pointer = LLVM::LLVMPointerType::get(storage.getContext());
   Value at = buffer.pointer;
+  Type pointer = at.getType(); // with its address space
   auto step = [&](Value by) {
     at = LLVM::GEPOp::create(e.b, pointer, storage, at, ValueRange{by}, LLVM::GEPNoWrapFlags::inbounds);
   };
@@ -239,6 +239,15 @@ llvm::SmallVector<Value> ElementEmitter::loop(Value low, Value high, ValueRange 
   return llvm::SmallVector<Value>(op.getResults());
 }
 
+void ElementEmitter::when(Value condition, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op.thenBlock()->getTerminator());
+  body();
+}
+
 Buffer ElementEmitter::constantBuffer(DenseElementsAttr values) {
   auto type = cast<RankedTensorType>(values.getType());
   Type element = type.getElementType(), storage = storageType(element);
@@ -263,7 +272,7 @@ Buffer ElementEmitter::constantBuffer(DenseElementsAttr values) {
     size_t count = llvm::range_size(module.getOps<LLVM::GlobalOp>());
     b.setInsertionPointToStart(module.getBody());
     global = LLVM::GlobalOp::create(b, arrayType, /*isConstant=*/true, LLVM::Linkage::Internal,
-                                    "table" + std::to_string(count), data, /*alignment=*/64);
+                                    "table" + std::to_string(count), data, /*alignment=*/64, tableAddressSpace);
   }
   b.setInsertionPointToStart(entry);
   return {LLVM::AddressOfOp::create(b, global), type, {}, {}};

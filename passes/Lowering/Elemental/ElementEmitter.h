@@ -22,7 +22,7 @@ class ElementEmitter;
 
 /// Where a tensor lies: row-major from `pointer`.
 struct Buffer {
-  mlir::Value pointer;                      ///< !llvm.ptr
+  mlir::Value pointer;                      ///< !llvm.ptr of any address space
   mlir::RankedTensorType type;
   mlir::ArrayAttr aliasScopes, noaliasScopes; ///< may be null
 };
@@ -75,6 +75,7 @@ public:
   void store(const Buffer &buffer, const Index &linear, mlir::Value value);
   /// A read-only array of the module, for tables and constants; `values` is dense.
   Buffer constantBuffer(mlir::DenseElementsAttr values);
+  unsigned tableAddressSpace = 0; ///< where constantBuffer puts its arrays
 
   //===-- Registers --------------------------------------------------------------------===//
 
@@ -96,6 +97,9 @@ public:
   llvm::SmallVector<mlir::Value> loop(int64_t extent, mlir::ValueRange init, LoopBody body) {
     return loop(i64(0), i64(extent), init, body);
   }
+
+  /// if (condition) body(); without a condition just body().
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
 
   //===-- What happened ----------------------------------------------------------------------===//
 

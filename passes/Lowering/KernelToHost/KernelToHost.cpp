@@ -150,6 +150,13 @@ static FailureOr<std::pair<Plan, Emission>> rehearse(kernel::DispatchOp dispatch
   return std::make_pair(*plan, emission);
 }
 
+FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch, bool diagnose) {
+  auto rehearsed = rehearse(dispatch, diagnose);
+  if (failed(rehearsed))
+    return failure();
+  return rehearsed->first;
+}
+
 std::optional<LoopForm> mpc::classify(kernel::DispatchOp dispatch) {
   auto rehearsed = rehearse(dispatch, /*diagnose=*/false);
   if (failed(rehearsed) || rehearsed->first.irregular || rehearsed->second.inlineReductions > 0)

@@ -53,6 +53,9 @@ struct Plan {
 /// Finds form, space, stages and results. Fails, with a diagnostic if `diagnose`, when an op cannot be in a loop dispatch.
 mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch, bool diagnose);
 
+/// planDispatch, with what the rehearsal tells (KernelToHost.cpp): loops merged, rows or columns, tiles. The same for every target.
+mlir::FailureOr<Plan> planLoops(kernel::DispatchOp dispatch, bool diagnose);
+
 /// Buffers of a dispatch while its kernel is emitted.
 struct KernelBuffers {
   llvm::SmallVector<Buffer> results;

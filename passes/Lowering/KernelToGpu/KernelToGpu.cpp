@@ -1,0 +1,59 @@
+//===- KernelToGpu.cpp - a loop dispatch becomes a GPU kernel ---------------------===//
+#include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
+
+using namespace mlir;
+using namespace mpc;
+
+FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  MLIRContext *context = dispatch.getContext();
+  FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/true);
+  if (failed(plan))
+    return failure();
+  Block &body = dispatch.getBody().front();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  size_t inputs = body.getNumArguments(), results = yielded.size();
+  SmallVector<int64_t> inPlace(results, -1);
+  if (auto attr = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
+    inPlace.assign(attr.asArrayRef().begin(), attr.asArrayRef().end());
+
+  OpBuilder b(context);
+  b.setInsertionPointToEnd(module.getBody());
+  Location loc = dispatch.getLoc();
+  auto global = LLVM::LLVMPointerType::get(context, 1);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          SmallVector<Type>(inputs + results, global));
+  auto function = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
+  for (size_t i = 0; i < inputs + results; ++i) {
+    function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
+    function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+    bool written = i >= inputs || llvm::is_contained(inPlace, int64_t(i));
+    if (!written)
+      function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
+  }
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  LLVM::ReturnOp::create(b, loc, ValueRange{});
+
+  ElementEmitter e(b, loc, module);
+  e.tableAddressSpace = 1;
+  e.b.setInsertionPoint(entry->getTerminator());
+  for (size_t i = 0; i < inputs; ++i)
+    e.bindBuffer(body.getArgument(i),
+                 {entry->getArgument(i), cast<RankedTensorType>(body.getArgument(i).getType()), {}, {}});
+  KernelBuffers buffers;
+  for (size_t r = 0; r < results; ++r) {
+    size_t position = inPlace[r] >= 0 ? size_t(inPlace[r]) : inputs + r;
+    buffers.results.push_back(
+        {entry->getArgument(position), cast<RankedTensorType>(yielded[r].getType()), {}, {}});
+  }
+  GpuLaunch launch = emitGpuNest(*plan, dispatch, buffers, e);
+  function->setAttr("kernel.threads", b.getI32IntegerAttr(launch.threads));
+  if (e.failed())
+    return failure();
+  return launch;
+}

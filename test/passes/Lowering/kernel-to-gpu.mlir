@@ -1,0 +1,81 @@
+// RUN: mpc-opt %s --mpc-kernel-to-gpu --canonicalize --cse | FileCheck %s
+
+// CHECK: kernel.dispatch "scale"{{.*}}grid = array<i64: 256, 1, 1>, kernel = "k0", threads = 256
+// CHECK: kernel.dispatch "columns"{{.*}}grid = array<i64: 2, 1, 1>, kernel = "k1", threads = 256
+// CHECK: kernel.dispatch "row"{{.*}}grid = array<i64: 33, 1, 1>, kernel = "k2", threads = 128
+// CHECK: kernel.dispatch "long"{{.*}}grid = array<i64: 4, 1, 1>, kernel = "k3", threads = 256
+// CHECK: kernel.dispatch "ragged"{{.*}}grid = array<i64: 2, 1, 1>, kernel = "k4", threads = 256
+
+// A thread computes 16 bytes of f16: 8 neighbours at constant offsets.
+// CHECK-LABEL: llvm.func @k0(%arg0: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias, llvm.readonly}
+// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK: kernel.thread_id
+// CHECK: kernel.block_id x
+// CHECK-NOT: scf
+// CHECK-COUNT-8: llvm.store
+// CHECK-NOT: llvm.store
+// CHECK: llvm.return
+
+// 32 columns, 8 warps that meet in shared memory; warp 0 stores.
+// CHECK-LABEL: llvm.func @k1
+// CHECK: scf.for
+// CHECK: kernel.shared 1024
+// CHECK: llvm.store {{.*}} !llvm.ptr<3>
+// CHECK: kernel.barrier
+// CHECK-COUNT-8: llvm.load {{.*}} !llvm.ptr<3>
+// CHECK: scf.if
+// CHECK: llvm.store {{.*}} f32, !llvm.ptr<1>
+
+// A warp per row, 4 rows a block; the last block has warps without a row.
+// CHECK-LABEL: llvm.func @k2
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK-COUNT-5: kernel.shuffle xor
+// CHECK-NOT: kernel.barrier
+// CHECK: scf.for
+// CHECK: llvm.store {{.*}} !llvm.ptr<1>
+
+// A block per long row.
+// CHECK-LABEL: llvm.func @k3
+// CHECK: scf.for
+// CHECK-COUNT-5: kernel.shuffle xor
+// CHECK: kernel.shared 32
+// CHECK: kernel.barrier
+
+// 350 pairs in 2 blocks: a guard.
+// CHECK-LABEL: llvm.func @k4
+// CHECK: arith.cmpi ult
+// CHECK: scf.if
+func.func @f(%x: tensor<32x16x16x64xf16>, %s: tensor<64xf32>, %l: tensor<129x1000xf32>, %m: tensor<4x5000xf32>, %n: tensor<700xf64>)
+    -> (tensor<32x16x16x64xf16>, tensor<64xf32>, tensor<129x1000xf32>, tensor<4xf32>, tensor<700xf64>) {
+  %0 = kernel.dispatch "scale"(%x, %s) : (tensor<32x16x16x64xf16>, tensor<64xf32>) -> tensor<32x16x16x64xf16> {
+  ^bb0(%a: tensor<32x16x16x64xf16>, %b: tensor<64xf32>):
+    %1 = graph.cast %a : tensor<32x16x16x64xf16> to tensor<32x16x16x64xf32>
+    %2 = graph.mul %1, %b : (tensor<32x16x16x64xf32>, tensor<64xf32>) -> tensor<32x16x16x64xf32>
+    %3 = graph.cast %2 : tensor<32x16x16x64xf32> to tensor<32x16x16x64xf16>
+    kernel.yield %3 : tensor<32x16x16x64xf16>
+  }
+  %c = kernel.dispatch "columns"(%x) : (tensor<32x16x16x64xf16>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<32x16x16x64xf16>):
+    %1 = graph.cast %a : tensor<32x16x16x64xf16> to tensor<32x16x16x64xf32>
+    %2 = graph.reduce_sum %1 {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<32x16x16x64xf32>) -> tensor<64xf32>
+    kernel.yield %2 : tensor<64xf32>
+  }
+  %r = kernel.dispatch "row"(%l) : (tensor<129x1000xf32>) -> tensor<129x1000xf32> {
+  ^bb0(%a: tensor<129x1000xf32>):
+    %1 = graph.reduce_max %a {axes = array<i64: 1>, keepdims = true} : (tensor<129x1000xf32>) -> tensor<129x1xf32>
+    %2 = graph.sub %a, %1 : (tensor<129x1000xf32>, tensor<129x1xf32>) -> tensor<129x1000xf32>
+    kernel.yield %2 : tensor<129x1000xf32>
+  }
+  %q = kernel.dispatch "long"(%m) : (tensor<4x5000xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4x5000xf32>):
+    %1 = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<4x5000xf32>) -> tensor<4xf32>
+    kernel.yield %1 : tensor<4xf32>
+  }
+  %t = kernel.dispatch "ragged"(%n) : (tensor<700xf64>) -> tensor<700xf64> {
+  ^bb0(%a: tensor<700xf64>):
+    %1 = graph.neg %a : tensor<700xf64>
+    kernel.yield %1 : tensor<700xf64>
+  }
+  return %0, %c, %r, %q, %t : tensor<32x16x16x64xf16>, tensor<64xf32>, tensor<129x1000xf32>, tensor<4xf32>, tensor<700xf64>
+}
