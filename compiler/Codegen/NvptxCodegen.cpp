@@ -69,7 +69,7 @@ static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const Gp
     return nullptr;
   for (NvptxKernel &kernel : kernels)
     kernel.dynamicSharedBytes = dynamicSharedBytes(module.lookupSymbol(kernel.symbol));
-  expandF32Math(module);
+  expandAllMath(module);
   if (failed(convertToLLVMDialect(module)))
     return nullptr;
   std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context, "kernels");

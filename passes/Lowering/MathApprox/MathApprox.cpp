@@ -73,12 +73,15 @@ static Value powerOfTwo(F32 &f, Value n) {
   return f.fromBits(arith::ShLIOp::create(f.b, arith::AddIOp::create(f.b, n, f.i(127)), f.i(23)));
 }
 
-static Value expandExp(F32 &f, Value x) {
+/// e^(x + low), |low| no more than a unit in x's last place.
+static Value expandExp(F32 &f, Value x, Value low = {}) {
   // Beyond these bounds the scaling below gives 0 and infinity by itself.
   ExpParts parts = reduceExp(f, f.clamp(x, -105, 90));
   // In two steps: n reaches from denormals to overflow, and only the last multiplication rounds.
   Value half = arith::ShRSIOp::create(f.b, parts.n, f.i(1));
   Value rest = arith::SubIOp::create(f.b, parts.n, half);
+  if (low)
+    parts.expm1 = f.add(parts.expm1, f.fma(parts.expm1, low, low));
   Value y = f.add(parts.expm1, f.c(1));
   return f.mul(f.mul(y, powerOfTwo(f, half)), powerOfTwo(f, rest));
 }
@@ -134,28 +137,29 @@ static Value expandTanh(F32 &f, Value x) {
   return f.withSignOf(f.div(f.neg(t), f.add(t, f.c(2))), x);
 }
 
-/// For a >= 0: e^(-a^2) t p(t), t = 1/(1 + a/2). The square is split, since an error in it is magnified by its size.
+/// For a >= 0: e^(-a^2) p(t)/(1 + a/2), t = 1/(1 + a/2). The square is split, since an error in it is magnified by its size.
 static Value erfcOfMagnitude(F32 &f, Value a) {
   a = f.clamp(a, 0, 10.5); // erfc is 0 in f32 from 10.06 on
-  Value t = f.div(f.c(1), f.fma(a, f.c(0.5), f.c(1)));
+  Value d = f.fma(a, f.c(0.5), f.c(1)), t = f.div(f.c(1), d);
   Value p = f.polynomial(f.sub(t, f.c(0.5)), {0.5107913545, 0.6871606942, 0.5589435027, 0.1457674851, -0.172044055, -0.1036261208,
                                               0.09798407984, 0.05340960912, -0.07586540009, -0.0127080673, 0.03631752239});
   Value square = f.mul(a, a), low = f.fma(a, a, f.neg(square));
-  Value e = expandExp(f, f.neg(square));
-  Value scaled = f.mul(t, p);
-  return f.mul(e, f.fma(f.neg(low), scaled, scaled));
+  return f.mul(expandExp(f, f.neg(square), f.neg(low)), f.div(p, d));
+}
+/// |x| < 1: x + x p(x^2), p = erf(x)/x - 1: the leading x is exact.
+static Value erfOfSmall(F32 &f, Value x) {
+  return f.fma(x, f.polynomial(f.mul(x, x), {0.1283791671, -0.3761263848, 0.1128378275, -0.02686544583, 0.005221074889, -0.0008484711611,
+                                             0.0001127054568, -9.680139791e-6}), x);
 }
 static Value expandErfc(F32 &f, Value x) {
-  Value tail = erfcOfMagnitude(f, f.abs(x));
-  return f.select(f.less(x, f.c(0)), f.sub(f.c(2), tail), tail);
+  Value a = f.abs(x), tail = erfcOfMagnitude(f, a);
+  Value y = f.select(f.less(x, f.c(0)), f.sub(f.c(2), tail), tail);
+  return f.select(f.less(a, f.c(0.5)), f.sub(f.c(1), erfOfSmall(f, x)), y);
 }
 static Value expandErf(F32 &f, Value x) {
-  Value a = f.abs(x), z = f.mul(x, x);
-  // x + x p(z), p = erf(x)/x - 1: the leading x is exact.
-  Value small = f.fma(x, f.polynomial(z, {0.1283791671, -0.3761263848, 0.1128378275, -0.02686544583, 0.005221074889, -0.0008484711611,
-                                          0.0001127054568, -9.680139791e-6}), x);
+  Value a = f.abs(x);
   Value large = f.withSignOf(f.sub(f.c(1), erfcOfMagnitude(f, a)), x);
-  return f.select(f.less(a, f.c(1)), small, large);
+  return f.select(f.less(a, f.c(1)), erfOfSmall(f, x), large);
 }
 
 /// sin(x + quadrant*pi/2). The reduction is done in f64: x is exact there, and the product with pi/2 in two parts leaves 2^-50.

@@ -10,6 +10,14 @@ namespace mpc {
 ///   exp 1, log 1, log1p 2, expm1 2, tanh 3, erf 2, erfc 4, sin and cos (|x| < 2^48) 2 ULP.
 void expandF32Math(mlir::Operation *root);
 
+/// For targets without a libm: replaces every math function, of f32 (as above, the rest through f64), f64 and vectors of them, and arith.remf, so that nothing is left but
+/// what has instructions everywhere (sqrt, fma, floor, ceil, roundeven, trunc, abs, copysign). arith.remf becomes a loop of scf ops and is exact. Maximal errors
+/// (test/codegen/AllMathTest.cpp):
+///   f32: as above; tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, pow 1 ULP
+///   f64: exp, log, sin, cos (|x| < 2^30), pow 1, expm1, log1p, atan, cosh, sinh, erf 2, tan, tanh, asin, acos, asinh, acosh, atanh 4, erfc 8 ULP
+/// Powers of integers are exact where the result fits into 53 bits.
+void expandAllMath(mlir::Operation *root);
+
 /// Replaces what is left of math ops that have no instruction or LLVM intrinsic by calls to libm (f32 and f64). `root` is a module.
 void callLibm(mlir::Operation *root);
 
