@@ -6,6 +6,7 @@
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Lowering/DeviceToEmulator/Passes.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "passes/Lowering/KernelToGpu/Passes.h"
@@ -38,6 +39,7 @@ int main(int argc, char **argv) {
   mpc::registerMpcDecomposePasses();
   mpc::registerMpcKernelToGpuPasses();
   mpc::registerMpcKernelToHostPasses();
+  mpc::registerMpcDeviceToEmulatorPasses();
   mpc::registerMpcDeviceToNvvmPasses();
   mpc::registerTrainingPasses();
   mpc::registerAutodiffPasses();

@@ -1,0 +1,15 @@
+//===- EmulatorCodegen.h - GPU kernels as an x86 object for the emulator ------===//
+#ifndef MPC_CODEGEN_EMULATORCODEGEN_H
+#define MPC_CODEGEN_EMULATORCODEGEN_H
+#include "compiler/Codegen/HostCodegen.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc {
+
+/// Compiles the GPU kernels of a module (llvm.func with `kernel.threads`, see dialects/Kernel/IR/DeviceOps.td) for the emulator: an ELF shared object with
+/// the symbols `k` and `k.about` of each kernel (runtime/abi/mpc/emulator.h), for runtime/emulator's Module. The module stays as it is. Fails with a
+/// located diagnostic.
+mlir::FailureOr<std::string> emitEmulatorObject(mlir::ModuleOp kernels, const HostCpu &cpu = HostCpu::v3());
+
+} // namespace mpc
+#endif

@@ -1,0 +1,16 @@
+//===- DeviceToEmulator.h - GPU kernels as code of one emulated thread ----------===//
+#ifndef MPC_LOWERING_DEVICETOEMULATOR_H
+#define MPC_LOWERING_DEVICETOEMULATOR_H
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc {
+
+/// Rewrites every kernel of the module (an llvm.func with `kernel.threads`) as Passes.td says. Returns the number of checked accesses; fails with a located
+/// diagnostic at an op that has no emulated form, and leaves the module then in a state between.
+mlir::FailureOr<int64_t> lowerToEmulator(mlir::ModuleOp module);
+
+/// Whether the function is a GPU kernel.
+bool isDeviceKernel(mlir::Operation *function);
+
+} // namespace mpc
+#endif

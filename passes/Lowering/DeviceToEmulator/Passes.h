@@ -1,0 +1,13 @@
+//===- Passes.h - GPU kernels for the emulator ---------------------------------===//
+#ifndef MPC_LOWERING_DEVICETOEMULATOR_PASSES_H
+#define MPC_LOWERING_DEVICETOEMULATOR_PASSES_H
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Lowering/DeviceToEmulator/Passes.h.inc"
+} // namespace mpc
+#endif

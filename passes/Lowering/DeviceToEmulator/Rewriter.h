@@ -1,0 +1,67 @@
+//===- Rewriter.h - state of the rewriting of one kernel --------------------------===//
+#ifndef MPC_LOWERING_DEVICETOEMULATOR_REWRITER_H
+#define MPC_LOWERING_DEVICETOEMULATOR_REWRITER_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc::emulator {
+
+/// Rewrites the ops of one kernel; shared by Accesses.cpp and DeviceOps.cpp.
+class KernelRewriter {
+public:
+  KernelRewriter(mlir::ModuleOp module, mlir::LLVM::LLVMFuncOp kernel);
+  mlir::LogicalResult run();
+  int64_t accesses() const { return numAccesses; }
+
+private:
+  // Accesses.cpp
+  /// Whether `op` touches memory of the device, and how; a diagnostic when it does so in a way without an emulated form.
+  mlir::LogicalResult rewriteAccess(mlir::Operation *op);
+  /// Ops that a kernel may not contain.
+  mlir::LogicalResult verify(mlir::Operation *op);
+  void check(mlir::Operation *op, mlir::OpOperand &address, mlir::Type type, std::optional<uint64_t> alignment, unsigned kind);
+
+  // DeviceOps.cpp
+  mlir::LogicalResult rewriteDeviceOp(mlir::Operation *op);
+  void rewriteLoadMatrix(kernel::LoadMatrixOp op);
+  void rewriteMma(kernel::MmaOp op);
+
+  // DeviceToEmulator.cpp
+  void rewriteSignature();
+  void eraseAddressSpaces();
+  void describe();
+
+  mlir::Value i32(int64_t value);
+  /// A field of the thread, by its offset in bytes (mpc_emu_thread).
+  mlir::Value field(unsigned offset);
+  mlir::Value readRegister(unsigned number, mlir::Type type);
+  void writeRegister(unsigned number, mlir::Value value);
+  /// Calls mpc_emu_<name>(thread, operands...); with `pure` without the thread. Returns the result, if any.
+  mlir::Value call(llvm::StringRef name, mlir::Type result, mlir::ValueRange operands, bool pure = false);
+  /// The number of the op's site.
+  mlir::Value site(mlir::Operation *op);
+  void shareGranule(uint64_t bytes) { granule = std::min(granule, bytes); }
+
+  mlir::ModuleOp module;
+  mlir::LLVM::LLVMFuncOp kernel;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  mlir::Value thread;
+  unsigned buffers = 0;
+  uint64_t granule = 16;
+  llvm::SmallVector<std::pair<int64_t, int64_t>> pieces; ///< bytes and alignment
+  llvm::SmallVector<std::string> sites;
+  llvm::StringMap<unsigned> siteNumbers;
+  int64_t numAccesses = 0;
+};
+
+/// Constants of runtime/abi/mpc/emulator.h (checked against it in compiler/Codegen).
+constexpr uint64_t kBias = uint64_t(1) << 40;
+constexpr unsigned kOffsetBits = 48, kBlockField = 4, kRegisters = 16, kMaxPieces = 256, kMaxThreads = 1024;
+enum AccessKind : unsigned { Read, Write, Atomic };
+constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+
+} // namespace mpc::emulator
+#endif

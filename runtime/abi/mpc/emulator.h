@@ -1,0 +1,79 @@
+/* The calling convention between emulated GPU kernels and the emulator.
+ *
+ * An emulated kernel is the code of one GPU thread, compiled for the CPU. The emulator calls it once per thread, each time on a
+ * stack of its own, and switches stacks inside the functions below wherever a GPU thread waits for others.
+ *
+ * Addresses of global and shared memory are device addresses: numbers that arithmetic works on as on pointers and that only the
+ * functions below turn into memory. They say which buffer or piece they come from, so that an access beyond one of them is seen
+ * even when it hits another:
+ *
+ *   global  63: 0 | 62..48: number of the buffer + 1          | 47..0: 2^40 + offset
+ *   shared  63: 1 | 62..56: block of the cluster | 55..48: piece | 47..0: 2^40 + offset
+ *
+ * `site` is the number of the op in the kernel's description (below), for messages.
+ */
+#ifndef MPC_EMULATOR_H
+#define MPC_EMULATOR_H
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MPC_EMU_OFFSET_BITS 48
+#define MPC_EMU_BIAS (1ull << 40)
+#define MPC_EMU_GLOBAL(buffer) (((uint64_t)(buffer) + 1) << MPC_EMU_OFFSET_BITS | MPC_EMU_BIAS)
+#define MPC_EMU_SHARED(piece) (1ull << 63 | (uint64_t)(piece) << MPC_EMU_OFFSET_BITS | MPC_EMU_BIAS)
+#define MPC_EMU_MAX_PIECES 256
+#define MPC_EMU_MAX_THREADS 1024
+
+/* What a kernel sees of its thread; compiled code reads and writes these fields by their offsets. */
+typedef struct mpc_emu_thread {
+  uint32_t id;            /* offset 0: in its block */
+  uint32_t block[3];      /* offset 4: x, y, z in the grid */
+  uint32_t registers[12]; /* offset 16: operands and results of matrix operations */
+} mpc_emu_thread;
+
+/* buffers: device addresses, one per argument of the kernel. */
+typedef void (*mpc_emu_kernel_fn)(mpc_emu_thread *thread, void *const *buffers);
+
+/* Beside each kernel `k` the object has a text `k.about`, lines ended by \n, the whole by \0:
+ *   mpc-emulated 1
+ *   threads N              of a block, a multiple of 32
+ *   buffers N              arguments
+ *   granule N              every access to shared memory starts at, and covers, a multiple of so many bytes
+ *   shared BYTES ALIGNMENT one line per piece, in order
+ *   site TEXT              one line per site, in order: location and op
+ */
+
+/* How memory is touched: log2 of the alignment that the access needs | kind << 8. */
+enum { MPC_EMU_READ = 0, MPC_EMU_WRITE = 1, MPC_EMU_ATOMIC = 2 };
+
+/* The memory behind a device address, after the checks. */
+void *mpc_emu_global(mpc_emu_thread *, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site);
+void *mpc_emu_shared(mpc_emu_thread *, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site);
+
+/* threads 0: all of the block. */
+void mpc_emu_barrier(mpc_emu_thread *, uint32_t id, uint32_t threads, uint32_t site);
+void mpc_emu_warp_sync(mpc_emu_thread *, uint32_t site);
+/* mode: 0 xor, 1 down, 2 up, 3 index. */
+uint32_t mpc_emu_shuffle(mpc_emu_thread *, uint32_t mode, uint32_t value, uint32_t offset, uint32_t site);
+/* mode: 0 any, 1 all. */
+uint32_t mpc_emu_vote(mpc_emu_thread *, uint32_t mode, uint32_t predicate, uint32_t site);
+
+void mpc_emu_copy_async(mpc_emu_thread *, uint64_t to, uint64_t from, uint32_t bytes, uint32_t valid, uint32_t site);
+void mpc_emu_copy_async_commit(mpc_emu_thread *);
+void mpc_emu_copy_async_wait(mpc_emu_thread *, uint32_t pending);
+
+/* Results in registers[0 .. count). */
+void mpc_emu_load_matrix(mpc_emu_thread *, uint64_t row, uint32_t count, uint32_t transpose, uint32_t site);
+/* A in registers[0 .. 4), B in [4 .. 6), C in [6 .. 10), where D replaces it. element: 0 f16, 1 bf16, 2 tf32. */
+void mpc_emu_mma(mpc_emu_thread *, uint32_t element, uint32_t k, uint32_t site);
+
+/* function: 0 exp2, 1 log2, 2 reciprocal, 3 rsqrt. */
+float mpc_emu_approx(uint32_t function, float x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,169 @@
+#include "runtime/emulator/Block.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+namespace mpc::rt::emulator {
+
+void Scheduler::reserve(uint32_t threads) {
+  size_t capacity = 64;
+  while (capacity < threads)
+    capacity *= 2;
+  ring.resize(std::max(ring.size(), capacity));
+}
+
+void suspend(Thread &t) {
+  Scheduler &scheduler = *t.parent->scheduler;
+  switchContext(t.context, scheduler.size ? scheduler.pop()->context : scheduler.home);
+}
+
+void stop(Thread &t, Fault fault, uint32_t site, const char *format, ...) {
+  Scheduler &scheduler = *t.parent->scheduler;
+  Finding &finding = scheduler.finding;
+  finding.fault = fault;
+  std::copy(t.block, t.block + 3, finding.block);
+  finding.thread = t.id, finding.site = site;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(finding.detail, sizeof finding.detail, format, arguments);
+  va_end(arguments);
+  switchContext(t.context, scheduler.home);
+  __builtin_unreachable();
+}
+
+void orderMemory(Block &block, uint32_t warps) {
+  uint32_t joined[kMaxWarps], count = block.threadCount / kWarp;
+  if ((warps & (warps - 1)) == 0) { // one warp learns nothing of others
+    Warp &w = block.warps[__builtin_ctz(warps)];
+    if (++w.epoch >> kEpochBits)
+      block.racesKnown = false;
+  } else {
+    std::memset(joined, 0, sizeof joined);
+    for (uint32_t v = 0; v < count; ++v)
+      if (warps >> v & 1) {
+        const Warp &w = block.warps[v];
+        for (uint32_t i = 0; i < count; ++i)
+          joined[i] = std::max(joined[i], w.known[i]);
+        joined[v] = std::max(joined[v], w.epoch + 1);
+      }
+    for (uint32_t v = 0; v < count; ++v)
+      if (warps >> v & 1) {
+        Warp &w = block.warps[v];
+        std::memcpy(w.known, joined, sizeof joined);
+        if (++w.epoch >> kEpochBits)
+          block.racesKnown = false;
+      }
+  }
+}
+
+static void fiberMain(void *argument) {
+  Thread &t = *static_cast<Thread *>(argument);
+  Block &block = *t.parent;
+  block.kernel->entry(&t, block.arguments);
+  t.state = State::Exited;
+  --block.live;
+  block.warps[t.warp].live &= ~(1u << t.id % kWarp);
+  recheckWarp(t);
+  recheckBarriers(t);
+  suspend(t); // for good
+}
+
+/// splitmix64 (Steele, Lea, Flood 2014), for orders only.
+static uint64_t nextRandom(uint64_t &state) {
+  uint64_t z = state += 0x9E3779B97F4A7C15;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+  z = (z ^ z >> 27) * 0x94D049BB133111EB;
+  return z ^ z >> 31;
+}
+
+static void permute(uint32_t *order, uint32_t count, uint64_t &state) {
+  for (uint32_t i = 0; i < count; ++i)
+    order[i] = i;
+  if (state != 0)
+    for (uint32_t i = count; i > 1; --i)
+      std::swap(order[i - 1], order[nextRandom(state) % i]);
+}
+
+static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint64_t seed) {
+  const Kernel &kernel = *block.kernel;
+  block.scheduler = &scheduler;
+  block.threadCount = block.live = kernel.threads;
+  block.racesKnown = true;
+  std::memset(block.barriers, 0, sizeof block.barriers);
+  if (block.sharedBytes < kernel.sharedBytes) {
+    constexpr size_t alignment = 1024; // the largest that a kernel may ask for
+    block.sharedBytes = kernel.sharedBytes;
+    block.sharedStorage = std::make_unique<char[]>(kernel.sharedBytes + alignment);
+    block.shared = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(block.sharedStorage.get()) + alignment - 1) & -alignment);
+  }
+  block.cells.assign((kernel.sharedBytes + (1u << kernel.granuleLog2) - 1) >> kernel.granuleLog2, Cell{});
+  if (block.threads.size() < kernel.threads)
+    block.threads.resize(kernel.threads);
+  scheduler.reserve(kernel.threads);
+  scheduler.head = scheduler.size = 0;
+  scheduler.finding.fault = Fault::None;
+
+  uint32_t warps[kMaxWarps], lanes[kWarp], count = kernel.threads / kWarp;
+  if (seed != 0)
+    for (uint32_t i : block.index)
+      seed = (seed + i) * 0x9E3779B97F4A7C15 | 1;
+  permute(warps, count, seed);
+  for (uint32_t i = 0; i < count; ++i) {
+    Warp &warp = block.warps[i];
+    warp.live = ~0u, warp.arrived = 0, warp.epoch = 0;
+    std::memset(warp.known, 0, sizeof warp.known);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    permute(lanes, kWarp, seed);
+    for (uint32_t lane : lanes) {
+      Thread &t = block.threads[warps[i] * kWarp + lane];
+      t.id = warps[i] * kWarp + lane, t.warp = warps[i];
+      std::copy(block.index, block.index + 3, t.block);
+      t.parent = &block;
+      t.state = State::Ready;
+      t.copies.clear(), t.groups.clear();
+      t.context = makeContext(stacks.top(t.id), fiberMain, &t);
+      scheduler.pushBack(&t);
+    }
+  }
+}
+
+/// Nobody can go on, and some have not exited: the first thread that waits at a barrier is the finding, or else the first in a warp operation.
+static void diagnose(Block &block, Scheduler &scheduler) {
+  auto first = [&](auto holds) -> Thread * {
+    for (uint32_t i = 0; i < block.threadCount; ++i)
+      if (holds(block.threads[i]))
+        return &block.threads[i];
+    return nullptr;
+  };
+  Thread *waits = first([](Thread &t) { return t.state == State::AtBarrier; });
+  Fault fault = waits ? Fault::DivergentBarrier : Fault::DivergentWarp;
+  if (!waits)
+    waits = first([](Thread &t) { return t.state == State::InWarp; });
+  Thread *other = first([&](Thread &t) { return t.state != State::Exited && (t.site != waits->site || t.state != waits->state); });
+  if (!other)
+    other = first([](Thread &t) { return t.state == State::Exited; });
+  uint32_t together = 0;
+  for (uint32_t i = 0; i < block.threadCount; ++i)
+    together += block.threads[i].state == waits->state && block.threads[i].site == waits->site;
+  Finding &finding = scheduler.finding;
+  finding.fault = fault;
+  std::copy(block.index, block.index + 3, finding.block);
+  finding.thread = waits->id, finding.site = waits->site;
+  const char *format = other ? "%u threads wait here for ever; thread %u %s%s" : "%u threads wait here for ever, for more than there are";
+  bool exited = other && other->state == State::Exited;
+  snprintf(finding.detail, sizeof finding.detail, format, together, other ? other->id : 0, exited ? "has exited" : "waits at ",
+           exited || !other ? "" : block.kernel->sites[other->site].c_str());
+}
+
+bool runBlock(Block &block, Scheduler &scheduler, const Stacks &stacks, uint64_t seed) {
+  start(block, scheduler, stacks, seed);
+  switchContext(scheduler.home, scheduler.pop()->context);
+  if (scheduler.finding.fault == Fault::None && block.live != 0)
+    diagnose(block, scheduler);
+  return scheduler.finding.fault == Fault::None;
+}
+
+} // namespace mpc::rt::emulator

@@ -1,0 +1,181 @@
+#include "runtime/emulator/Emulator.h"
+
+#include "runtime/emulator/Block.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <optional>
+
+namespace mpc::rt::emulator {
+
+const char *nameOf(Fault fault) {
+  switch (fault) {
+  case Fault::None: return "no fault";
+  case Fault::OutOfBoundsRead: return "out-of-bounds read";
+  case Fault::OutOfBoundsWrite: return "out-of-bounds write";
+  case Fault::ReadOnlyWrite: return "write to a read-only buffer";
+  case Fault::Misaligned: return "misaligned access";
+  case Fault::Uninitialized: return "uninitialised read";
+  case Fault::Race: return "race";
+  case Fault::UnawaitedCopy: return "unawaited copy_async";
+  case Fault::DivergentBarrier: return "divergent barrier";
+  case Fault::DivergentWarp: return "divergent warp operation";
+  }
+  return "";
+}
+
+static std::string describe(const Kernel &kernel, const Finding &f, std::string_view dispatch) {
+  return concat(nameOf(f.fault), " in ", dispatch.empty() ? "" : concat(dispatch, ", "), "kernel ", kernel.name, ", block (", f.block[0], ", ",
+                f.block[1], ", ", f.block[2], "), thread ", f.thread, ": ", f.detail);
+}
+
+FaultError::FaultError(const Kernel &kernel, const Finding &finding, std::string_view dispatch)
+    : Error(kernel.sites[finding.site], describe(kernel, finding, dispatch),
+            "the generated kernel is wrong; please report it with the model and the options"),
+      finding_(finding) {}
+
+//===-- Descriptions ---------------------------------------------------------------------------===//
+
+Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view about, const std::string &where) {
+  Kernel kernel;
+  kernel.name = std::move(name);
+  kernel.entry = entry;
+  auto malformed = [&] { fail(where, concat("kernel '", kernel.name, "' has a description that this runtime cannot read"), "compile the model again"); };
+  auto number = [&](std::string_view &text) {
+    while (!text.empty() && text.front() == ' ')
+      text.remove_prefix(1);
+    uint32_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc())
+      malformed();
+    text.remove_prefix(size_t(end - text.data()));
+    return value;
+  };
+  if (!about.starts_with("mpc-emulated 1\n"))
+    malformed();
+  about.remove_prefix(about.find('\n') + 1);
+  while (!about.empty()) {
+    std::string_view line = about.substr(0, about.find('\n'));
+    about.remove_prefix(std::min(about.size(), line.size() + 1));
+    std::string_view key = line.substr(0, line.find(' ')), rest = line.substr(std::min(line.size(), key.size() + 1));
+    if (key == "threads") {
+      kernel.threads = number(rest);
+    } else if (key == "buffers") {
+      kernel.buffers = number(rest);
+    } else if (key == "granule") {
+      kernel.granuleLog2 = uint32_t(__builtin_ctz(std::max(1u, number(rest))));
+    } else if (key == "shared") {
+      uint32_t bytes = number(rest), alignment = number(rest);
+      if (alignment == 0 || alignment > 1024 || (alignment & (alignment - 1)))
+        malformed();
+      // Aligned as asked for and not by chance to more: a kernel that takes more for granted is found.
+      uint32_t offset = (kernel.sharedBytes + alignment - 1) & -alignment;
+      if (alignment < 1024 && !(offset & alignment))
+        offset += alignment;
+      kernel.shared.push_back({bytes, offset});
+      kernel.sharedBytes = offset + bytes;
+    } else if (key == "site") {
+      kernel.sites.emplace_back(rest);
+    } else {
+      malformed();
+    }
+  }
+  if (kernel.threads == 0 || kernel.threads % kWarp || kernel.threads > MPC_EMU_MAX_THREADS || kernel.shared.size() > MPC_EMU_MAX_PIECES)
+    malformed();
+  return kernel;
+}
+
+Module::Module(std::string_view object, std::string where) : where_(std::move(where)) { object_.load(object, where_); }
+
+const Kernel &Module::find(const std::string &symbol) {
+  if (auto it = known_.find(symbol); it != known_.end())
+    return it->second;
+  auto entry = reinterpret_cast<mpc_emu_kernel_fn>(reinterpret_cast<void *>(object_.find(symbol)));
+  auto about = reinterpret_cast<const char *>(object_.find(symbol + ".about"));
+  return known_.emplace(symbol, Kernel::parse(symbol, entry, about, where_)).first->second;
+}
+
+//===-- Launches -------------------------------------------------------------------------------===//
+
+/// What one OS thread needs to run blocks.
+struct Emulator::Worker {
+  std::unique_ptr<Stacks> stacks;
+  Scheduler scheduler;
+  Block block;
+};
+
+Emulator::Emulator(Threads &threads, uint64_t seed) : threads_(threads), seed_(seed) {}
+Emulator::~Emulator() = default;
+
+std::unique_ptr<Emulator::Worker> Emulator::acquire() {
+  std::lock_guard lock(mutex_);
+  if (idle_.empty())
+    return std::make_unique<Worker>();
+  std::unique_ptr<Worker> worker = std::move(idle_.back());
+  idle_.pop_back();
+  return worker;
+}
+
+void Emulator::release(std::unique_ptr<Worker> worker) {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(worker));
+}
+
+void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> buffers, std::string_view dispatch) {
+  if (buffers.size() != kernel.buffers)
+    fail(std::string(dispatch), concat("launches kernel ", kernel.name, " with ", buffers.size(), " buffers, not ", kernel.buffers),
+         "compile the model again");
+  std::vector<void *> arguments;
+  for (size_t i = 0; i < buffers.size(); ++i)
+    arguments.push_back(reinterpret_cast<void *>(MPC_EMU_GLOBAL(i)));
+
+  // Blocks before the first faulty one all run, whatever the number of threads: the message is the same every time.
+  struct Run {
+    Emulator *self;
+    const Kernel *kernel;
+    Grid grid;
+    const Buffer *buffers;
+    void *const *arguments;
+    std::atomic<int64_t> faulty;
+    std::mutex mutex;
+    Finding finding;
+    std::optional<Error> error;
+  } run{this, &kernel, grid, buffers.data(), arguments.data(), int64_t(grid.x) * grid.y * grid.z, {}, {}, {}};
+  auto blocks = [](void *context, int64_t begin, int64_t end) {
+    Run &run = *static_cast<Run *>(context);
+    // Nothing may be thrown through the threads' own code.
+    std::optional<Error> error = attempt([&] {
+      std::unique_ptr<Worker> worker = run.self->acquire();
+      if (!worker->stacks || worker->stacks->count() < run.kernel->threads) {
+        worker->stacks.reset();
+        worker->stacks = std::make_unique<Stacks>(run.kernel->threads);
+      }
+      Block &block = worker->block;
+      block.kernel = run.kernel, block.buffers = run.buffers, block.arguments = run.arguments;
+      for (int64_t i = begin; i < end && i < run.faulty.load(std::memory_order_relaxed); ++i) {
+        block.index[0] = uint32_t(i % run.grid.x);
+        block.index[1] = uint32_t(i / run.grid.x % run.grid.y);
+        block.index[2] = uint32_t(i / run.grid.x / run.grid.y);
+        if (runBlock(block, worker->scheduler, *worker->stacks, run.self->seed_))
+          continue;
+        std::lock_guard lock(run.mutex);
+        if (i < run.faulty)
+          run.finding = worker->scheduler.finding, run.faulty = i;
+        break;
+      }
+      run.self->release(std::move(worker));
+    });
+    if (error) {
+      std::lock_guard lock(run.mutex);
+      run.error = error;
+    }
+  };
+  threads_.parallelFor(blocks, &run, run.faulty, 1);
+  if (run.error)
+    throw *run.error;
+  if (run.finding.fault != Fault::None)
+    throw FaultError(kernel, run.finding, dispatch);
+}
+
+} // namespace mpc::rt::emulator

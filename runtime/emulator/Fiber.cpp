@@ -1,0 +1,126 @@
+#include "runtime/emulator/Fiber.h"
+
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <sys/mman.h>
+
+namespace mpc::rt::emulator {
+
+// Kernels keep what LLVM spills, and call libm: a few KB. Untouched pages cost nothing.
+constexpr size_t kStackBytes = 128 << 10;
+constexpr size_t kGuardBytes = 4096;
+
+Stacks::Stacks(size_t count) : count_(count), bytes_(count * (kStackBytes + kGuardBytes)) {
+  void *memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    failErrno("emulator", "cannot reserve stacks", errno);
+  base_ = static_cast<char *>(memory);
+  for (size_t i = 0; i < count; ++i)
+    if (mprotect(base_ + i * (kStackBytes + kGuardBytes), kGuardBytes, PROT_NONE) != 0)
+      failErrno("emulator", "cannot protect stacks", errno);
+}
+
+Stacks::~Stacks() { munmap(base_, bytes_); }
+
+void *Stacks::top(size_t i) const {
+  // Tops at the same distance from a page's start would share a handful of cache sets.
+  size_t colour = i % 32 * 320;
+  return base_ + (i + 1) * (kStackBytes + kGuardBytes) - colour;
+}
+
+#if defined(__x86_64__)
+// The registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved context, from its
+// address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address.
+asm(R"(
+  .text
+  .p2align 4
+  .type mpc_emu_switch_context, @function
+mpc_emu_switch_context:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  subq $8, %rsp
+  stmxcsr (%rsp)
+  fnstcw 4(%rsp)
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  ldmxcsr (%rsp)
+  fldcw 4(%rsp)
+  addq $8, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+  .size mpc_emu_switch_context, .-mpc_emu_switch_context
+  .type mpc_emu_start_context, @function
+mpc_emu_start_context:
+  movq %r12, %rdi
+  callq *%r13
+  ud2
+  .size mpc_emu_start_context, .-mpc_emu_start_context
+)");
+extern "C" void mpc_emu_switch_context(Context *from, Context to);
+extern "C" void mpc_emu_start_context();
+
+Context makeContext(void *stackTop, void (*entry)(void *), void *argument) {
+  uint64_t *frame = static_cast<uint64_t *>(stackTop) - 8;
+  uint32_t mxcsr;
+  uint16_t x87;
+  asm volatile("stmxcsr %0\n fnstcw %1" : "=m"(mxcsr), "=m"(x87));
+  frame[0] = mxcsr | uint64_t(x87) << 32;
+  frame[1] = frame[2] = 0;
+  frame[3] = reinterpret_cast<uint64_t>(entry);    // r13
+  frame[4] = reinterpret_cast<uint64_t>(argument); // r12
+  frame[5] = frame[6] = 0;
+  frame[7] = reinterpret_cast<uint64_t>(&mpc_emu_start_context);
+  return frame;
+}
+
+void switchContext(Context &from, Context to) { mpc_emu_switch_context(&from, to); }
+
+#else
+} // namespace mpc::rt::emulator
+#include <new>
+#include <ucontext.h>
+namespace mpc::rt::emulator {
+// Other CPUs: the C library's contexts, which also save the signal mask with a system call.
+namespace {
+struct Saved {
+  ucontext_t context;
+  void (*entry)(void *);
+  void *argument;
+};
+void start(unsigned high, unsigned low) {
+  auto *saved = reinterpret_cast<Saved *>(uintptr_t(uint64_t(high) << 32 | low));
+  saved->entry(saved->argument);
+}
+} // namespace
+
+Context makeContext(void *stackTop, void (*entry)(void *), void *argument) {
+  // The context lies at the top of its own stack; the stack proper is below.
+  char *place = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(stackTop) - sizeof(Saved)) & ~uintptr_t(63));
+  auto *saved = new (place) Saved{{}, entry, argument};
+  getcontext(&saved->context);
+  saved->context.uc_stack.ss_size = kStackBytes / 2;
+  saved->context.uc_stack.ss_sp = place - kStackBytes / 2;
+  uint64_t address = reinterpret_cast<uintptr_t>(saved);
+  makecontext(&saved->context, reinterpret_cast<void (*)()>(start), 2, unsigned(address >> 32), unsigned(address));
+  return saved;
+}
+
+void switchContext(Context &from, Context to) {
+  Saved here;
+  from = &here;
+  swapcontext(&here.context, &static_cast<Saved *>(to)->context);
+}
+#endif
+
+} // namespace mpc::rt::emulator

@@ -1,0 +1,31 @@
+// What the emulator found wrong with a kernel.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mpc::rt::emulator {
+
+enum class Fault {
+  None,
+  OutOfBoundsRead,
+  OutOfBoundsWrite,
+  ReadOnlyWrite,
+  Misaligned,
+  Uninitialized,
+  Race,
+  UnawaitedCopy,
+  DivergentBarrier,
+  DivergentWarp,
+};
+
+/// The name used in messages: "out-of-bounds read", "race", ….
+const char *nameOf(Fault fault);
+
+struct Finding {
+  Fault fault = Fault::None;
+  uint32_t block[3] = {}, thread = 0, site = 0;
+  char detail[256] = {}; ///< one clause
+};
+
+} // namespace mpc::rt::emulator

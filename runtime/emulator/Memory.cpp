@@ -1,0 +1,202 @@
+// Checked accesses to global and shared memory, and cp.async.
+#include "runtime/emulator/Block.h"
+
+#include <cstring>
+
+namespace mpc::rt::emulator {
+
+static constexpr uint64_t kOffsetMask = (1ull << MPC_EMU_OFFSET_BITS) - 1;
+
+static int64_t offsetOf(uint64_t address) { return int64_t(address & kOffsetMask) - int64_t(MPC_EMU_BIAS); }
+
+static void checkAlignment(Thread &t, const void *memory, uint32_t bytes, uint32_t log2Alignment, const char *space, uint32_t site) {
+  if (reinterpret_cast<uintptr_t>(memory) & ((1u << log2Alignment) - 1))
+    stop(t, Fault::Misaligned, site, "an access of %u bytes in %s memory is not aligned to %u", bytes, space, 1u << log2Alignment);
+}
+
+char *locateGlobal(Thread &t, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site) {
+  const Block &block = *t.parent;
+  uint64_t number = (address >> MPC_EMU_OFFSET_BITS) - 1;
+  bool write = access >> 8 != MPC_EMU_READ;
+  Fault beyond = write ? Fault::OutOfBoundsWrite : Fault::OutOfBoundsRead;
+  if (number >= block.kernel->buffers)
+    stop(t, beyond, site, "%u bytes at no buffer's address (%#llx)", bytes, static_cast<unsigned long long>(address));
+  const Buffer &buffer = block.buffers[number];
+  int64_t offset = offsetOf(address);
+  if (offset < 0 || uint64_t(offset) + bytes > buffer.bytes)
+    stop(t, beyond, site, "%u bytes at byte %lld of buffer %u, which has %llu", bytes, static_cast<long long>(offset), unsigned(number),
+         static_cast<unsigned long long>(buffer.bytes));
+  if (write && !buffer.writable)
+    stop(t, Fault::ReadOnlyWrite, site, "%u bytes at byte %lld of buffer %u, an input", bytes, static_cast<long long>(offset), unsigned(number));
+  char *memory = static_cast<char *>(buffer.data) + offset;
+  checkAlignment(t, memory, bytes, access & 0xFF, "global", site);
+  return memory;
+}
+
+uint32_t locateShared(Thread &t, uint64_t address, uint32_t bytes, uint32_t log2Alignment, bool write, uint32_t site) {
+  const Block &block = *t.parent;
+  uint32_t number = address >> MPC_EMU_OFFSET_BITS & 0x7FFF; // the block of the cluster, here always 0, and the piece
+  Fault beyond = write ? Fault::OutOfBoundsWrite : Fault::OutOfBoundsRead;
+  if (!(address >> 63) || number >= block.kernel->shared.size())
+    stop(t, beyond, site, "%u bytes at no address of shared memory (%#llx)", bytes, static_cast<unsigned long long>(address));
+  const Kernel::Piece &piece = block.kernel->shared[number];
+  int64_t offset = offsetOf(address);
+  if (offset < 0 || uint64_t(offset) + bytes > piece.bytes)
+    stop(t, beyond, site, "%u bytes at byte %lld of piece %u of shared memory, which has %u", bytes, static_cast<long long>(offset), number,
+         piece.bytes);
+  uint32_t place = piece.offset + uint32_t(offset);
+  checkAlignment(t, block.shared + place, bytes, log2Alignment, "shared", site);
+  return place;
+}
+
+//===-- The shadow of shared memory ----------------------------------------------------------===//
+
+static uint32_t threadOf(Access a) { return (a >> (kEpochBits + 1)) - 1; }
+static bool isAtomic(Access a) { return a >> kEpochBits & 1; }
+static uint32_t epochOf(Access a) { return a & ((1u << kEpochBits) - 1); }
+static Access accessOf(const Thread &t, const Warp &warp, bool atomic) {
+  return (t.id + 1) << (kEpochBits + 1) | uint32_t(atomic) << kEpochBits | warp.epoch;
+}
+
+/// Whether an access happened before what thread t does now.
+static inline bool isOrdered(Access a, const Thread &t, const Warp &warp) {
+  if (a == 0)
+    return true;
+  uint32_t other = threadOf(a), otherWarp = other / kWarp;
+  if (other == t.id)
+    return true;
+  return epochOf(a) < (otherWarp == t.warp ? warp.epoch : warp.known[otherWarp]);
+}
+
+[[noreturn]] static void race(Thread &t, uint32_t place, Access other, const char *mine, const char *theirs, uint32_t site) {
+  const auto &pieces = t.parent->kernel->shared;
+  uint32_t piece = 0;
+  while (piece + 1 < pieces.size() && pieces[piece + 1].offset <= place)
+    ++piece;
+  stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by thread %u", mine,
+       place - pieces[piece].offset, piece, theirs, threadOf(other));
+}
+
+static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind, uint32_t site) {
+  Block &block = *t.parent;
+  const Warp &warp = block.warps[t.warp];
+  uint32_t shift = block.kernel->granuleLog2, last = (place + bytes - 1) >> shift;
+  Access mine = accessOf(t, warp, kind == MPC_EMU_ATOMIC);
+  for (uint32_t i = place >> shift; i <= last; ++i) {
+    Cell &cell = block.cells[i];
+    if (cell.copier)
+      stop(t, Fault::UnawaitedCopy, site, "%s of shared memory that a copy started by thread %u may not have reached",
+           kind == MPC_EMU_WRITE ? "write" : "read", cell.copier - 1u);
+    if (kind != MPC_EMU_WRITE && !cell.initialized)
+      stop(t, Fault::Uninitialized, site, "%u bytes of shared memory, of which byte %u was never written", bytes,
+           i << shift > place ? (i << shift) - place : 0);
+    if (!block.racesKnown) {
+      cell.initialized |= kind == MPC_EMU_WRITE;
+      continue;
+    }
+    bool bothAtomic = kind == MPC_EMU_ATOMIC && isAtomic(cell.write);
+    if (!bothAtomic && !isOrdered(cell.write, t, warp))
+      race(t, i << shift, cell.write, kind == MPC_EMU_READ ? "read" : "write", "write", site);
+    if (kind == MPC_EMU_READ) {
+      // A read replaces one that is ordered before it: whoever is ordered after this one is after that one as well.
+      Access &first = cell.reads[0], &second = cell.reads[1];
+      if (first == mine)
+        continue;
+      if (isOrdered(first, t, warp))
+        first = mine;
+      else
+        second = mine;
+      continue;
+    }
+    for (Access read : cell.reads)
+      if (!isOrdered(read, t, warp))
+        race(t, i << shift, read, "write", "read", site);
+    cell.write = mine;
+    cell.reads[0] = cell.reads[1] = 0;
+    cell.initialized = 1;
+  }
+}
+
+uint32_t checkShared(Thread &t, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site) {
+  uint32_t kind = access >> 8;
+  uint32_t place = locateShared(t, address, bytes, access & 0xFF, kind != MPC_EMU_READ, site);
+  checkCells(t, place, bytes, kind, site);
+  return place;
+}
+
+//===-- cp.async -----------------------------------------------------------------------------===//
+
+/// Calls what(cell) for the shadow of a copy's target.
+template <typename What>
+static void forCells(Block &block, const AsyncCopy &copy, What what) {
+  uint32_t shift = block.kernel->granuleLog2;
+  for (uint32_t i = copy.to >> shift, last = (copy.to + copy.bytes - 1) >> shift; i <= last; ++i)
+    what(block.cells[i]);
+}
+
+/// The oldest `count` copies arrive.
+static void arrive(Thread &t, uint32_t count) {
+  Block &block = *t.parent;
+  Access mine = accessOf(t, block.warps[t.warp], false);
+  for (uint32_t i = 0; i < count; ++i) {
+    const AsyncCopy &copy = t.copies[i];
+    std::memcpy(block.shared + copy.to, copy.from, copy.valid);
+    std::memset(block.shared + copy.to + copy.valid, 0, copy.bytes - copy.valid);
+    forCells(block, copy, [&](Cell &cell) {
+      cell.copier = 0;
+      cell.write = mine;
+      cell.initialized = 1;
+    });
+  }
+  t.copies.erase(t.copies.begin(), t.copies.begin() + count);
+}
+
+} // namespace mpc::rt::emulator
+
+using namespace mpc::rt::emulator;
+
+void *mpc_emu_global(mpc_emu_thread *thread, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site) {
+  return locateGlobal(*static_cast<Thread *>(thread), address, bytes, access, site);
+}
+
+void *mpc_emu_shared(mpc_emu_thread *thread, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site) {
+  Thread &t = *static_cast<Thread *>(thread);
+  return t.parent->shared + checkShared(t, address, bytes, access, site);
+}
+
+void mpc_emu_copy_async(mpc_emu_thread *thread, uint64_t to, uint64_t from, uint32_t bytes, uint32_t valid, uint32_t site) {
+  Thread &t = *static_cast<Thread *>(thread);
+  Block &block = *t.parent;
+  if (valid > bytes)
+    stop(t, Fault::OutOfBoundsRead, site, "%u valid bytes of %u", valid, bytes);
+  uint32_t alignment = __builtin_ctz(bytes);
+  // Nothing is read where nothing is valid: the address may be any.
+  const char *source = valid ? locateGlobal(t, from, valid, alignment | MPC_EMU_READ << 8, site) : nullptr;
+  // The copy may write from now on: whoever used this memory before must be done with it.
+  AsyncCopy copy{checkShared(t, to, bytes, alignment | MPC_EMU_WRITE << 8, site), uint8_t(bytes), uint8_t(valid), source};
+  forCells(block, copy, [&](Cell &cell) {
+    cell.copier = uint16_t(t.id + 1);
+    cell.initialized = 0;
+  });
+  t.copies.push_back(copy);
+}
+
+void mpc_emu_copy_async_commit(mpc_emu_thread *thread) {
+  Thread &t = *static_cast<Thread *>(thread);
+  uint32_t committed = 0;
+  for (uint32_t size : t.groups)
+    committed += size;
+  t.groups.push_back(uint32_t(t.copies.size()) - committed);
+}
+
+void mpc_emu_copy_async_wait(mpc_emu_thread *thread, uint32_t pending) {
+  Thread &t = *static_cast<Thread *>(thread);
+  if (t.groups.size() <= pending)
+    return;
+  size_t done = t.groups.size() - pending;
+  uint32_t count = 0;
+  for (size_t i = 0; i < done; ++i)
+    count += t.groups[i];
+  arrive(t, count);
+  t.groups.erase(t.groups.begin(), t.groups.begin() + long(done));
+}

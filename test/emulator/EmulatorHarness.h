@@ -1,0 +1,54 @@
+//===- EmulatorHarness.h - compiles GPU kernels in MLIR text, runs them on the emulator ---===//
+#ifndef MPC_TEST_EMULATOR_EMULATORHARNESS_H
+#define MPC_TEST_EMULATOR_EMULATORHARNESS_H
+#include "runtime/emulator/Emulator.h"
+#include <gtest/gtest.h>
+#include <optional>
+
+namespace mpc::test {
+
+/// One kernel named `k`, compiled. A failure to compile fails the test.
+class EmulatedKernel {
+public:
+  explicit EmulatedKernel(const std::string &text);
+
+  /// Runs it with the seeds 0, 1, 2 and 3 on `threads` OS threads over copies of the buffers, which must then hold the same bytes every time and are
+  /// handed back. A finding fails the test.
+  template <typename... T>
+  void run(rt::emulator::Grid grid, std::vector<T> &...buffers) {
+    std::vector<std::vector<char>> bytes = {toBytes(buffers)...};
+    runBytes(grid, bytes);
+    size_t i = 0;
+    (fromBytes(bytes[i++], buffers), ...);
+  }
+  /// Runs it and expects that fault, with every seed; returns the finding's message of seed 0.
+  template <typename... T>
+  std::string fault(rt::emulator::Fault expected, rt::emulator::Grid grid, const std::vector<T> &...buffers) {
+    return faultBytes(expected, grid, {toBytes(buffers)...});
+  }
+  /// The error of one run, if any.
+  std::optional<rt::Error> launch(uint64_t seed, rt::emulator::Grid grid, std::vector<std::vector<char>> &buffers, bool readOnly = false);
+  const rt::emulator::Kernel &kernel() const { return *found; }
+
+private:
+  template <typename T>
+  static std::vector<char> toBytes(const std::vector<T> &values) {
+    auto data = reinterpret_cast<const char *>(values.data());
+    return std::vector<char>(data, data + values.size() * sizeof(T));
+  }
+  template <typename T>
+  static void fromBytes(const std::vector<char> &bytes, std::vector<T> &values) {
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char *>(values.data()));
+  }
+  void runBytes(rt::emulator::Grid grid, std::vector<std::vector<char>> &buffers);
+  std::string faultBytes(rt::emulator::Fault expected, rt::emulator::Grid grid, const std::vector<std::vector<char>> &buffers);
+
+  std::optional<rt::emulator::Module> module;
+  const rt::emulator::Kernel *found = nullptr;
+};
+
+/// The text of a kernel `k` with that many threads and buffers %b0, %b1, ...
+std::string kernelText(int threads, int buffers, const std::string &body);
+
+} // namespace mpc::test
+#endif
