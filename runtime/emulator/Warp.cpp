@@ -14,7 +14,7 @@ static void shuffle(Thread *lanes) {
   for (uint32_t i = 0; i < kWarp; ++i)
     values[i] = lanes[i].value;
   for (uint32_t i = 0; i < kWarp; ++i) {
-    uint32_t by = lanes[i].operand;
+    uint32_t by = lanes[i].operand % kWarp;
     uint32_t from = lanes[i].mode == 0 ? i ^ by : lanes[i].mode == 1 ? i + by : lanes[i].mode == 2 ? i - by : by;
     lanes[i].value = values[from < kWarp ? from : i];
   }

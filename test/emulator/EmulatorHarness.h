@@ -18,7 +18,7 @@ public:
   void run(rt::emulator::Grid grid, std::vector<T> &...buffers) {
     std::vector<std::vector<char>> bytes = {toBytes(buffers)...};
     runBytes(grid, bytes);
-    size_t i = 0;
+    [[maybe_unused]] size_t i = 0;
     (fromBytes(bytes[i++], buffers), ...);
   }
   /// Runs it and expects that fault, with every seed; returns the finding's message of seed 0.
@@ -49,6 +49,9 @@ private:
 
 /// The text of a kernel `k` with that many threads and buffers %b0, %b1, ...
 std::string kernelText(int threads, int buffers, const std::string &body);
+
+/// The body of a kernel of 128 threads: b1[block] = sum of b0[block * 128 ..], by shuffles within warps and shared memory between them.
+extern const char *const blockReduction;
 
 } // namespace mpc::test
 #endif

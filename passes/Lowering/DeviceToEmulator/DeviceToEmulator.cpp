@@ -123,7 +123,9 @@ LogicalResult KernelRewriter::run() {
   loc = kernel.getLoc();
   eraseAddressSpaces();
   describe();
-  kernel->removeAttr(kThreads);
+  for (NamedAttribute attribute : llvm::to_vector(kernel->getDiscardableAttrs()))
+    if (attribute.getName().getValue().starts_with("kernel."))
+      kernel->removeAttr(attribute.getName());
   return success();
 }
 
