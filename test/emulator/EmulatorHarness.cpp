@@ -144,7 +144,7 @@ std::string EmulatedKernel::faultBytes(Fault expected, Grid grid, const std::vec
     EXPECT_TRUE(error) << "nothing found with seed " << seed;
     if (!error)
       continue;
-    EXPECT_EQ(std::string(error->what()).find(nameOf(expected)) != std::string::npos, true) << "seed " << seed << ": " << error->text();
+    EXPECT_NE(error->text().find(nameOf(expected)), std::string::npos) << "seed " << seed << ": " << error->text();
     if (seed == 0)
       message = error->text();
   }

@@ -4,7 +4,10 @@
 using namespace mpc::test;
 using mpc::rt::emulator::Fault;
 
-#define EXPECT_NAMES(message, text) EXPECT_NE((message).find(text), std::string::npos) << (message)
+static void expectNames(const std::string &message, const std::string &text, int line) {
+  EXPECT_NE(message.find(text), std::string::npos) << "line " << line << ": " << message;
+}
+#define EXPECT_NAMES(message, text) expectNames(message, text, __LINE__)
 
 /// 64 threads, one block, y[t] = x[t + shift]; buffers of 64 words.
 static std::string shifted(const std::string &readShift, const std::string &writeShift) {
@@ -294,5 +297,5 @@ TEST(EmulatorFaults, UnawaitedCopy) {
   for (uint64_t seed = 0; seed < 8; ++seed)
     EXPECT_TRUE(noBarrier.launch(seed, {1}, buffers)) << seed;
   EXPECT_NAMES(EmulatedKernel(copied("kernel.copy_async_wait 0", "1")).fault(Fault::Misaligned, {1}, x, y), "copy: kernel.copy_async");
-  EXPECT_NAMES(EmulatedKernel(copied("kernel.copy_async_wait 0", "4")).fault(Fault::OutOfBoundsRead, {1}, x, y), "copy: kernel.copy_async");
+  EXPECT_NAMES(EmulatedKernel(copied("kernel.copy_async_wait 0\nkernel.barrier", "4")).fault(Fault::OutOfBoundsRead, {1}, x, y), "copy: kernel.copy_async");
 }

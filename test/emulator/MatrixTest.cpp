@@ -79,7 +79,7 @@ std::string mmaKernel(Shape shape) {
   int a = shape.k == 16 || tf32 ? 4 : 2;
   std::string body = "%t = kernel.thread_id\n", operands[3];
   int counts[3] = {a, a / 2, 4};
-  const char *names[3] = {"a", "b", "c"}, *types[3] = {"i32", "i32", "f32"};
+  const char *names[3] = {"fa", "fb", "fc"}, *types[3] = {"i32", "i32", "f32"};
   for (int operand = 0; operand < 3; ++operand)
     for (int i = 0; i < counts[operand]; ++i) {
       std::string n = names[operand] + std::to_string(i), type = types[operand];
