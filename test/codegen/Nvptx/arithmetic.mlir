@@ -47,3 +47,17 @@ llvm.func @maxima(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.threa
   llvm.store %m, %out : f32, !llvm.ptr<1>
   llvm.return
 }
+
+// Sums keep their order, whatever the flags that let host loops be vectorised.
+// CHECK-LABEL: .entry sums(
+// CHECK: ld.param.b32 [[X:%r[0-9]+]], [sums_param_0];
+// CHECK: add.rn.f32 [[S:%r[0-9]+]], [[X]], 0f4B800000;
+// CHECK: add.rn.f32 %r{{[0-9]+}}, [[S]], 0fCB800000;
+llvm.func @sums(%x: f32, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+  %big = arith.constant 16777216.0 : f32
+  %minus = arith.constant -16777216.0 : f32
+  %0 = arith.addf %x, %big fastmath<reassoc> : f32
+  %1 = arith.addf %0, %minus fastmath<reassoc,nsz> : f32
+  llvm.store %1, %out : f32, !llvm.ptr<1>
+  llvm.return
+}
