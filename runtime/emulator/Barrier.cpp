@@ -35,11 +35,13 @@ static void completeIfFull(Block &block, Barrier &b, Thread &self) {
         block.scheduler->pushFront(&t);
       }
   b.arrived = b.warps = 0;
+  block.openBarriers &= ~(1u << (&b - block.barriers));
 }
 
 void recheckBarriers(Thread &exited) {
-  for (Barrier &b : exited.parent->barriers)
-    completeIfFull(*exited.parent, b, exited);
+  Block &block = *exited.parent;
+  for (uint32_t open = block.openBarriers; open; open &= open - 1)
+    completeIfFull(block, block.barriers[__builtin_ctz(open)], exited);
 }
 
 } // namespace mpc::rt::emulator
@@ -66,6 +68,7 @@ void mpc_emu_barrier(mpc_emu_thread *thread, uint32_t id, uint32_t threads, uint
   }
   b.lanes[t.warp] |= 1u << t.id % kWarp;
   ++b.arrived;
+  block.openBarriers |= 1u << id;
   t.site = site;
   t.state = State::AtBarrier;
   completeIfFull(block, b, t);

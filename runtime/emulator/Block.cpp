@@ -92,6 +92,7 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
   block.threadCount = block.live = kernel.threads;
   block.racesKnown = true;
   std::memset(block.barriers, 0, sizeof block.barriers);
+  block.openBarriers = 0;
   if (block.sharedBytes < kernel.sharedBytes) {
     constexpr size_t alignment = 1024; // the largest that a kernel may ask for
     block.sharedBytes = kernel.sharedBytes;

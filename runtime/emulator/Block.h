@@ -84,6 +84,7 @@ struct Block {
   std::vector<Thread> threads;
   Warp warps[kMaxWarps];
   Barrier barriers[kBarriers];
+  uint32_t openBarriers = 0; ///< mask of those at which someone waits
   std::unique_ptr<char[]> sharedStorage;
   char *shared = nullptr;
   size_t sharedBytes = 0;

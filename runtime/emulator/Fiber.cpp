@@ -32,7 +32,8 @@ void *Stacks::top(size_t i) const {
 
 #if defined(__x86_64__)
 // The registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved context, from its
-// address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address.
+// address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address. Loading a control word is slow, and
+// they hardly ever differ: only then is it loaded (of mxcsr, the control bits count, not the flags of past exceptions).
 asm(R"(
   .text
   .p2align 4
@@ -47,10 +48,19 @@ mpc_emu_switch_context:
   subq $8, %rsp
   stmxcsr (%rsp)
   fnstcw 4(%rsp)
+  movl (%rsp), %eax
+  movw 4(%rsp), %dx
   movq %rsp, (%rdi)
   movq %rsi, %rsp
+  xorl (%rsp), %eax
+  testl $0xffc0, %eax
+  je 1f
   ldmxcsr (%rsp)
+1:
+  cmpw %dx, 4(%rsp)
+  je 2f
   fldcw 4(%rsp)
+2:
   addq $8, %rsp
   popq %r15
   popq %r14
