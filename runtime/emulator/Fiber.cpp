@@ -30,7 +30,7 @@ void *Stacks::top(size_t i) const {
   return base_ + (i + 1) * (kStackBytes + kGuardBytes) - colour;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(MPC_EMU_UCONTEXT)
 // The registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved context, from its
 // address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address. Loading a control word is slow, and
 // they hardly ever differ: only then is it loaded (of mxcsr, the control bits count, not the flags of past exceptions).
@@ -101,7 +101,7 @@ void switchContext(Context &from, Context to) { mpc_emu_switch_context(&from, to
 #include <new>
 #include <ucontext.h>
 namespace mpc::rt::emulator {
-// Other CPUs: the C library's contexts, which also save the signal mask with a system call.
+// Other CPUs (or, to try it, -DMPC_EMU_UCONTEXT): the C library's contexts, which also save the signal mask with a system call.
 namespace {
 struct Saved {
   ucontext_t context;
