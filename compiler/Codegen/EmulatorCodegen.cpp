@@ -6,6 +6,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
@@ -26,9 +27,10 @@ static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_
 
 FailureOr<std::string> mpc::emitEmulatorObject(ModuleOp kernels, const HostCpu &cpu) {
   // What the lowerings create.
-  kernels.getContext()->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect>();
+  kernels.getContext()->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
   OwningOpRef<ModuleOp> module(kernels.clone());
-  if (failed(lowerToEmulator(*module)) || failed(lowerToLLVMDialect(*module)))
+  lowerDeviceArithmetic(*module);
+  if (failed(lowerToEmulator(*module)) || failed(convertToLLVMDialect(*module)))
     return failure();
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(*module, context);

@@ -6,6 +6,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,6 +19,17 @@ LogicalResult mpc::lowerToLLVMDialect(ModuleOp module) {
   expandF32Math(module);
   callLibm(module);
   return convertToLLVMDialect(module);
+}
+
+void mpc::lowerDeviceArithmetic(ModuleOp module) {
+  module.walk([](arith::ArithFastMathInterface op) {
+    auto flags = op.getFastMathFlagsAttr();
+    if (!flags || !arith::bitEnumContainsAny(flags.getValue(), arith::FastMathFlags::reassoc))
+      return;
+    auto kept = arith::bitEnumClear(flags.getValue(), arith::FastMathFlags::reassoc);
+    op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op.getContext(), kept));
+  });
+  expandAllMath(module);
 }
 
 LogicalResult mpc::convertToLLVMDialect(ModuleOp module) {

@@ -15,6 +15,10 @@ namespace mpc {
 /// Expands math, lowers scf, arith and math to the llvm dialect. Fails with a diagnostic when an op is left.
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
 
+/// What a GPU and its emulator do instead of the first half, so that both compute the same bits: math without libm, and sums in the order that the kernel gives them (host loops
+/// may be reassociated to be vectorised).
+void lowerDeviceArithmetic(mlir::ModuleOp module);
+
 /// The second half of it: scf, cf, arith and what LLVM has intrinsics for of math. nvvm ops stay.
 mlir::LogicalResult convertToLLVMDialect(mlir::ModuleOp module);
 

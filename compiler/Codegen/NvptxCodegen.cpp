@@ -15,7 +15,6 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
-#include "passes/Lowering/MathApprox/MathApprox.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
@@ -60,17 +59,6 @@ static OwningOpRef<ModuleOp> takePart(ModuleOp source, size_t part, size_t parts
   return result;
 }
 
-/// Sums keep the order that the kernel gives them: host loops may be reassociated to be vectorised, but here it would only make GPU and emulator differ.
-static void keepOrderOfSums(ModuleOp module) {
-  module.walk([](arith::ArithFastMathInterface op) {
-    auto flags = op.getFastMathFlagsAttr();
-    if (!flags || !arith::bitEnumContainsAny(flags.getValue(), arith::FastMathFlags::reassoc))
-      return;
-    auto kept = arith::bitEnumClear(flags.getValue(), arith::FastMathFlags::reassoc);
-    op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op.getContext(), kept));
-  });
-}
-
 /// Lowers `module` in place and translates it. Null and `error`, or null after a diagnostic.
 static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
   for (Operation &op : module.getOps())
@@ -80,8 +68,7 @@ static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const Gp
     return nullptr;
   for (NvptxKernel &kernel : kernels)
     kernel.dynamicSharedBytes = dynamicSharedBytes(module.lookupSymbol(kernel.symbol));
-  keepOrderOfSums(module);
-  expandAllMath(module);
+  lowerDeviceArithmetic(module);
   if (failed(convertToLLVMDialect(module)))
     return nullptr;
   std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context, "kernels");
