@@ -5,6 +5,10 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::fusion;
 
+/// How many ops one chain and one launch compute at most. What networks are made of stays far below (a step of Adam is 20 ops, a decomposed
+/// layer norm as many); a chain of thousands would be one loop body, for which code generation needs more than linear time and deep recursion.
+static constexpr int64_t kLargestChain = 64, kLargestGroup = 128;
+
 /// Reading the operand again costs no more than reading the result would.
 static bool isWideningCast(CastOp op) {
   return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
@@ -76,7 +80,7 @@ void Grouping::chooseRoots() {
       continue;
     Cost cost;
     cost.ops = 1;
-    for (Value v : op.getOperands()) {
+    for (Value v : llvm::SmallSetVector<Value, 4>(op.operand_begin(), op.operand_end())) {
       Operation *producer = v.getDefiningOp();
       if (producer && inlined.contains(producer)) {
         cost.loads.insert_range(costs[producer].loads);
@@ -90,7 +94,7 @@ void Grouping::chooseRoots() {
     bool cheapToRepeat = kind == OpKind::Free || (kind == OpKind::Pointwise && cost.loads.size() <= 2 && cost.ops <= 6);
     // A dropout mask costs ten rounds of multiplications; do it once.
     cheapToRepeat &= !isa<DropoutOp>(op);
-    if (usersInline && (users.size() == 1 || cheapToRepeat))
+    if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))
       inlined.insert(&op);
     costs[&op] = std::move(cost);
   }
@@ -131,23 +135,27 @@ void Grouping::fuseEpilogue(Operation *hero) {
     absorb(relu);
 }
 
-const llvm::SetVector<Value> &Grouping::inputsOf(Operation *root) {
-  auto [it, isNew] = inputs.try_emplace(root);
-  if (isNew) {
-    llvm::SetVector<Value> found;
-    SmallVector<Operation *> work{root};
-    llvm::SmallPtrSet<Operation *, 8> seen{root};
-    while (!work.empty())
-      for (Value v : work.pop_back_val()->getOperands()) {
-        Operation *producer = v.getDefiningOp();
-        if (!producer || !inlined.contains(producer))
-          found.insert(v);
-        else if (seen.insert(producer).second)
-          work.push_back(producer);
-      }
-    inputs[root] = std::move(found);
+const Grouping::Cone &Grouping::coneOf(Operation *root) {
+  std::unique_ptr<Cone> &cone = cones[root];
+  if (cone)
+    return *cone;
+  cone = std::make_unique<Cone>();
+  // Each op once: a value may be used twice at every step of a chain.
+  SmallVector<Operation *> work{root};
+  llvm::SmallPtrSet<Operation *, 8> seen{root};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    cone->hasLibrary |= kindOf(op) == OpKind::Library;
+    for (Value v : op->getOperands()) {
+      Operation *producer = v.getDefiningOp();
+      if (!producer || !inlined.contains(producer))
+        cone->inputs.insert(v);
+      else if (seen.insert(producer).second)
+        work.push_back(producer);
+    }
   }
-  return inputs[root];
+  cone->ops = int64_t(seen.size());
+  return *cone;
 }
 
 llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
@@ -158,17 +166,6 @@ llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
         if (Group *other = groupOf.lookup(producer); other && other != group)
           result.insert(other);
   return result;
-}
-
-/// Whether a library op is in the cone of an inlined chain that ends in `root`.
-static bool endsLibraryChain(Operation *root, const llvm::DenseSet<Operation *> &inlined) {
-  if (kindOf(root) == OpKind::Library)
-    return true;
-  for (Value v : root->getOperands())
-    if (Operation *producer = v.getDefiningOp(); producer && inlined.contains(producer))
-      if (endsLibraryChain(producer, inlined))
-        return true;
-  return false;
 }
 
 void Grouping::formGroups() {
@@ -182,7 +179,8 @@ void Grouping::formGroups() {
     group->roots.insert(&op);
     group->position = positions[&op];
     group->shape = Shape(resultShape(&op));
-    if (endsLibraryChain(&op, inlined)) {
+    group->ops = coneOf(&op).ops;
+    if (coneOf(&op).hasLibrary) {
       group->kind = GroupKind::Library;
     } else if (kind == OpKind::Reduction) {
       group->kind = GroupKind::Reduction;
@@ -298,8 +296,10 @@ void Grouping::mergeSiblings() {
       visit(v);
 }
 
-/// Merging must not make a cycle: no path between the two through a third group.
+/// Merging must not make too large a loop body, nor a cycle: no path between the two through a third group.
 bool Grouping::canMerge(Group *a, Group *b) {
+  if (a->ops + b->ops > kLargestGroup)
+    return false;
   for (auto [from, to] : {std::pair(a, b), std::pair(b, a)}) {
     // Walk up from `from`; reaching `to` other than directly is a path through others.
     SmallVector<Group *> work;
@@ -328,6 +328,7 @@ void Grouping::merge(Group *into, Group *from) {
     groupOf[root] = into;
   }
   into->position = std::max(into->position, from->position);
+  into->ops += from->ops;
   from->roots.clear();
 }
 

@@ -33,6 +33,8 @@ struct Group {
   graph::Shape shape, axes;
   /// Program order of the last root: where the launch stands.
   int64_t position = 0;
+  /// Ops that its loops compute, inlined ones included.
+  int64_t ops = 0;
 };
 
 /// Groups the ops of a block.
@@ -56,14 +58,20 @@ private:
   bool canMerge(Group *a, Group *b);
   void merge(Group *into, Group *from);
   void order();
-  /// The stored values that computing `op` reads, through inlined ops and views.
-  const llvm::SetVector<mlir::Value> &inputsOf(mlir::Operation *root);
+  /// A root with the ops inlined into it: the stored values that computing it reads, how many ops it is, whether one is a library call.
+  struct Cone {
+    llvm::SetVector<mlir::Value> inputs;
+    int64_t ops = 0;
+    bool hasLibrary = false;
+  };
+  const Cone &coneOf(mlir::Operation *root);
+  const llvm::SetVector<mlir::Value> &inputsOf(mlir::Operation *root) { return coneOf(root).inputs; }
   llvm::SetVector<Group *> producersOf(Group *group);
 
   mlir::Block &block;
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
   llvm::DenseSet<mlir::Operation *> inlined;
-  llvm::DenseMap<mlir::Operation *, llvm::SetVector<mlir::Value>> inputs;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Cone>> cones;
   llvm::DenseMap<mlir::Operation *, Group *> groupOf;
   std::vector<std::unique_ptr<Group>> owned, ordered;
 };

@@ -280,6 +280,7 @@ void Import::bindOutputs() {
       continue;
     }
     if (it == values.end()) {
+      outputsAreWhole = false;
       problem({printable(output.name()), "", 0, "", "this graph output is made by no node",
                "the model is incomplete; export it again"});
       continue;

@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+"""Sound models of unusual size or depth compile in bounded time, memory and stack."""
+import numpy as np
+from onnx import helper
+
+import harness
+from models import FLOAT, Graph
+
+
+def compiles(build, seconds=60, memory_bytes=3 << 30):
+    """x [2,3] -> loss, made by build(graph, product of x and a weight), through `mpc compile`."""
+    def case():
+        g = Graph()
+        y = build(g, g.node("MatMul", [g.input("x", [2, 3]), g.weight("w", (3, 3))], "product"))
+        g.node("ReduceMean", [y], "loss", keepdims=0)
+        g.output("loss", [])
+        with harness.folder() as folder:
+            g.save(f"{folder}/model.onnx")
+            harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "--quiet", "--cpu", "x86-64-v3", "--loss", "output:loss"],
+                         cwd=folder, seconds=seconds, memory_bytes=memory_bytes)
+    return case
+
+
+def chain(op, length):
+    def build(g, y):
+        for i in range(length):
+            y = g.node(op, [y], f"{op}{i}")
+        return y
+    return build
+
+
+def squares(g, y):
+    """Each value is used twice: 2^60 paths."""
+    for i in range(60):
+        y = g.node("Mul", [y, y], f"square{i}")
+    return y
+
+
+def beside(constant):
+    """The product plus the mean of a value that is known at compile time and has far more elements than memory."""
+    return lambda g, y: g.node("Add", [y, g.node("ReduceMean", [constant(g)], "mean", keepdims=0)], "sum")
+
+
+def doubled(g):
+    y = g.constant("start", np.arange(1024, dtype=np.float32))
+    for i in range(22):
+        y = g.node("Concat", [y, y], f"double{i}", axis=0)
+    return y
+
+
+def nested_ifs(g, y):
+    g.constant("condition", np.array(True))
+
+    def branch(depth):
+        if depth == 0:
+            node = helper.make_node("Tanh", [y], ["tanh"])
+        else:
+            node = helper.make_node("If", ["condition"], [f"if{depth}"], then_branch=branch(depth - 1), else_branch=branch(0))
+        return helper.make_graph([node], f"branch{depth}", [], [helper.make_tensor_value_info(node.output[0], FLOAT, [2, 3])])
+
+    return g.node("If", ["condition"], "outer", then_branch=branch(20), else_branch=branch(0))
+
+
+SHAPE = np.array([2**32])
+CASES = {
+    "chain-of-3000": compiles(chain("Tanh", 3000)),
+    "chain-without-saved-values": compiles(chain("Neg", 3000)),
+    "squares-of-squares": compiles(squares),
+    "filled-constant": compiles(beside(lambda g: g.node("ConstantOfShape", [g.constant("shape", SHAPE)], "vast"))),
+    "expanded-constant": compiles(beside(lambda g: g.node("Exp", [g.node("Expand", [g.constant("e", np.float32([2])), g.constant("shape", SHAPE)], "vast")], "exp"))),
+    "tiled-constant": compiles(beside(lambda g: g.node("Tile", [g.constant("e", np.float32([1, 2])), g.constant("times", SHAPE // 2)], "vast"))),
+    "padded-constant": compiles(beside(lambda g: g.node("Pad", [g.constant("e", np.float32([1, 2])), g.constant("pads", np.array([2**31, 2**31]))], "vast"))),
+    "doubled-constant": compiles(beside(doubled)),
+    "nested-ifs": compiles(nested_ifs),
+}
+
+if __name__ == "__main__":
+    OPTIONS = harness.arguments(__doc__)
+    harness.main([(f"extremes/{name}", case) for name, case in CASES.items()], OPTIONS.only)
