@@ -18,6 +18,9 @@ static std::optional<double> asNumber(Attribute attr) {
   return std::nullopt;
 }
 
+/// 0, which no count may be, for what is not a whole number.
+static int64_t wholeNumber(double v) { return v == std::floor(v) && std::fabs(v) < 1e15 ? int64_t(v) : 0; }
+
 FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
   ScalerOptions options;
   DictionaryAttr dictionary = step.getScaler();
@@ -53,15 +56,15 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
     else if (key == "backoff_factor" && options.varies())
       options.backoffFactor = *number;
     else if (key == "growth_interval" && dynamic)
-      options.growthInterval = int64_t(*number);
+      options.growthInterval = wholeNumber(*number);
     else if (key == "hysteresis" && dynamic)
-      options.hysteresis = int64_t(*number);
+      options.hysteresis = wholeNumber(*number);
     else if (key == "min_scale" && options.varies())
       options.minScale = *number;
     else if (key == "max_scale" && options.varies())
       options.maxScale = *number;
     else if (key == "steps" && calibrate)
-      options.steps = int64_t(*number);
+      options.steps = wholeNumber(*number);
     else if (key == "headroom" && calibrate)
       options.headroom = *number;
     else
@@ -70,9 +73,11 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
                   "min_scale, max_scale and hysteresis; calibrate takes init_scale, steps, headroom, "
                   "backoff_factor, min_scale and max_scale");
   }
-  if (!(options.initScale > 0 && std::isfinite(float(options.initScale))))
-    return fail("the scale must be a positive fp32 number",
-                "65536 is the usual initial scale, 1024 a usual static one");
+  // Its inverse unscales the gradients: both are normal fp32 numbers.
+  for (double scale : {options.initScale, options.minScale.value_or(1), options.maxScale.value_or(1)})
+    if (!(scale > 0 && std::isnormal(float(scale)) && std::isnormal(float(1 / scale))))
+      return fail("a scale must be a positive fp32 number whose inverse is one, too",
+                  "65536 is the usual initial scale, 1024 a usual static one");
   if (!(options.growthFactor > 1) || !(options.backoffFactor > 0 && options.backoffFactor < 1))
     return fail("growth_factor must exceed 1, backoff_factor lie between 0 and 1",
                 "the defaults are 2 and 0.5");

@@ -13,6 +13,7 @@
 #include "passes/Training/Specs.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 
 namespace mpc {
 #define GEN_PASS_DEF_ATTACHLOSSPASS
@@ -59,7 +60,7 @@ private:
                                "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches",
                                "1 or more");
 
-    if (failed(checkGroups()))
+    if (failed(checkGroups()) || failed(checkClipping()) || failed(checkNames(specs)))
       return failure();
 
     OpBuilder at(forward);
@@ -92,6 +93,38 @@ private:
           }))
         return emitErrorWithHint(forward.getLoc(), "parameter group '" + pattern + "' matches no parameter",
                                  "`mpc check` lists what is trained");
+    }
+    return success();
+  }
+
+  /// 0 leaves a bound out.
+  LogicalResult checkClipping() {
+    for (auto [name, value] : {std::pair<StringRef, double>("--clip-norm", clipNorm), std::pair<StringRef, double>("--clip-value", clipValue)})
+      if (!(value >= 0) || std::isinf(value))
+        return emitErrorWithHint(forward.getLoc(), name + " takes a positive number", "leave the option out to train without clipping");
+    return success();
+  }
+
+  /// State that the compiler makes is called `step/what` and `parameter/what`, entries `step` and `step.trace`: the model and the user must not
+  /// use those names.
+  LogicalResult checkNames(ArrayRef<StepSpec> specs) {
+    llvm::StringSet<> taken;
+    for (train::VariableOp variable : getOperation().getOps<train::VariableOp>())
+      taken.insert(variable.getSymName());
+    llvm::StringSet<> entries = {"eval", "predict", "forward", "init"};
+    for (const StepSpec &spec : specs) {
+      StringRef name = spec.name;
+      if (entries.contains(name) || taken.contains(name) || name.contains('/') || name.ends_with(train::kTraceSuffix))
+        return emitErrorWithHint(forward.getLoc(), "a step cannot be called '" + name + "'",
+                                 "choose a name that no entry, no step and no parameter of the model has, without '/'");
+      entries.insert(name);
+      entries.insert((name + train::kTraceSuffix).str());
+    }
+    for (train::VariableOp variable : getOperation().getOps<train::VariableOp>()) {
+      auto [owner, what] = variable.getSymName().rsplit('/');
+      if (!what.empty() && (taken.contains(owner) || entries.contains(owner)))
+        return emitErrorWithHint(variable.getLoc(), "'" + variable.getSymName() + "' is a name for state of '" + owner + "' that the compiler makes",
+                                 "rename the initializer");
     }
     return success();
   }

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 namespace mpc::rt {
 

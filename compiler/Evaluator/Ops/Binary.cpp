@@ -60,7 +60,19 @@ static auto mod(ModOp op, bool) {
     return fmod || r == 0 || (r < 0) == (b < 0) ? r : r + b;
   };
 }
-static auto power(PowOp, bool) { return [](double a, double b) { return std::pow(a, b); }; }
+/// Integers: modulo 2^64 by squaring; a negative power is 0 unless a is 1 or -1.
+static double integerPower(double a, double b) {
+  if (b < 0)
+    return a == 1 ? 1 : a == -1 ? (std::fmod(b, 2) != 0 ? -1 : 1) : 0;
+  auto result = word(1), base = word(a);
+  for (uint64_t exponent = uint64_t(b); exponent; exponent >>= 1, base = base * base)
+    if (exponent & 1)
+      result = result * base;
+  return number(result);
+}
+static auto power(PowOp, bool integer) {
+  return [=](double a, double b) { return integer ? integerPower(a, b) : std::pow(a, b); };
+}
 static auto minimum(MinOp, bool) {
   return [](double a, double b) { return std::isnan(a) || a < b ? a : b; };
 }

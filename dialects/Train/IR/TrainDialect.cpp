@@ -76,7 +76,20 @@ void StepOp::print(OpAsmPrinter &printer) {
   function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
                                            getArgAttrsAttrName(), getResAttrsAttrName());
 }
+LogicalResult YieldOp::verify() {
+  auto step = cast<StepOp>((*this)->getParentOp());
+  if (getOperandTypes() != step.getResultTypes())
+    return emitOpError("yields other types than the results of @") << step.getSymName();
+  return success();
+}
+
 LogicalResult StepOp::verify() {
+  if (getAccumulate() < 1)
+    return emitOpError("accumulates at least one batch");
+  for (FloatAttr bound : {getClipNormAttr(), getClipValueAttr()})
+    if (bound && !(bound.getValueAsDouble() > 0))
+      return emitOpError("clips at a positive number");
+
   for (Attribute parameter : getParameters()) {
     auto variable = lookupVariable(*this, cast<FlatSymbolRefAttr>(parameter));
     if (!variable || variable.getRole() != Role::parameter)

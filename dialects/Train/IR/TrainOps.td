@@ -77,6 +77,7 @@ def Train_YieldOp : Train_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
+  let hasVerifier = 1;
 }
 
 def Train_SeedOp : Train_Op<"seed", [Pure, ZeroGradientTrait]> {

@@ -193,8 +193,8 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
   if (mapped && !isFloat(port.dtype))
     fail(source.where,
          concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"), "scale float inputs only");
-  if (isFloat(port.dtype) && !isFloat(array.dtype))
-    return; // every integer is a finite float
+  if (isFloat(port.dtype) && !isFloat(array.dtype) && port.dtype != MPC_F16)
+    return; // every integer is a finite float; f16 ends at 65504
   constexpr size_t kBlock = 1024;
   double wide[kBlock];
   int64_t exact[kBlock];
@@ -204,9 +204,11 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
         source.batched ? concat("sample ", int64_t(at) / source.sampleElements) : concat("element ", at);
     fail(source.where, concat(sample, " ", what), hint);
   };
-  double largest = port.dtype == MPC_F16                             ? 65519
-                   : port.dtype == MPC_F32 || port.dtype == MPC_BF16 ? 3.4028235e38
-                                                                     : INFINITY;
+  // The largest numbers that still round to a finite one.
+  double largest = port.dtype == MPC_F16    ? 65519
+                   : port.dtype == MPC_BF16 ? 3.3961775e38
+                   : port.dtype == MPC_F32  ? 3.4028235e38
+                                            : INFINITY;
   int64_t low = lowestOf(port.dtype), high = highestOf(port.dtype);
   for (size_t done = 0; done < count; done += kBlock) {
     size_t n = std::min(kBlock, count - done);
@@ -227,8 +229,12 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
     } else {
       convert(array.dtype, from, MPC_I64, exact, n);
     }
-    if (isFloat(port.dtype))
+    if (isFloat(port.dtype)) {
+      for (size_t i = 0; i < n && !isFloat(array.dtype) && !mapped; ++i)
+        if (std::fabs(double(exact[i])) > largest)
+          complain(done + i, concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"), "use --scale");
       continue;
+    }
     for (size_t i = 0; i < n; ++i) {
       if (port.labelsBelow && (exact[i] < 0 || exact[i] >= *port.labelsBelow))
         complain(done + i, concat("has label ", exact[i], ", not in [0, ", *port.labelsBelow, ")"),

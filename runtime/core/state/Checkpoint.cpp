@@ -68,11 +68,11 @@ static void checkShape(const std::string &path, const Variable &v, const Array &
          "use a checkpoint of the same model");
 }
 
-static int64_t number(const SafetensorsReader &reader, const char *key) {
+template <class Int = int64_t> static Int number(const SafetensorsReader &reader, const char *key) {
   std::string text = reader.metadata(key);
-  int64_t value = 0;
+  Int value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+  if (error != std::errc() || end != text.data() + text.size() || value < Int(0))
     fail(reader.path(), concat("its metadata holds no valid '", key, "'"), "use another checkpoint");
   return value;
 }
@@ -104,7 +104,7 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
                 number(reader, "epoch"),
                 number(reader, "batch"),
                 number(reader, "samples"),
-                std::stoull(concat("0", reader.metadata("seed"))),
+                number<uint64_t>(reader, "seed"),
                 reader.metadata("shuffle") != "0"};
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());

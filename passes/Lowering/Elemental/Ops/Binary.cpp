@@ -104,6 +104,25 @@ static std::optional<double> splatOf(Value v) {
   return std::nullopt;
 }
 
+/// a to the power of b modulo 2^width, by squaring; a negative power is 0 unless a is 1 or -1.
+static Value integerPower(const Operands &o, ElementEmitter &e) {
+  Type type = o.a.getType();
+  Value zero = e.constantInt(type, 0), one = e.constantInt(type, 1), minusOne = e.constantInt(type, -1);
+  auto equal = [&](Value x, Value y) -> Value { return arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, x, y); };
+  auto select = [&](Value c, Value x, Value y) -> Value { return arith::SelectOp::create(e.b, c, x, y); };
+  auto squares = e.loop(type.getIntOrFloatBitWidth(), {one, o.a, o.b}, [&](Value, ValueRange carried) -> llvm::SmallVector<Value> {
+    Value result = carried[0], base = carried[1], exponent = carried[2];
+    Value bit = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, arith::AndIOp::create(e.b, exponent, one), zero);
+    return {select(bit, arith::MulIOp::create(e.b, result, base), result), arith::MulIOp::create(e.b, base, base),
+            arith::ShRUIOp::create(e.b, exponent, one)};
+  });
+  if (o.isUnsigned)
+    return squares[0];
+  Value odd = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, arith::AndIOp::create(e.b, o.b, one), zero);
+  Value inverse = select(equal(o.a, one), one, select(equal(o.a, minusOne), select(odd, minusOne, one), zero));
+  return select(arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, o.b, zero), inverse, squares[0]);
+}
+
 static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   std::optional<double> exponent = splatOf(op.getRhs());
   if (exponent && (*exponent == 1 || *exponent == 2 || *exponent == -1)) {
@@ -117,13 +136,7 @@ static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitt
   Operands o = operandsOf(op, index, e);
   if (o.isFloat)
     return e.round(math::PowFOp::create(e.b, o.a, o.b), o.element);
-  // Through f64, where the result is exact as long as it fits into 53 bits.
-  Type f64 = e.b.getF64Type(), type = o.a.getType();
-  auto widen = [&](Value v) -> Value {
-    return o.isUnsigned ? Value(arith::UIToFPOp::create(e.b, f64, v)) : arith::SIToFPOp::create(e.b, f64, v);
-  };
-  Value power = math::PowFOp::create(e.b, widen(o.a), widen(o.b));
-  return arith::TruncIOp::create(e.b, type, arith::FPToSIOp::create(e.b, e.b.getI64Type(), power)).getResult();
+  return integerPower(o, e);
 }
 
 #define LOGIC(OP, INT)                                                                                            \
