@@ -5,8 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cmath>
-#include <cstdlib>
 
 namespace mpc::rt {
 

@@ -63,3 +63,26 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
   train.update @w, %seed : tensor<f32>
   train.yield %seed : tensor<f32>
 }
+
+// -----
+
+// 1 / 1e-42 is no fp32 number: every unscaled gradient would be an infinity or NaN.
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{a scale must be a positive fp32 number whose inverse is one, too}}
+// expected-note @+1 {{hint: 65536 is the usual initial scale}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "static", init_scale = 1.0e-42 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{growth_interval and hysteresis are positive 32-bit integers}}
+// expected-note @+1 {{hint: the defaults are}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic", hysteresis = 1.5 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}

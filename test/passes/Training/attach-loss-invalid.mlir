@@ -12,6 +12,10 @@
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t metric=f1:y:x" 2>&1 | FileCheck %s --check-prefix=METRIC
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=a,a" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t accumulate=0" 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t clip-norm=-1" 2>&1 | FileCheck %s --check-prefix=CLIP
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=eval" 2>&1 | FileCheck %s --check-prefix=ENTRY
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=w" 2>&1 | FileCheck %s --check-prefix=PARAMETER
+// RUN: sed 's/@w /@"main\/lr" /; s/@w :/@"main\/lr" :/' %s | not mpc-opt --mpc-attach-loss="loss=mse:y:t" 2>&1 | FileCheck %s --check-prefix=STATE
 
 // NONE: error: the network has no scalar float output that could be the loss
 // NONE: note: hint: attach one, for instance --loss=softmax_cross_entropy:LOGITS:labels; the outputs are 'y'
@@ -31,6 +35,11 @@
 // METRIC: error: 'f1:y:x' is not a metric
 // TWICE: error: two steps are named 'a'
 // ACCUMULATE: error: cannot accumulate 0 micro-batches
+// CLIP: error: --clip-norm takes a positive number
+// ENTRY: error: a step cannot be called 'eval'
+// PARAMETER: error: a step cannot be called 'w'
+// STATE: error: 'main/lr' is a name for state of 'main' that the compiler makes
+// STATE: note: hint: rename the initializer
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}, %s: tensor<4xf32> {train.name = "small", train.batched})
     -> (tensor<4x3xf32> {train.name = "y"}) {
