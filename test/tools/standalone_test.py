@@ -55,25 +55,25 @@ def bundle_in_an_empty_root():
         raise harness.Skip("chroot needs root")
     with harness.folder() as folder:
         root = f"{folder}/root"
-        os.makedirs(f"{root}/work")
-        compile_without_path(folder, "root/work/mlp", "--bundle")
-        if not os.path.exists(f"{root}/work/libmpc_onednn.so"):
+        os.makedirs(f"{root}/model")
+        compile_without_path(folder, "root/model/mlp", "--bundle")
+        if not os.path.exists(f"{root}/model/libmpc_onednn.so"):
             raise harness.Failure("the bundle has no oneDNN plugin")
-        for library in system_libraries(f"{root}/work/mlp"):
+        for library in system_libraries(f"{root}/model/mlp"):
             target = root + library
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copyfile(library, target)
             os.chmod(target, 0o755)
-        shutil.move(f"{folder}/train.npz", f"{root}/work/train.npz")
+        shutil.move(f"{folder}/train.npz", f"{root}/model/train.npz")
 
         def enter():
             harness.limits(8 << 30)()
             os.chroot(root)
-            os.chdir("/work")
+            os.chdir("/model")
 
         def inside(*arguments):
             try:
-                done = subprocess.run(["/work/mlp", *arguments], env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, preexec_fn=enter)
+                done = subprocess.run(["/model/mlp", *arguments], env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, preexec_fn=enter)
             except PermissionError:
                 raise harness.Skip("chroot is not allowed here") from None
             except subprocess.SubprocessError as error:
@@ -91,7 +91,7 @@ def bundle_in_an_empty_root():
             raise harness.Failure(said)
         inside("predict", "--data", "train.npz", "--out", "out.npz", "--library", "onednn")
         inside("info")
-        left = sorted(os.listdir(f"{root}/work"))
+        left = sorted(os.listdir(f"{root}/model"))
         expected = sorted({"ckpt", "mlp", "out.npz", "train.npz"} | {name for name in left if ".so" in name})
         if left != expected:
             raise harness.Failure(f"left behind: {left}")
