@@ -6,44 +6,11 @@ Prints each failure's output and, last, `N passed, N failed, N skipped`. Exit st
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
-
-def include_rules(source):
-    """tools -> compiler -> passes -> dialects; compiler -> runtime/abi; the runtime includes nothing of ours but itself."""
-    allowed = {
-        "dialects": {"dialects"},
-        "passes": {"dialects", "passes"},
-        "compiler": {"dialects", "passes", "compiler"},
-    }
-    failures = []
-    for top in ("dialects", "passes", "compiler", "runtime"):
-        for folder, _, files in os.walk(os.path.join(source, top)):
-            for name in files:
-                if not name.endswith((".h", ".cpp", ".td")):
-                    continue
-                path = os.path.join(folder, name)
-                relative = os.path.relpath(path, source)
-                for line in open(path, encoding="utf-8"):
-                    match = re.match(r'\s*#?include\s+["<]([^">]+)[">]', line)
-                    if not match:
-                        continue
-                    target = match.group(1).split("/")[0]
-                    if top == "runtime":
-                        bad = target in ("dialects", "passes", "compiler", "mlir", "llvm")
-                    else:
-                        bad = target in ("dialects", "passes", "compiler", "tools", "test") and target not in allowed[top]
-                        area = relative.split("/")
-                        other = match.group(1).split("/")
-                        if top == "passes" and target == "passes" and len(other) > 2 and len(area) > 2:
-                            # Areas never include each other.
-                            bad = bad or other[1] != area[1]
-                    if bad:
-                        failures.append(f"{relative}: includes {match.group(1)}")
-    return failures
+import include_rules
 
 
 def run_lit(build, source, out):
@@ -115,7 +82,7 @@ def main():
     out = os.path.join(arguments.build, "test")
     total = {"passed": 0, "failed": 0, "skipped": 0}
 
-    violations = include_rules(arguments.source)
+    violations = include_rules.violations(arguments.source)
     for violation in violations:
         print(f"FAIL: include rules: {violation}")
     total["failed" if violations else "passed"] += 1

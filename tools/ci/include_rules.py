@@ -1,0 +1,56 @@
+"""Who may include whom; docs/architecture.md and the folders' READMEs say why.
+
+    tools -> compiler -> passes -> dialects; passes only their own area; compiler -> runtime/abi;
+    runtime -> runtime, without LLVM; nothing outside test/ includes test/
+"""
+import os
+import re
+
+FOLDERS = ("dialects", "passes", "compiler", "runtime", "tools", "benchmarks", "test")
+SUFFIXES = (".h", ".hpp", ".inc", ".c", ".cpp", ".td", ".in")
+INCLUDE = re.compile(r'\s*#?\s*include\s+["<]([^">]+)[">]')
+
+# Top folder -> what its files may include of FOLDERS: a folder with all below it.
+ALLOWED = {
+    "dialects": ("dialects",),
+    "passes": ("dialects", "passes"),
+    "compiler": ("dialects", "passes", "compiler", "runtime/abi"),
+    "runtime": ("runtime",),
+    "tools": ("dialects", "passes", "compiler", "runtime", "tools"),
+    "benchmarks": ("dialects", "passes", "compiler", "runtime", "tools", "benchmarks"),
+    "test": FOLDERS,
+}
+# The runtime builds alone: what it must not name although it is not ours.
+FOREIGN_TO_RUNTIME = ("mlir", "llvm", "lld", "onnx", "google")
+
+
+def is_allowed(path, included):
+    """Whether the file `path` (relative to the source root) may include `included`, as written in it."""
+    parts = path.split("/")
+    if included.startswith("."):  # relative to the file
+        included = os.path.normpath(os.path.join(os.path.dirname(path), included))
+    target = included.split("/")
+    if target[0] not in FOLDERS:
+        return parts[0] != "runtime" or target[0] not in FOREIGN_TO_RUNTIME
+    if not any(included.startswith(folder + "/") for folder in ALLOWED[parts[0]]):
+        return False
+    # Areas of passes never include each other.
+    between_areas = parts[0] == target[0] == "passes" and len(parts) > 2 and len(target) > 2
+    return not between_areas or parts[1] == target[1]
+
+
+def violations(source):
+    """"FILE:LINE: includes INCLUDED" for each include below `source` that is against the rules."""
+    found = []
+    for top in FOLDERS:
+        for folder, _, files in os.walk(os.path.join(source, top)):
+            for name in sorted(files):
+                if not name.endswith(SUFFIXES):
+                    continue
+                path = os.path.relpath(os.path.join(folder, name), source)
+                with open(os.path.join(folder, name), encoding="utf-8") as lines:
+                    for number, line in enumerate(lines, 1):
+                        match = INCLUDE.match(line)
+                        if match and not is_allowed(path, match.group(1)):
+                            found.append(f"{path}:{number}: includes {match.group(1)}")
+    return found
