@@ -108,8 +108,14 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
   Tensor converted;
   if (value.dtype != port->dtype) {
     converted = Tensor(port->dtype, port->shape);
-    convert(value.dtype, value.data, port->dtype, converted.bytes.data(), size_t(converted.elements()));
+    size_t count = size_t(converted.elements());
+    convert(value.dtype, value.data, port->dtype, converted.bytes.data(), count);
     logical = converted.bytes.data();
+    if (size_t i = firstOverflow(value.dtype, value.data, port->dtype, logical, count); i < count)
+      fail("",
+           concat("input '", name, "': element ", i, " holds ", loadDouble(value.dtype, value.data, i),
+                  ", which ", nameOf(port->dtype), " cannot represent"),
+           "scale the values down");
   }
   order.toStored(logical, address(*port), sizeOf(port->dtype));
 }

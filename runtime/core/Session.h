@@ -39,7 +39,8 @@ public:
   const Entry &entryOfKind(std::string_view kind) const;
 
   /// Writes an input: the port's dtype (converted when it differs), any shape with as many elements. Inputs
-  /// share the arena with temporaries: write all of them before each run. Throws Error.
+  /// share the arena with temporaries: write all of them before each run. Throws Error, also for a finite
+  /// number that the conversion would make an infinity.
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
   /// Executes the entry's launches in order. Allocates nothing and cannot fail.
   void run(const Entry &entry);

@@ -251,6 +251,20 @@ void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, siz
   }
 }
 
+size_t firstOverflow(mpc_dtype from, const void *source, mpc_dtype to, const void *target, size_t count) {
+  if (!isFloat(to))
+    return count;
+  double wide[kBlock];
+  for (size_t done = 0; done < count; done += kBlock) {
+    size_t n = std::min(kBlock, count - done);
+    convert(to, static_cast<const char *>(target) + done * sizeOf(to), MPC_F64, wide, n);
+    for (size_t i = 0; i < n; ++i)
+      if (!std::isfinite(wide[i]) && std::isfinite(loadDouble(from, source, done + i)))
+        return done + i;
+  }
+  return count;
+}
+
 double loadDouble(mpc_dtype type, const void *data, size_t index) {
   double value = 0;
   dispatch(type, [&]<typename T>(T *) { value = widen(at<T>(data, index)); });

@@ -39,6 +39,10 @@ struct Affine {
 /// the range first. The affine map is only for conversions to a float type.
 void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count, Affine map = {});
 
+/// The first of `count` elements that is finite in `source`, but not in `target`, its conversion; `count`
+/// when there is none.
+size_t firstOverflow(mpc_dtype from, const void *source, mpc_dtype to, const void *target, size_t count);
+
 /// One element as double or, for integer types, exactly as int64.
 double loadDouble(mpc_dtype type, const void *data, size_t index);
 int64_t loadInteger(mpc_dtype type, const void *data, size_t index);

@@ -234,11 +234,11 @@ TEST(Dataset, BadValuesNameTheSample) {
   Port x = port("x", MPC_F32, {1, 2}), label = port("x", MPC_I64, {1}), half = port("x", MPC_F16, {1}),
        small = port("x", MPC_I8, {1});
   label.labelsBelow = 10;
-  EXPECT_NE(load(x, MPC_F32, {2, 2}, raw<float>({1, 2, NAN, 4})).find("sample 1 holds NaN"),
+  EXPECT_NE(load(x, MPC_F32, {2, 2}, raw<float>({1, 2, NAN, 4})).find("sample 1, element 0 holds NaN"),
             std::string::npos);
-  EXPECT_NE(
-      load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY})).find("sample 2 holds an infinity"),
-      std::string::npos);
+  EXPECT_NE(load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY}))
+                .find("sample 2, element 1 holds an infinity"),
+            std::string::npos);
   EXPECT_NE(load(label, MPC_U8, {3}, raw<uint8_t>({1, 9, 10})).find("sample 2 has label 10, not in [0, 10)"),
             std::string::npos);
   EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"),
@@ -251,6 +251,53 @@ TEST(Dataset, BadValuesNameTheSample) {
   EXPECT_NE(
       load(x, MPC_F32, {3}, raw<float>({1, 2, 3})).find("has shape [3], but input 'x' needs [samples,2]"),
       std::string::npos);
+}
+
+TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
+  TemporaryFolder folder;
+  auto load = [&](Port p, mpc_dtype type, Shape shape, const std::string &bytes, DataOptions options) {
+    writeFile(folder / "x.npy", npyHeader(type, shape) + bytes);
+    options.files = {folder / "x.npy"};
+    std::optional<Error> error = attempt([&] { Dataset(options, {&p}, 1); });
+    return error ? std::string(error->what()) : "";
+  };
+  Port half = port("x", MPC_F16, {1, 4}), bfloat = port("x", MPC_BF16, {1, 4}),
+       single = port("x", MPC_F32, {1, 4}), fixed = half;
+  fixed.batched = false;
+  DataOptions scale, perChannel, tiny, odd;
+  scale.scale = {"x=1000"};
+  perChannel.normalize = {"x=0:0,1:0.001"};
+  tiny.scale = {"x=1e37"};
+  odd.normalize = {"x=0:0:0,1"};
+  std::string floats = raw<float>({1, 2, 3, 4, 1, 65.5, 3, 65.625});
+  EXPECT_EQ(load(half, MPC_F32, {2, 4}, floats, scale),
+            folder / "x.npy" + ": x: sample 1, element 3 holds 65.625, by --scale and --normalize 65625, "
+                               "which f16 cannot represent");
+  // The same numbers fit where the type or the channel's map allows.
+  EXPECT_EQ(load(bfloat, MPC_F32, {2, 4}, floats, scale), "");
+  EXPECT_EQ(load(half, MPC_F32, {2, 4}, raw<float>({500, 65504, 1, 2, 65519, -65519, 0, 65}), perChannel),
+            "");
+  EXPECT_NE(load(half, MPC_F32, {2, 4}, raw<float>({0, 0, 1, 2, 0, 0, -66, 65}), perChannel)
+                .find("sample 1, element 2 holds -66"),
+            std::string::npos);
+  // Integers of every width, and types of 32 bits.
+  EXPECT_EQ(load(half, MPC_U8, {1, 4}, raw<uint8_t>({1, 2, 65, 4}), scale), "");
+  EXPECT_NE(
+      load(half, MPC_U8, {1, 4}, raw<uint8_t>({1, 66, 3, 4}), scale).find("sample 0, element 1 holds 66, by"),
+      std::string::npos);
+  EXPECT_NE(load(half, MPC_I64, {1, 4}, raw<int64_t>({1, 2, 3, -70000}), {})
+                .find("element 3 holds -70000, which f16"),
+            std::string::npos);
+  EXPECT_NE(load(single, MPC_U8, {1, 4}, raw<uint8_t>({1, 2, 3, 35}), tiny).find("element 3 holds 35, by"),
+            std::string::npos);
+  EXPECT_NE(load(bfloat, MPC_F32, {1, 4}, raw<float>({1, 2, 3, 35}), tiny).find("which bf16 cannot"),
+            std::string::npos);
+  // Inputs without samples.
+  EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 66}), scale).find("x: element 3 holds 66, by"),
+            std::string::npos);
+  EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 4}), odd)
+                .find("3 channels, which do not divide the input"),
+            std::string::npos);
 }
 
 TEST(Dataset, MissingArraysAreNamed) {

@@ -60,6 +60,17 @@ TEST(Session, SetVariableRefreshesCopies) {
   EXPECT_STREQ(error.what(), "variable 'w' has shape [3,2], not [2,3]");
 }
 
+TEST(Session, InputsThatTheirTypeCannotHoldAreRefused) {
+  Session session(logisticProgram());
+  const Entry &entry = session.entryOfKind("predict");
+  Tensor x(MPC_F64, {4, 3, 2});
+  x.as<double>()[5] = -1e39;
+  Error error = errorOf([&] { session.setInput(entry, "x", x); });
+  EXPECT_STREQ(error.what(), "input 'x': element 5 holds -1e+39, which f32 cannot represent");
+  x.as<double>()[5] = INFINITY; // as it is given
+  session.setInput(entry, "x", x);
+}
+
 TEST(Session, TraceMatchesTheFormulas) {
   TemporaryFolder folder;
   DataOptions options;

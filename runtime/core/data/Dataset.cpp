@@ -11,6 +11,8 @@
 
 namespace mpc::rt {
 
+static constexpr size_t kBlock = 1024; // values looked at at a time
+
 std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries) {
   std::vector<const Port *> inputs;
   for (const Entry *entry : entries)
@@ -149,8 +151,11 @@ void Dataset::applyMaps(const DataOptions &options) {
     if ((means.size() != 1 && means.size() != channels) || (stds.size() != 1 && stds.size() != channels))
       fail("--normalize",
            concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"), "give one of each, or one for each channel");
-    if (channels > 1 && source.sampleElements % int64_t(channels) != 0)
-      fail("--normalize", concat("'", text, "' gives ", channels, " channels, which do not divide a sample"), "give one mean for each channel of the input");
+    if (channels > 1 && source.unit() % int64_t(channels) != 0)
+      fail("--normalize",
+           concat("'", text, "' gives ", channels, " channels, which do not divide ",
+                  source.batched ? "a sample" : "the input"),
+           "give one mean for each channel of the input");
     double scale = source.maps[0].scale;
     source.maps.clear();
     for (size_t c = 0; c < channels; ++c) {
@@ -188,27 +193,77 @@ void Dataset::checkShape(Source &source, const Port &port) {
 }
 
 void Dataset::checkValues(const Source &source, const Port &port) const {
-  const Array &array = source.array;
   bool mapped = source.maps.size() > 1 || !source.maps[0].identity();
   if (mapped && !isFloat(port.dtype))
     fail(source.where,
          concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"), "scale float inputs only");
-  if (isFloat(port.dtype) && !isFloat(array.dtype) && port.dtype != MPC_F16)
-    return; // every integer is a finite float; f16 ends at 65504
-  constexpr size_t kBlock = 1024;
+  isFloat(port.dtype) ? checkFloats(source, port, mapped) : checkIntegers(source, port);
+}
+
+void Dataset::complain(const Source &source, size_t at, const std::string &what, const std::string &hint) {
+  std::string place = concat("element ", at);
+  if (source.batched) {
+    place = concat("sample ", int64_t(at) / source.sampleElements);
+    if (source.sampleElements > 1)
+      place += concat(", element ", int64_t(at) % source.sampleElements);
+  }
+  fail(source.where, concat(place, " ", what), hint);
+}
+
+void Dataset::checkFinite(const Source &source, size_t at, double value) {
+  if (!std::isfinite(value))
+    complain(source, at, std::isnan(value) ? "holds NaN" : "holds an infinity",
+             "repair or remove the sample");
+}
+
+/// Whether no value of the integer type can leave a float type: the maps are monotonic.
+static bool neverOverflows(mpc_dtype from, const std::vector<Affine> &maps, mpc_dtype to) {
+  if (isFloat(from) || from == MPC_U64)
+    return false;
+  const int64_t ends[] = {lowestOf(from), highestOf(from)};
+  return std::all_of(maps.begin(), maps.end(), [&](const Affine &map) {
+    double results[2]; // room for two of any type
+    convert(MPC_I64, ends, to, results, 2, map);
+    return firstOverflow(MPC_I64, ends, to, results, 2) == 2;
+  });
+}
+
+/// Converts every value once, as `fill` will.
+void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) const {
+  const Array &array = source.array;
+  if (neverOverflows(array.dtype, source.maps, port.dtype))
+    return;
+  double wide[kBlock], converted[kBlock]; // large enough for any type
+  // The parts that one map is for follow each other, a sample after the other.
+  size_t part = size_t(source.unit()) / source.maps.size();
+  size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
+  for (size_t done = 0, n; done < count; done += n) {
+    n = std::min({kBlock, count - done, part - done % part});
+    const std::byte *from = array.data + done * elementBytes;
+    const Affine &map = source.maps[done / part % source.maps.size()];
+    if (isFloat(array.dtype)) {
+      convert(array.dtype, from, MPC_F64, wide, n);
+      for (size_t i = 0; i < n; ++i)
+        checkFinite(source, done + i, wide[i]);
+    }
+    convert(array.dtype, from, port.dtype, converted, n, map);
+    size_t bad = firstOverflow(array.dtype, from, port.dtype, converted, n);
+    if (bad == n)
+      continue;
+    double value = loadDouble(array.dtype, from, bad);
+    complain(source, done + bad,
+             concat("holds ", value,
+                    mapped ? concat(", by --scale and --normalize ", value * map.scale + map.shift) : "",
+                    ", which ", nameOf(port.dtype), " cannot represent"),
+             mapped ? "give a smaller factor" : "use --scale");
+  }
+}
+
+void Dataset::checkIntegers(const Source &source, const Port &port) const {
+  const Array &array = source.array;
   double wide[kBlock];
   int64_t exact[kBlock];
   size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
-  auto complain = [&](size_t at, const std::string &what, const std::string &hint) {
-    std::string sample =
-        source.batched ? concat("sample ", int64_t(at) / source.sampleElements) : concat("element ", at);
-    fail(source.where, concat(sample, " ", what), hint);
-  };
-  // The largest numbers that still round to a finite one.
-  double largest = port.dtype == MPC_F16    ? 65519
-                   : port.dtype == MPC_BF16 ? 3.3961775e38
-                   : port.dtype == MPC_F32  ? 3.4028235e38
-                                            : INFINITY;
   int64_t low = lowestOf(port.dtype), high = highestOf(port.dtype);
   for (size_t done = 0; done < count; done += kBlock) {
     size_t n = std::min(kBlock, count - done);
@@ -216,31 +271,23 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
     if (isFloat(array.dtype)) {
       convert(array.dtype, from, MPC_F64, wide, n);
       for (size_t i = 0; i < n; ++i) {
-        if (!std::isfinite(wide[i]))
-          complain(done + i, std::isnan(wide[i]) ? "holds NaN" : "holds an infinity",
-                   "repair or remove the sample");
-        if (isFloat(port.dtype) && !mapped && std::fabs(wide[i]) > largest)
-          complain(done + i, concat("holds ", wide[i], ", which ", nameOf(port.dtype), " cannot represent"),
-                   "use --scale");
-        if (!isFloat(port.dtype) && (wide[i] != std::floor(wide[i]) || std::fabs(wide[i]) > 0x1p62))
-          complain(done + i, concat("holds ", wide[i], ", but input '", port.name, "' takes integers"), "save the array as integers");
-        exact[i] = isFloat(port.dtype) ? 0 : int64_t(wide[i]);
+        checkFinite(source, done + i, wide[i]);
+        if (wide[i] != std::floor(wide[i]) || std::fabs(wide[i]) > 0x1p62)
+          complain(source, done + i,
+                   concat("holds ", wide[i], ", but input '", port.name, "' takes integers"),
+                   "save the array as integers");
+        exact[i] = int64_t(wide[i]);
       }
     } else {
       convert(array.dtype, from, MPC_I64, exact, n);
     }
-    if (isFloat(port.dtype)) {
-      for (size_t i = 0; i < n && !isFloat(array.dtype) && !mapped; ++i)
-        if (std::fabs(double(exact[i])) > largest)
-          complain(done + i, concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"), "use --scale");
-      continue;
-    }
     for (size_t i = 0; i < n; ++i) {
       if (port.labelsBelow && (exact[i] < 0 || exact[i] >= *port.labelsBelow))
-        complain(done + i, concat("has label ", exact[i], ", not in [0, ", *port.labelsBelow, ")"),
+        complain(source, done + i, concat("has label ", exact[i], ", not in [0, ", *port.labelsBelow, ")"),
                  "repair the labels or compile a model with more classes");
       if (exact[i] < low || exact[i] > high || (array.dtype == MPC_U64 && exact[i] < 0))
-        complain(done + i, concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"),
+        complain(source, done + i,
+                 concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"),
                  "repair or remove the sample");
     }
   }

@@ -28,7 +28,8 @@ class Dataset {
 public:
   /// Loads and checks an array for every input. A batched input [N*k, rest…] takes an array with k rows per
   /// sample and as many elements per row, in any shape; the others take an array of as many elements. Throws
-  /// Error for missing arrays, shape or range conflicts, NaN or infinity, labels out of range.
+  /// Error for missing arrays, shape conflicts, NaN or infinity, labels out of range, and values that the
+  /// port's type cannot represent, scaled and normalized as they will be.
   Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch);
 
   int64_t samples() const { return samples_; }
@@ -46,11 +47,19 @@ private:
     std::vector<Affine> maps;   // one, or one per channel
     int64_t sampleElements = 0; // of a batched input
     bool batched = false;
+    /// Elements of what the maps divide into channels: a sample, or all there is.
+    int64_t unit() const { return batched ? sampleElements : array.elements(); }
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
   void applyMaps(const DataOptions &options);
   void checkShape(Source &source, const Port &port);
+  /// Throws Error, located at file, array, sample and element, for values that the port cannot take.
   void checkValues(const Source &source, const Port &port) const;
+  void checkFloats(const Source &source, const Port &port, bool mapped) const;
+  void checkIntegers(const Source &source, const Port &port) const;
+  static void checkFinite(const Source &source, size_t at, double value);
+  [[noreturn]] static void complain(const Source &source, size_t at, const std::string &what,
+                                    const std::string &hint);
   const Source &source(const Port &port) const { return sources_.at(port.name); }
 
   std::map<std::string, Source> sources_;
