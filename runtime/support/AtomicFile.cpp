@@ -1,17 +1,35 @@
 #include "runtime/support/AtomicFile.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/Random.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace mpc::rt {
 
+/// A temporary name is ".NAME.mpc-tmp-PID-RUN-HOST". RUN tells processes of one PID apart (in a container
+/// every run may be process 1): nanoseconds of the clock when the process first asked. HOST is a hash of the
+/// host's name; other hosts' processes cannot be asked about.
 static constexpr std::string_view kSuffix = ".mpc-tmp-";
 static constexpr size_t kLargestWrite = size_t(1) << 30; // the kernel writes at most 2 GiB at once
+
+static uint64_t thisRun() {
+  static const uint64_t run = uint64_t(std::chrono::system_clock::now().time_since_epoch().count());
+  return run;
+}
+
+static uint64_t thisHost() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return hashOf(name) >> 32;
+}
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   struct stat info;
@@ -22,7 +40,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     size_t slash = path_.rfind('/') + 1; // npos + 1 == 0
-    temporary_ = concat(path_.substr(0, slash), ".", path_.substr(slash), kSuffix, getpid());
+    temporary_ = concat(path_.substr(0, slash), ".", path_.substr(slash), kSuffix, getpid(), '-', thisRun(),
+                        '-', thisHost());
     file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
   if (file_ < 0) {
@@ -74,8 +93,24 @@ void AtomicFile::commit() {
   }
 }
 
-bool AtomicFile::isTemporaryName(std::string_view fileName) {
-  return fileName.starts_with('.') && fileName.find(kSuffix) != fileName.npos;
+bool AtomicFile::isAbandoned(std::string_view fileName) {
+  size_t at = fileName.rfind(kSuffix);
+  if (!fileName.starts_with('.') || at == fileName.npos)
+    return false;
+  const char *next = fileName.data() + at + kSuffix.size(), *end = fileName.data() + fileName.size();
+  uint64_t fields[3]; // PID, RUN, HOST
+  for (size_t i = 0; i < 3; ++i) {
+    if (i > 0 && (next == end || *next++ != '-'))
+      return false;
+    auto [behind, error] = std::from_chars(next, end, fields[i]);
+    if (error != std::errc())
+      return false;
+    next = behind;
+  }
+  auto [pid, run, host] = fields;
+  if (next != end || host != thisHost() || pid == 0 || pid > INT32_MAX)
+    return false;
+  return pid_t(pid) == getpid() ? run != thisRun() : kill(pid_t(pid), 0) != 0 && errno == ESRCH;
 }
 
 } // namespace mpc::rt

@@ -24,8 +24,9 @@ public:
   /// Flushes to the disk, renames, and flushes the folder.
   void commit();
 
-  /// True for the name of a temporary file that a killed process may have left for `path`'s folder.
-  static bool isTemporaryName(std::string_view fileName);
+  /// True for the name of a temporary file whose process on this host is gone: it was killed and nobody will
+  /// finish the file.
+  static bool isAbandoned(std::string_view fileName);
 
 private:
   std::string path_, temporary_; // temporary_ is empty when written directly

@@ -3,10 +3,15 @@
 #include "runtime/core/state/Checkpoint.h"
 #include "LogisticProgram.h"
 #include "runtime/core/state/Safetensors.h"
+#include "runtime/support/AtomicFile.h"
 
+#include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
@@ -150,9 +155,7 @@ TEST(Checkpoint, ForeignOnesAreRefusedByTensor) {
 TEST(CheckpointFolder, KeepsTheNewestAndSkipsDamagedOnes) {
   TemporaryFolder folder;
   Session session(logisticProgram());
-  writeFile(folder / ".step-00000009.safetensors.mpc-tmp-77", "left by a killed process");
   CheckpointFolder checkpoints(folder.path(), 2);
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
   std::vector<std::string> notes;
   auto note = [&](const std::string &text) { notes.push_back(text); };
   EXPECT_FALSE(checkpoints.resume(session, note).has_value());
@@ -169,4 +172,89 @@ TEST(CheckpointFolder, KeepsTheNewestAndSkipsDamagedOnes) {
   EXPECT_EQ(other.variableScalar("main/skipped"), 10);
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("step-00000011.safetensors"), std::string::npos);
+}
+
+TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {
+  TemporaryFolder folder;
+  std::string path = folder / "step-00000009.safetensors";
+  auto temporaries = [&] {
+    std::vector<std::string> names;
+    for (const auto &file : std::filesystem::directory_iterator(folder.path()))
+      names.push_back(file.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  AtomicFile own(path);
+  // A process that is killed while it writes, and one that goes on.
+  int ready[2], go[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(go), 0);
+  auto writer = [&](bool finishes) {
+    pid_t child = fork();
+    if (child == 0) {
+      AtomicFile file(path);
+      file.write("half");
+      char byte = 0;
+      if (write(ready[1], &byte, 1) != 1 || (finishes && read(go[0], &byte, 1) != 1))
+        _exit(1);
+      if (!finishes)
+        raise(SIGKILL);
+      file.commit();
+      _exit(0);
+    }
+    char byte;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    return child;
+  };
+  int status;
+  pid_t killed = writer(false), living = writer(true);
+  waitpid(killed, &status, 0);
+  std::vector<std::string> before = temporaries();
+  ASSERT_EQ(before.size(), 3u);
+  // Names that tell nothing of this host's processes.
+  std::string other = before[0] + "0", foreign = ".step-00000009.safetensors.mpc-tmp-77";
+  writeFile(folder / other, "another host's");
+  writeFile(folder / foreign, "?");
+
+  CheckpointFolder checkpoints(folder.path(), 2);
+  std::vector<std::string> after = temporaries();
+  EXPECT_EQ(after.size(), 4u);
+  for (const std::string &name : after)
+    EXPECT_EQ(name.find(".mpc-tmp-" + std::to_string(killed) + "-"), std::string::npos) << name;
+  EXPECT_EQ(write(go[1], "", 1), 1);
+  waitpid(living, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(readFile(path), "half");
+  own.commit();
+  EXPECT_EQ(readFile(path), "");
+
+  // The same process number in another run, as in a container that was started again.
+  std::string mine = ".f.mpc-tmp-" + std::to_string(getpid());
+  EXPECT_FALSE(AtomicFile::isAbandoned(mine));
+  size_t run = before[0].find('-', before[0].rfind("-tmp-") + 5), host = before[0].rfind('-');
+  EXPECT_FALSE(AtomicFile::isAbandoned(mine + before[0].substr(run))); // children share the run's number
+  EXPECT_TRUE(AtomicFile::isAbandoned(mine + "-1" + before[0].substr(host)));
+  EXPECT_FALSE(AtomicFile::isAbandoned(mine + "-1-1"));
+}
+
+TEST(CheckpointFolder, LeavesFilesOfOtherNamesAlone) {
+  TemporaryFolder folder;
+  Session session(logisticProgram());
+  CheckpointFolder checkpoints(folder.path(), 1);
+  checkpoints.save(session, {3, 0, 3, 100, 1, true});
+  std::string bytes = readFile(checkpoints.pathOf(3));
+  const char *const foreign[] = {"step-5.safetensors",         "step-000000005.safetensors",
+                                 "step--0000005.safetensors",  "step-00000006.safetensors.old",
+                                 "step-00000007x.safetensors", "step-.safetensors"};
+  for (const char *name : foreign)
+    writeFile(folder / name, bytes);
+  auto note = [](const std::string &text) { ADD_FAILURE() << text; };
+  EXPECT_EQ(checkpoints.resume(session, note)->iteration, 3);
+  checkpoints.save(session, {4, 0, 4, 100, 1, true});
+  EXPECT_FALSE(std::filesystem::exists(checkpoints.pathOf(3)));
+  for (const char *name : foreign)
+    EXPECT_EQ(readFile(folder / name), bytes) << name;
+  // Beyond eight digits.
+  checkpoints.save(session, {123456789, 0, 4, 100, 1, true});
+  EXPECT_EQ(checkpoints.resume(session, note)->iteration, 123456789);
 }

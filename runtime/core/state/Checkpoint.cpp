@@ -158,7 +158,7 @@ CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep)
   if (!std::filesystem::is_directory(folder_, error))
     fail(folder_, "cannot create the checkpoint folder", "check the path and its permissions");
   for (const auto &file : std::filesystem::directory_iterator(folder_, error))
-    if (AtomicFile::isTemporaryName(file.path().filename().string()))
+    if (AtomicFile::isAbandoned(file.path().filename().string()))
       std::filesystem::remove(file.path(), error);
 }
 
@@ -173,11 +173,13 @@ std::vector<int64_t> CheckpointFolder::iterations() const {
   std::error_code error;
   for (const auto &file : std::filesystem::directory_iterator(folder_, error)) {
     std::string name = file.path().filename().string();
-    if (!name.starts_with("step-") || !name.ends_with(".safetensors"))
-      continue;
     int64_t iteration = 0;
+    if (!name.starts_with("step-"))
+      continue;
     auto [end, code] = std::from_chars(name.data() + 5, name.data() + name.size(), iteration);
-    if (code == std::errc() && std::string_view(end) == ".safetensors")
+    // What pathOf does not write ("step-5.safetensors", "step-00000005 (copy).safetensors") is somebody
+    // else's.
+    if (code == std::errc() && iteration >= 0 && pathOf(iteration) == folder_ + "/" + name)
       found.push_back(iteration);
   }
   std::sort(found.begin(), found.end());

@@ -33,11 +33,12 @@ void loadParameters(Session &session, const std::string &path);
 /// loadCheckpoint for a checkpoint of training, whose cursor it returns; loadParameters for other safetensors.
 std::optional<Cursor> loadState(Session &session, const std::string &path);
 
-/// The checkpoints of one training: step-00000123.safetensors, named by iteration.
+/// The checkpoints of one training: step-00000123.safetensors, named by iteration. Files of other names are
+/// left alone.
 class CheckpointFolder {
 public:
-  /// Creates the folder and removes what killed processes left half-written. `keep`: how many to keep, 0 =
-  /// all.
+  /// Creates the folder and removes what killed processes of this host left half-written. `keep`: how many to
+  /// keep, 0 = all.
   CheckpointFolder(std::string folder, int64_t keep);
   void save(const Session &session, const Cursor &cursor);
   /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Empty when there is none.
