@@ -360,3 +360,37 @@ TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
   EXPECT_EQ(collect({}, 9),
             (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
 }
+
+TEST(Batches, WhatThePreparingThreadThrowsReachesTheConsumer) {
+  TemporaryFolder folder;
+  writeFile(folder / "x.npy", npyHeader(MPC_I32, {8}) + std::string(32, '\1'));
+  Entry entry;
+  entry.inputs = {port("x", MPC_I32, {4})};
+  DataOptions options;
+  options.files = {folder / "x.npy"};
+  Dataset data(options, {&entry.inputs[0]}, 4);
+  Entry other;
+  other.inputs = {port("y", MPC_I32, {4})}; // an input that the data are not for
+  Batches batches(data, {&entry, &other}, {});
+  for (int i = 0; i < 2; ++i) // and again
+    EXPECT_NE(errorOf([&] { batches.next(); }).text().find("error: "), std::string::npos);
+}
+
+TEST(Dataset, MoreSamplesThanCanBeNumberedAreRefused) {
+  TemporaryFolder folder;
+  Port x = port("x", MPC_U8, {1});
+  std::string path = folder / "x.npy";
+  for (int64_t samples : {(int64_t(1) << 32) - 1, int64_t(1) << 32}) {
+    std::string header = npyHeader(MPC_U8, {samples});
+    writeFile(path, header);
+    std::filesystem::resize_file(path, header.size() + uint64_t(samples)); // a hole: takes no room
+    DataOptions options;
+    options.files = {path};
+    options.scale = {"x=2"}; // refused, but later: the samples are not looked at
+    std::string message = errorOf([&] { Dataset(options, {&x}, 1); }).what();
+    if (samples >> 32)
+      EXPECT_EQ(message, path + ": x: has 4294967296 samples; at most 4294967295 are supported");
+    else
+      EXPECT_NE(message.find("cannot be scaled"), std::string::npos) << message;
+  }
+}

@@ -1,6 +1,5 @@
 #include "runtime/core/data/Batches.h"
 
-#include "runtime/support/Error.h"
 #include "runtime/support/Random.h"
 
 #include <cstring>
@@ -78,13 +77,15 @@ void Batches::produce() {
       if (stop_)
         return;
     }
-    bool more = prepare(slots_[slot], scratch);
+    bool more = false;
+    std::optional<Error> error = attempt([&] { more = prepare(slots_[slot], scratch); });
     {
       std::lock_guard lock(mutex_);
       if (more)
         ++filled_;
       else
         ended_ = true;
+      error_ = std::move(error); // nothing may leave a thread
     }
     changed_.notify_all();
     if (!more)
@@ -101,6 +102,8 @@ const Batches::Batch *Batches::next() {
     changed_.notify_all();
   }
   changed_.wait(lock, [&] { return filled_ > 0 || ended_; });
+  if (filled_ == 0 && error_)
+    throw *error_;
   if (filled_ == 0)
     return nullptr;
   lent_ = true;

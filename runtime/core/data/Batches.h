@@ -3,9 +3,11 @@
 
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Dataset.h"
+#include "runtime/support/Error.h"
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace mpc::rt {
@@ -32,7 +34,8 @@ public:
   ~Batches();
 
   int64_t perEpoch() const { return perEpoch_; }
-  /// The next batch, or null at the end of the pass. It stays valid until the next call.
+  /// The next batch, or null at the end of the pass. It stays valid until the next call. Throws the Error
+  /// that preparing it met.
   const Batch *next();
   /// Copies the batch into the entry's inputs.
   void load(const Batch &batch, Session &session, const Entry &entry) const;
@@ -52,6 +55,7 @@ private:
   int filled_ = 0; // slots ready for next(), including the one it returned last
   int consumer_ = 0;
   bool lent_ = false, ended_ = false, stop_ = false;
+  std::optional<Error> error_; // what ended it
   std::mutex mutex_;
   std::condition_variable changed_;
   std::thread thread_;

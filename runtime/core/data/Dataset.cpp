@@ -59,8 +59,9 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
     samples_ = batch_; // no batched input: one batch
   if (samples_ == 0)
     fail(sources_.begin()->second.where, "holds no samples", "give at least one sample");
-  if (samples_ > UINT32_MAX)
-    fail(sources_.begin()->second.where, concat("has ", samples_, " samples; at most 2^32 are supported"), "split the data");
+  if (samples_ > UINT32_MAX) // Batches numbers them in 32 bits
+    fail(sources_.begin()->second.where,
+         concat("has ", samples_, " samples; at most ", UINT32_MAX, " are supported"), "split the data");
   for (const Port *port : inputs)
     checkValues(sources_.at(port->name), *port);
 }
