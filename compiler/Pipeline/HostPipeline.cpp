@@ -6,7 +6,7 @@
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/Decompose/Passes.h"
-#include "passes/Lowering/KernelToHost/KernelToHost.h"
+#include "passes/Lowering/LoopPlan/LoopForm.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"

@@ -10,7 +10,7 @@
 #include "compiler/Evaluator/HostTensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "passes/Lowering/KernelToHost/KernelToHost.h"
+#include "passes/Lowering/LoopPlan/LoopForm.h"
 #include "runtime/abi/mpc/kernel.h"
 #include <functional>
 #include <random>

@@ -2,7 +2,7 @@
 //
 // The core of loop code generation: given the index of an element of a tensor value, emits the scalar code that computes it, by asking the
 // value's op (ElementalOpInterface), which asks for the elements of its operands, down to buffers. Loop nests
-// (KernelToHost) decide where and in which order elements are wanted.
+// (LoopPlan and the targets) decide where and in which order elements are wanted.
 //
 // Registers. f16 and bf16 elements are held in f32, always exactly representable in their element type: an op computes
 // in f32 and calls `round` once, at its boundary. Unsigned integers are signless, booleans are i1 (one byte in memory).
@@ -113,7 +113,6 @@ public:
     Index linear; ///< in elements
     unsigned bytes;
     bool isStore;
-    mlir::Region *region; ///< the loop that it stands in
   };
   bool recording = false;
   std::vector<Index> forms;

@@ -2,8 +2,9 @@
 //
 //   Pointwise: a thread computes up to 16 bytes of neighbours; neighbouring threads neighbouring pieces.
 //   Rows:      a warp (short rows) or a block (long ones) per row; threads take every 32nd or every n-th
-//   element, then meet. Columns:   a block takes 32 neighbouring columns, its 8 warps every 8th row; then the
-//   warps meet. The rest:  one thread per slice of the host's grid.
+//              element, then meet.
+//   Columns:   a block takes 32 neighbouring columns, its 8 warps every 8th row; then the warps meet.
+//   The rest:  one thread per slice (LoopPlan/Slices.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
@@ -26,33 +27,26 @@ constexpr int64_t warpColumns = 32;
 /// Bytes that one access moves at best.
 constexpr int64_t vectorBytes = 16;
 
-using Values = llvm::SmallVector<Value>;
-
-class GpuNestEmitter {
+class GpuNestEmitter : NestSpace {
 public:
-  GpuNestEmitter(Plan &plan, kernel::DispatchOp dispatch, const KernelBuffers &buffers, ElementEmitter &e)
-      : plan(plan), dispatch(dispatch), buffers(buffers), e(e), reducer(e),
-        yielded(dispatch.getBody().front().getTerminator()->getOperands()) {}
+  GpuNestEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
+      : NestSpace(plan, dispatch, results, e), reducer(e) {}
 
-  GpuLaunch pointwise();
+  /// n: neighbours that a thread computes, the extent of the innermost factor when more than one
+  /// (splitNeighbours).
+  GpuLaunch pointwise(int64_t n);
   GpuLaunch rows();
   GpuLaunch columns();
-  /// One thread per position of the host's grid.
-  GpuLaunch slices();
+  /// One thread per position of the grid that emitSlices divides the work into.
+  GpuLaunch slices(kernel::DispatchOp dispatch);
 
 private:
-  void addSymbols();
   Value i32(int64_t v) { return e.constantInt(e.b.getI32Type(), v); }
   Value wide(Value v) { return arith::ExtUIOp::create(e.b, e.b.getI64Type(), v); }
   Value thread() { return kernel::ThreadIdOp::create(e.b, e.b.getI32Type()); }
   Value block(kernel::Axis axis) { return kernel::BlockIdOp::create(e.b, e.b.getI32Type(), axis); }
   /// Binds the variables whose row-major number is `linear` (i32, below 2^31).
   void bindLinear(ArrayRef<LoopVar> vars, Value linear);
-  IndexVector indexOf(Value tensor, const Index &linear) {
-    return e.delinearize(linear, graph::shapeOf(tensor));
-  }
-  IndexVector reducedIndexOf(Operation *reduction);
-  void storeResults(ArrayRef<unsigned> results, const Index &linear);
   /// for r = first; r < count; r += step: over the reduced dimensions.
   Values stride(Value first, int64_t count, int64_t step, ValueRange init,
                 llvm::function_ref<Values(ValueRange)> body);
@@ -64,29 +58,10 @@ private:
     return n;
   }
 
-  Plan &plan;
-  kernel::DispatchOp dispatch;
-  const KernelBuffers &buffers;
-  ElementEmitter &e;
   ThreadReducer reducer;
-  ValueRange yielded;
-  Index space, keptSpace;
 };
 
 } // namespace
-
-void GpuNestEmitter::addSymbols() {
-  for (const Factor &f : plan.factors)
-    e.addSymbol(f.extent);
-  int64_t stride = 1, keptStride = 1;
-  for (SymbolId i = plan.factors.size(); i-- > 0; stride *= plan.factors[i].extent) {
-    space = space + Index::symbol(i, stride);
-    if (!plan.factors[i].reduced) {
-      keptSpace = keptSpace + Index::symbol(i, keptStride);
-      keptStride *= plan.factors[i].extent;
-    }
-  }
-}
 
 void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
   for (size_t i = vars.size(); i-- > 0;) {
@@ -95,28 +70,6 @@ void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
     if (i > 0)
       linear = arith::DivUIOp::create(e.b, linear, i32(vars[i].extent));
   }
-}
-
-IndexVector GpuNestEmitter::reducedIndexOf(Operation *reduction) {
-  IndexVector operand = indexOf(reduction->getOperand(0), space), result;
-  ArrayRef<int64_t> axes = cast<DenseI64ArrayAttr>(reduction->getAttr("axes")).asArrayRef();
-  bool keepdims = cast<BoolAttr>(reduction->getAttr("keepdims")).getValue();
-  for (auto [d, i] : llvm::enumerate(operand)) {
-    if (!llvm::is_contained(axes, int64_t(d)))
-      result.push_back(i);
-    else if (keepdims)
-      result.push_back(Index(0));
-  }
-  return result;
-}
-
-void GpuNestEmitter::storeResults(ArrayRef<unsigned> results, const Index &linear) {
-  // All values first: a result may share the buffer of an operand that another one reads at the same index.
-  Values values;
-  for (unsigned r : results)
-    values.push_back(e.element(yielded[r], indexOf(yielded[r], linear)));
-  for (auto [r, v] : llvm::zip_equal(results, values))
-    e.store(buffers.results[r], linear, v);
 }
 
 //===-- Pointwise ---------------------------------------------------------------------===//
@@ -136,16 +89,18 @@ static int64_t neighbours(const Plan &plan, ValueRange yielded) {
   return 1;
 }
 
-GpuLaunch GpuNestEmitter::pointwise() {
+/// The last factor becomes (pieces, n); the n are constants. Returns n.
+static int64_t splitNeighbours(Plan &plan, ValueRange yielded) {
   int64_t n = plan.kept.empty() ? 1 : neighbours(plan, yielded);
-  if (n > 1) { // the last factor becomes (pieces, n); the n are constants
-    LoopVar &last = plan.kept.back();
-    int64_t pieces = plan.factors.back().extent / n;
-    plan.factors.back().extent = pieces;
+  if (n > 1) {
+    plan.factors.back().extent /= n;
     plan.factors.push_back({n, false});
-    last.extent /= n;
+    plan.kept.back().extent /= n;
   }
-  addSymbols();
+  return n;
+}
+
+GpuLaunch GpuNestEmitter::pointwise(int64_t n) {
   int64_t count = product(plan.kept);
   int64_t threads = std::min(blockThreads, (count + 31) / 32 * 32), blocks = (count + threads - 1) / threads;
   Value at =
@@ -155,19 +110,15 @@ GpuLaunch GpuNestEmitter::pointwise() {
                      : Value(arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, at, i32(count)));
   e.when(inside, [&] {
     bindLinear(plan.kept, at);
-    if (n == 1)
-      return storeResults(plan.fullResults, space);
-    Index base = space - Index::symbol(SymbolId(plan.factors.size() - 1));
-    for (int64_t i = 0; i < n; ++i)
-      storeResults(plan.fullResults, base + Index(i));
+    storeNeighbours(n);
   });
   return {{blocks, 1, 1}, threads};
 }
 
 //===-- Reductions ------------------------------------------------------------------------===//
 
-Values GpuNestEmitter::stride(Value first, int64_t count, int64_t step, ValueRange init,
-                              llvm::function_ref<Values(ValueRange)> body) {
+GpuNestEmitter::Values GpuNestEmitter::stride(Value first, int64_t count, int64_t step, ValueRange init,
+                                              llvm::function_ref<Values(ValueRange)> body) {
   auto loop = scf::ForOp::create(e.b, first, i32(count), i32(step), init);
   OpBuilder::InsertionGuard guard(e.b);
   if (init.empty())
@@ -182,21 +133,12 @@ Values GpuNestEmitter::stride(Value first, int64_t count, int64_t step, ValueRan
 }
 
 /// Each thread's own sums.
-Values GpuNestEmitter::accumulate(ArrayRef<Operation *> stage, Value first, int64_t step) {
-  Values init;
-  for (Operation *op : stage)
-    init.push_back(reductionInit(op, e));
-  return stride(first, plan.reducedCount(), step, init, [&](ValueRange carried) {
-    Values next;
-    for (auto [op, acc] : llvm::zip_equal(stage, carried))
-      next.push_back(
-          reductionStep(op, acc, e.element(op->getOperand(0), indexOf(op->getOperand(0), space)), e));
-    return next;
-  });
+GpuNestEmitter::Values GpuNestEmitter::accumulate(ArrayRef<Operation *> stage, Value first, int64_t step) {
+  return stride(first, plan.reducedCount(), step, stageInit(stage),
+                [&](ValueRange carried) { return stageStep(stage, Values(carried)); });
 }
 
 GpuLaunch GpuNestEmitter::rows() {
-  addSymbols();
   int64_t count = plan.keptCount(), length = plan.reducedCount();
   bool warp = length <= longestWarpRow;
   for (auto &stage : plan.stages)
@@ -219,7 +161,7 @@ GpuLaunch GpuNestEmitter::rows() {
       Values sums = accumulate(stage, lane, step);
       for (auto [op, acc] : llvm::zip_equal(stage, sums)) {
         Value total = warp ? reducer.overWarp(op, acc) : reducer.overBlock(op, acc, wide(tid), threads);
-        e.define(op->getResult(0), reducedIndexOf(op), reductionFinish(op, total, e));
+        define(op, reductionFinish(op, total, e));
       }
     }
     if (!plan.fullResults.empty())
@@ -233,7 +175,6 @@ GpuLaunch GpuNestEmitter::rows() {
 }
 
 GpuLaunch GpuNestEmitter::columns() {
-  addSymbols();
   const LoopVar &column = plan.kept.back();
   ArrayRef<LoopVar> outer = ArrayRef<LoopVar>(plan.kept).drop_back();
   int64_t width = warpColumns;
@@ -261,8 +202,7 @@ GpuLaunch GpuNestEmitter::columns() {
   for (ArrayRef<Operation *> stage : plan.stages) {
     Values sums = accumulate(stage, group, groups);
     for (auto [op, acc] : llvm::zip_equal(stage, sums))
-      e.define(op->getResult(0), reducedIndexOf(op),
-               reductionFinish(op, reducer.overGroups(op, acc, wide(tid), width, groups), e));
+      define(op, reductionFinish(op, reducer.overGroups(op, acc, wide(tid), width, groups), e));
   }
   e.when(inside, [&] {
     if (!plan.fullResults.empty())
@@ -277,7 +217,7 @@ GpuLaunch GpuNestEmitter::columns() {
 
 //===-- The rest -----------------------------------------------------------------------------===//
 
-GpuLaunch GpuNestEmitter::slices() {
+GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
   constexpr int64_t threads = 32;
   Value at =
       arith::AddIOp::create(e.b, arith::MulIOp::create(e.b, block(kernel::Axis::X), i32(threads)), thread());
@@ -285,26 +225,27 @@ GpuLaunch GpuNestEmitter::slices() {
   // The number of slices is known after emission only.
   auto guard =
       scf::IfOp::create(e.b, arith::ConstantOp::create(e.b, e.b.getBoolAttr(true)), /*withElseRegion=*/false);
-  LaunchShape launch;
+  int64_t count;
   {
     OpBuilder::InsertionGuard scope(e.b);
     e.b.setInsertionPoint(guard.thenBlock()->getTerminator());
-    launch = plan.form == LoopForm::Special ? emitGatherGrad(dispatch, buffers, e, begin, end)
-                                            : emitNest(plan, dispatch, buffers, e, begin, end);
+    count = emitSlices(plan, dispatch, results, e, begin, end);
   }
   e.b.setInsertionPoint(guard);
-  guard.getConditionMutable().assign(
-      arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, at, i32(launch.grid)));
+  guard.getConditionMutable().assign(arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, at, i32(count)));
   e.b.setInsertionPointAfter(guard);
-  return {{(launch.grid + threads - 1) / threads, 1, 1}, threads};
+  return {{(count + threads - 1) / threads, 1, 1}, threads};
 }
 
-GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const KernelBuffers &buffers,
+GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                            ElementEmitter &e) {
-  GpuNestEmitter nest(plan, dispatch, buffers, e);
-  if (plan.irregular || plan.form == LoopForm::Special)
-    return nest.slices();
-  if (plan.form == LoopForm::Pointwise)
-    return nest.pointwise();
+  bool pointwise = plan.form == LoopForm::Pointwise && !plan.irregular;
+  int64_t n =
+      pointwise ? splitNeighbours(plan, dispatch.getBody().front().getTerminator()->getOperands()) : 1;
+  GpuNestEmitter nest(plan, dispatch, results, e);
+  if (plan.sliced())
+    return nest.slices(dispatch);
+  if (pointwise)
+    return nest.pointwise(n);
   return plan.schedule == Schedule::Columns ? nest.columns() : nest.rows();
 }

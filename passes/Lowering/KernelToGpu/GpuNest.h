@@ -2,12 +2,13 @@
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
-#include "passes/Lowering/KernelToHost/Plan.h"
+#include "passes/Lowering/LoopPlan/NestSpace.h"
 
 namespace mpc {
 
-/// Emits the body of a kernel at e's insertion point: the share of one thread.
-GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const KernelBuffers &buffers,
+/// Emits the body of a kernel at e's insertion point: the share of one thread. `results`: a buffer per result
+/// of the dispatch.
+GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
                       ElementEmitter &e);
 
 /// Reductions across threads. All of them leave the result in every thread that takes part.

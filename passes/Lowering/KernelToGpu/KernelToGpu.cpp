@@ -16,19 +16,17 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
     return failure();
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
-  size_t inputs = body.getNumArguments(), results = yielded.size();
-  SmallVector<int64_t> inPlace(results, -1);
-  if (auto attr = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
-    inPlace.assign(attr.asArrayRef().begin(), attr.asArrayRef().end());
+  size_t inputs = body.getNumArguments(), buffers = inputs + yielded.size();
+  SmallVector<int64_t> inPlace = inPlaceInputs(dispatch);
 
   OpBuilder b(context);
   b.setInsertionPointToEnd(module.getBody());
   Location loc = dispatch.getLoc();
   auto global = LLVM::LLVMPointerType::get(context, 1);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                          SmallVector<Type>(inputs + results, global));
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(buffers, global));
   auto function = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
-  for (size_t i = 0; i < inputs + results; ++i) {
+  for (size_t i = 0; i < buffers; ++i) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
     function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
     bool written = i >= inputs || llvm::is_contained(inPlace, int64_t(i));
@@ -45,13 +43,13 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
   for (size_t i = 0; i < inputs; ++i)
     e.bindBuffer(body.getArgument(i),
                  {entry->getArgument(i), cast<RankedTensorType>(body.getArgument(i).getType()), {}, {}});
-  KernelBuffers buffers;
-  for (size_t r = 0; r < results; ++r) {
-    size_t position = inPlace[r] >= 0 ? size_t(inPlace[r]) : inputs + r;
-    buffers.results.push_back(
-        {entry->getArgument(position), cast<RankedTensorType>(yielded[r].getType()), {}, {}});
-  }
-  GpuLaunch launch = emitGpuNest(*plan, dispatch, buffers, e);
+  SmallVector<Buffer> results;
+  for (auto [r, input] : llvm::enumerate(inPlace))
+    results.push_back({entry->getArgument(input >= 0 ? input : inputs + r),
+                       cast<RankedTensorType>(yielded[r].getType()),
+                       {},
+                       {}});
+  GpuLaunch launch = emitGpuNest(*plan, dispatch, results, e);
   function->setAttr("kernel.threads", b.getI32IntegerAttr(launch.threads));
   if (e.failed())
     return failure();

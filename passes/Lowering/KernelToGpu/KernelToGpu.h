@@ -15,7 +15,7 @@ struct GpuLaunch {
 
 /// Appends `llvm.func @symbol` to the module, one `!llvm.ptr<1>` per input and then per result of the
 /// dispatch (which is no `library` one). The form is that of dialects/Kernel/IR/DeviceOps.td. `in_place` (see
-/// KernelToHost.h) makes a result use its input's pointer. Fails with a diagnostic at an op that has no
+/// LoopPlan/LoopForm.h) makes a result use its input's pointer. Fails with a diagnostic at an op that has no
 /// elemental model.
 mlir::FailureOr<GpuLaunch> emitGpuKernel(kernel::DispatchOp dispatch, mlir::ModuleOp module,
                                          llvm::StringRef symbol);

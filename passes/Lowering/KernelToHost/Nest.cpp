@@ -6,15 +6,16 @@
 //       for col: sum                              for m: for c in block: acc[c] += x[m, c]
 //       for col: store                            for c in block: store acc[c]
 //
-// Inner loops have plain induction variables, known bounds where possible and no divisions: LLVM's vectoriser does the rest.
+// Inner loops have plain induction variables, known bounds where possible and no divisions: LLVM's vectoriser
+// does the rest.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Lowering/KernelToHost/Nest.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
-#include "passes/Lowering/KernelToHost/Plan.h"
+#include "passes/Lowering/LoopPlan/NestSpace.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -25,86 +26,38 @@ namespace {
 constexpr int64_t wantedGrid = 64;
 /// Elements of a slice of one long loop: 4 KiB of f32, many vector iterations.
 constexpr int64_t blockElements = 1024;
-/// A side of the tiles of a transpose: one cache line of f32, so that 16 lines of the operand serve a whole tile.
+/// A side of the tiles of a transpose: one cache line of f32, so that 16 lines of the operand serve a whole
+/// tile.
 constexpr int64_t tileElements = 16;
-/// Columns that one slice of a column reduction holds: several cache lines a row, few enough accumulators for registers.
+/// Columns that one slice of a column reduction holds: several cache lines a row, few enough accumulators for
+/// registers.
 constexpr int64_t columnBlock = 64;
 /// Additions into one f32 accumulator before it is added to a total: bounds the error of long sums.
 constexpr int64_t chainLength = 512;
 
-using Values = llvm::SmallVector<Value>;
-
-class NestEmitter {
+class NestEmitter : NestSpace {
 public:
-  NestEmitter(const Plan &plan, kernel::DispatchOp dispatch, const KernelBuffers &buffers, ElementEmitter &e)
-      : plan(plan), dispatch(dispatch), buffers(buffers), e(e),
-        yielded(dispatch.getBody().front().getTerminator()->getOperands()) {
-    int64_t stride = 1;
-    for (SymbolId i = plan.factors.size(); i-- > 0; stride *= plan.factors[i].extent)
-      space = space + Index::symbol(i, stride);
-    stride = 1;
-    for (SymbolId i = plan.factors.size(); i-- > 0;)
-      if (!plan.factors[i].reduced) {
-        keptSpace = keptSpace + Index::symbol(i, stride);
-        stride *= plan.factors[i].extent;
-      }
-  }
+  using NestSpace::NestSpace;
 
-  LaunchShape pointwise(Value begin, Value end);
-  LaunchShape tiles(Value begin, Value end);
-  LaunchShape rows(Value begin, Value end);
-  LaunchShape columns(Value begin, Value end);
-  LaunchShape irregular(Value begin, Value end);
+  // Each returns the length of the grid.
+  int64_t pointwise(Value begin, Value end);
+  int64_t tiles(Value begin, Value end);
+  int64_t rows(Value begin, Value end);
+  int64_t columns(Value begin, Value end);
 
 private:
-  void bind(const LoopVar &var, Value v) { e.bindSymbols(var.factors, v); }
-  IndexVector indexOf(Value tensor, const Index &linear) { return e.delinearize(linear, graph::shapeOf(tensor)); }
-  IndexVector reducedIndexOf(Operation *reduction);
-
-  /// Loops over `vars`, binding them; the body is innermost.
-  Values loops(ArrayRef<LoopVar> vars, ArrayRef<Value> init, llvm::function_ref<Values(ArrayRef<Value>)> body);
-  void loops(ArrayRef<LoopVar> vars, llvm::function_ref<void()> body) {
-    loops(vars, {}, [&](ArrayRef<Value>) { return body(), Values(); });
-  }
-  /// for g in [begin, end): binds the variables whose row-major number (with `blocks` as a further, innermost one) is g.
-  void grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end, llvm::function_ref<void(Value block)> body);
-  void pointwiseBody(bool unrolled);
+  /// for g in [begin, end): binds the variables whose row-major number (with `blocks` as a further, innermost
+  /// one) is g.
+  void grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end,
+            llvm::function_ref<void(Value block)> body);
+  /// Elements [at*block, min((at+1)*block, extent)).
   std::pair<Value, Value> blockBounds(Value at, int64_t block, int64_t extent);
-  void storeResults(ArrayRef<unsigned> results, const Index &linear);
-
-  const Plan &plan;
-  kernel::DispatchOp dispatch;
-  const KernelBuffers &buffers;
-  ElementEmitter &e;
-  ValueRange yielded;
-  Index space, keptSpace; ///< row-major number in the full space, and among the kept points
 };
 
 } // namespace
 
-IndexVector NestEmitter::reducedIndexOf(Operation *reduction) {
-  IndexVector operand = indexOf(reduction->getOperand(0), space), result;
-  ArrayRef<int64_t> axes = cast<DenseI64ArrayAttr>(reduction->getAttr("axes")).asArrayRef();
-  bool keepdims = cast<BoolAttr>(reduction->getAttr("keepdims")).getValue();
-  for (auto [d, i] : llvm::enumerate(operand)) {
-    if (!llvm::is_contained(axes, int64_t(d)))
-      result.push_back(i);
-    else if (keepdims)
-      result.push_back(Index(0));
-  }
-  return result;
-}
-
-Values NestEmitter::loops(ArrayRef<LoopVar> vars, ArrayRef<Value> init, llvm::function_ref<Values(ArrayRef<Value>)> body) {
-  if (vars.empty())
-    return body(init);
-  return e.loop(vars.front().extent, init, [&](Value iv, ValueRange carried) {
-    bind(vars.front(), iv);
-    return loops(vars.drop_front(), Values(carried), body);
-  });
-}
-
-void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end, llvm::function_ref<void(Value)> body) {
+void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end,
+                       llvm::function_ref<void(Value)> body) {
   e.loop(begin, end, {}, [&](Value g, ValueRange) -> Values {
     Value block;
     if (blocks > 1) {
@@ -122,15 +75,6 @@ void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Valu
   });
 }
 
-void NestEmitter::storeResults(ArrayRef<unsigned> results, const Index &linear) {
-  // All values first: a result may share the buffer of an operand that another one reads at the same index.
-  Values values;
-  for (unsigned r : results)
-    values.push_back(e.element(yielded[r], indexOf(yielded[r], linear)));
-  for (auto [r, v] : llvm::zip_equal(results, values))
-    e.store(buffers.results[r], linear, v);
-}
-
 /// How many leading variables make up the grid: as few as give every thread of a large machine something.
 static size_t gridPrefix(ArrayRef<LoopVar> vars, int64_t wanted, int64_t &count) {
   count = 1;
@@ -142,25 +86,16 @@ static size_t gridPrefix(ArrayRef<LoopVar> vars, int64_t wanted, int64_t &count)
 
 //===-- Pointwise ---------------------------------------------------------------------===//
 
-/// One iteration of a pointwise nest: one element, or `unroll` neighbours with constant positions.
-void NestEmitter::pointwiseBody(bool unrolled) {
-  if (!unrolled)
-    return storeResults(plan.fullResults, space);
-  SymbolId last = plan.kept.back().factors.back();
-  for (int64_t i = 0; i < plan.unroll; ++i)
-    storeResults(plan.fullResults, space - Index::symbol(last) + Index(i));
-}
-
-LaunchShape NestEmitter::pointwise(Value begin, Value end) {
+int64_t NestEmitter::pointwise(Value begin, Value end) {
   ArrayRef<LoopVar> vars = plan.kept;
   if (plan.tiled >= 0)
     return tiles(begin, end);
-  bool unrolled = plan.unroll > 1 && !vars.empty() && vars.back().extent == plan.unroll && vars.back().factors.size() == 1;
-  if (unrolled)
+  int64_t n = plan.neighbours();
+  if (n > 1)
     vars = vars.drop_back();
   if (vars.empty()) {
-    e.loop(begin, end, {}, [&](Value, ValueRange) -> Values { return pointwiseBody(unrolled), Values(); });
-    return {1, 1};
+    e.loop(begin, end, {}, [&](Value, ValueRange) -> Values { return storeNeighbours(n), Values(); });
+    return 1;
   }
   const LoopVar &inner = vars.back();
   int64_t count;
@@ -172,37 +107,38 @@ LaunchShape NestEmitter::pointwise(Value begin, Value end) {
   auto innerLoop = [&](Value low, Value high) {
     e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
       bind(inner, iv);
-      return pointwiseBody(unrolled), Values();
+      return storeNeighbours(n), Values();
     });
   };
 
   if (blocks > 1 && count == 1) { // one flat loop over all slices
     for (const LoopVar &outer : vars.drop_back())
       bind(outer, e.i64(0));
-    Value low = arith::MulIOp::create(e.b, begin, e.i64(block)), high = arith::MulIOp::create(e.b, end, e.i64(block));
+    Value low = arith::MulIOp::create(e.b, begin, e.i64(block)),
+          high = arith::MulIOp::create(e.b, end, e.i64(block));
     if (inner.extent % block != 0)
       high = arith::MinSIOp::create(e.b, high, e.i64(inner.extent));
     innerLoop(low, high);
-    return {blocks, 1};
+    return blocks;
   }
   grid(vars.take_front(prefix), blocks, begin, end, [&](Value at) {
     if (!at)
-      return loops(vars.drop_front(prefix), [&] { pointwiseBody(unrolled); });
+      return loops(vars.drop_front(prefix), [&] { storeNeighbours(n); });
     auto [low, high] = blockBounds(at, block, inner.extent);
     innerLoop(low, high);
   });
-  return {count * blocks, 1};
+  return count * blocks;
 }
 
-/// Elements [at*block, min((at+1)*block, extent)).
 std::pair<Value, Value> NestEmitter::blockBounds(Value at, int64_t block, int64_t extent) {
-  Value low = arith::MulIOp::create(e.b, at, e.i64(block)), high = arith::AddIOp::create(e.b, low, e.i64(block));
+  Value low = arith::MulIOp::create(e.b, at, e.i64(block)),
+        high = arith::AddIOp::create(e.b, low, e.i64(block));
   if (extent % block != 0)
     high = arith::MinSIOp::create(e.b, high, e.i64(extent));
   return {low, high};
 }
 
-LaunchShape NestEmitter::tiles(Value begin, Value end) {
+int64_t NestEmitter::tiles(Value begin, Value end) {
   const LoopVar &across = plan.kept[plan.tiled], &inner = plan.kept.back();
   // Tiles as two more variables of the grid.
   llvm::SmallVector<LoopVar> vars;
@@ -233,35 +169,17 @@ LaunchShape NestEmitter::tiles(Value begin, Value end) {
     });
     return {};
   });
-  return {count, 1};
+  return count;
 }
 
 //===-- Rows ------------------------------------------------------------------------------===//
 
-LaunchShape NestEmitter::rows(Value begin, Value end) {
+int64_t NestEmitter::rows(Value begin, Value end) {
   int64_t count;
   size_t prefix = gridPrefix(plan.kept, wantedGrid, count);
-  grid(ArrayRef<LoopVar>(plan.kept).take_front(prefix), 1, begin, end, [&](Value) {
-    loops(ArrayRef<LoopVar>(plan.kept).drop_front(prefix), [&] {
-      for (ArrayRef<Operation *> stage : plan.stages) {
-        Values init;
-        for (Operation *op : stage)
-          init.push_back(reductionInit(op, e));
-        Values sums = loops(plan.reduced, init, [&](ArrayRef<Value> carried) {
-          Values next;
-          for (auto [op, acc] : llvm::zip_equal(stage, carried))
-            next.push_back(reductionStep(op, acc, e.element(op->getOperand(0), indexOf(op->getOperand(0), space)), e));
-          return next;
-        });
-        for (auto [op, acc] : llvm::zip_equal(stage, sums))
-          e.define(op->getResult(0), reducedIndexOf(op), reductionFinish(op, acc, e));
-      }
-      if (!plan.fullResults.empty())
-        loops(plan.reduced, [&] { storeResults(plan.fullResults, space); });
-      storeResults(plan.rowResults, keptSpace);
-    });
-  });
-  return {count, 1};
+  grid(ArrayRef<LoopVar>(plan.kept).take_front(prefix), 1, begin, end,
+       [&](Value) { loops(ArrayRef<LoopVar>(plan.kept).drop_front(prefix), [&] { row(); }); });
+  return count;
 }
 
 //===-- Columns ----------------------------------------------------------------------------===//
@@ -276,7 +194,7 @@ static int64_t blockOf(int64_t n, int64_t least, int64_t most) {
   return most;
 }
 
-LaunchShape NestEmitter::columns(Value begin, Value end) {
+int64_t NestEmitter::columns(Value begin, Value end) {
   const LoopVar &column = plan.kept.back();
   ArrayRef<LoopVar> outer = ArrayRef<LoopVar>(plan.kept).drop_back();
   int64_t outerCount = 1;
@@ -294,7 +212,8 @@ LaunchShape NestEmitter::columns(Value begin, Value end) {
     OpBuilder::InsertionGuard guard(e.b);
     Value size = e.i64(block);
     e.b.setInsertionPointAfter(size.getDefiningOp());
-    Value p = LLVM::AllocaOp::create(e.b, pointer, ElementEmitter::storageType(element), size, /*alignment=*/64);
+    Value p =
+        LLVM::AllocaOp::create(e.b, pointer, ElementEmitter::storageType(element), size, /*alignment=*/64);
     return {p, RankedTensorType::get({block}, element), {}, {}};
   };
   int64_t chain = plan.reducedCount(), first = plan.reduced.empty() ? 1 : plan.reduced.front().extent;
@@ -305,7 +224,8 @@ LaunchShape NestEmitter::columns(Value begin, Value end) {
     for (Operation *op : stage) {
       Type type = accumulatorType(op);
       Buffer partial = array(type);
-      arrays[op] = {partial, twoLevel ? array(type) : partial, array(ElementEmitter::registerType(graph::elementOf(op->getResult(0))))};
+      arrays[op] = {partial, twoLevel ? array(type) : partial,
+                    array(ElementEmitter::registerType(graph::elementOf(op->getResult(0))))};
     }
 
   bool wasRecording = e.recording; // array accesses are not the dispatch's
@@ -323,7 +243,7 @@ LaunchShape NestEmitter::columns(Value begin, Value end) {
       Index at = e.opaque(j, 0, block - 1);
       for (auto &stage : ArrayRef(plan.stages).take_front(stagesDone))
         for (Operation *op : stage)
-          e.define(op->getResult(0), reducedIndexOf(op), silently([&] { return e.load(arrays[op][2], at); }));
+          define(op, silently([&] { return e.load(arrays[op][2], at); }));
       body(at);
       return {};
     });
@@ -351,7 +271,7 @@ LaunchShape NestEmitter::columns(Value begin, Value end) {
           forColumns(done, [&](Index at) {
             Values elements;
             for (Operation *op : stage)
-              elements.push_back(e.element(op->getOperand(0), indexOf(op->getOperand(0), space)));
+              elements.push_back(reducedElement(op));
             for (auto [op, x] : llvm::zip_equal(stage, elements))
               write(arrays[op][0], at, reductionStep(op, read(arrays[op][0], at), x, e));
           });
@@ -363,7 +283,8 @@ LaunchShape NestEmitter::columns(Value begin, Value end) {
           int64_t chunks = (first + chunk - 1) / chunk;
           e.loop(chunks, {}, [&](Value c, ValueRange) -> Values {
             fill(0);
-            Value low = arith::MulIOp::create(e.b, c, e.i64(chunk)), high = arith::AddIOp::create(e.b, low, e.i64(chunk));
+            Value low = arith::MulIOp::create(e.b, c, e.i64(chunk)),
+                  high = arith::AddIOp::create(e.b, low, e.i64(chunk));
             if (first % chunk != 0)
               high = arith::MinSIOp::create(e.b, high, e.i64(first));
             e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
@@ -376,7 +297,8 @@ LaunchShape NestEmitter::columns(Value begin, Value end) {
                 // A partial sum is combined like an element, but is an accumulator already.
                 Value partial = read(arrays[op][0], at);
                 if (isa<graph::ReduceAnyOp>(op))
-                  partial = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, partial, e.constantInt(partial.getType(), 0));
+                  partial = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, partial,
+                                                  e.constantInt(partial.getType(), 0));
                 write(arrays[op][1], at, reductionStep(op, read(arrays[op][1], at), partial, e));
               }
             });
@@ -389,39 +311,20 @@ LaunchShape NestEmitter::columns(Value begin, Value end) {
         });
       }
       if (!plan.fullResults.empty())
-        loops(plan.reduced, [&] { forColumns(plan.stages.size(), [&](Index) { storeResults(plan.fullResults, space); }); });
+        loops(plan.reduced,
+              [&] { forColumns(plan.stages.size(), [&](Index) { storeResults(plan.fullResults, space); }); });
       if (!plan.rowResults.empty())
         forColumns(plan.stages.size(), [&](Index) { storeResults(plan.rowResults, keptSpace); });
     });
   });
-  return {count * blocks, 1};
+  return count * blocks;
 }
 
-//===-- The rest -----------------------------------------------------------------------------===//
-
-/// Any dispatch: one nest per result, reductions inline. Correct, not fast.
-LaunchShape NestEmitter::irregular(Value begin, Value end) {
-  e.loop(begin, end, {}, [&](Value, ValueRange) -> Values {
-    for (auto [r, v] : llvm::enumerate(yielded)) {
-      int64_t n = graph::typeOf(v).getNumElements();
-      e.loop(n, {}, [&](Value iv, ValueRange) -> Values {
-        Index linear = e.opaque(iv, 0, n - 1);
-        e.store(buffers.results[r], linear, e.element(v, indexOf(v, linear)));
-        return {};
-      });
-    }
-    return {};
-  });
-  return {1, 1};
-}
-
-LaunchShape mpc::emitNest(const Plan &plan, kernel::DispatchOp dispatch, const KernelBuffers &buffers, ElementEmitter &e,
-                          Value begin, Value end) {
-  for (const Factor &f : plan.factors)
-    e.addSymbol(f.extent);
-  NestEmitter nest(plan, dispatch, buffers, e);
-  if (plan.irregular)
-    return nest.irregular(begin, end);
+int64_t mpc::emitNest(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                      ElementEmitter &e, Value begin, Value end) {
+  if (plan.sliced())
+    return emitSlices(plan, dispatch, results, e, begin, end);
+  NestEmitter nest(plan, dispatch, results, e);
   if (plan.form == LoopForm::Pointwise)
     return nest.pointwise(begin, end);
   return plan.schedule == Schedule::Columns ? nest.columns(begin, end) : nest.rows(begin, end);

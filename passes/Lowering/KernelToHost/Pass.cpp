@@ -1,6 +1,7 @@
 //===- Pass.cpp - mpc-kernel-to-host ---------------------------------------------===//
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
 #include "passes/Lowering/KernelToHost/Passes.h"
+#include "passes/Lowering/LoopPlan/LoopForm.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,5 +1,5 @@
 //===- Plan.cpp - classification and the iteration space ------------------------===//
-#include "passes/Lowering/KernelToHost/Plan.h"
+#include "passes/Lowering/LoopPlan/Plan.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
@@ -17,10 +17,16 @@ LoopRole mpc::loopRole(Operation *op) {
     return LoopRole::Special;
   if (isa<graph::MatMulOp, graph::ConvOp, graph::ConvInputGradOp, graph::ConvWeightGradOp>(op))
     return LoopRole::Library;
-  if (isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::NllLossOp, graph::SoftmaxCrossEntropyOp, graph::BatchNormOp,
-          graph::BatchNormGradOp, graph::BatchNormInferenceOp>(op))
+  if (isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::NllLossOp, graph::SoftmaxCrossEntropyOp,
+          graph::BatchNormOp, graph::BatchNormGradOp, graph::BatchNormInferenceOp>(op))
     return LoopRole::Composite;
   return LoopRole::Unknown;
+}
+
+int64_t Plan::neighbours() const {
+  bool fits = form == LoopForm::Pointwise && !kept.empty() && kept.back().extent == unroll &&
+              kept.back().factors.size() == 1;
+  return fits ? unroll : 1;
 }
 
 int64_t Plan::keptCount() const {
@@ -48,7 +54,8 @@ void Plan::mergeLoops(ArrayRef<Index> forms) {
     for (LoopVar &var : *vars) {
       SymbolId inner = var.factors.front();
       bool joins = !merged.empty() && llvm::all_of(forms, [&](const Index &form) {
-        return form.coefficient(merged.back().factors.back()) == factors[inner].extent * form.coefficient(inner);
+        return form.coefficient(merged.back().factors.back()) ==
+               factors[inner].extent * form.coefficient(inner);
       });
       if (!joins) {
         merged.push_back(var);
@@ -85,7 +92,8 @@ static Signature signatureOf(Operation *reduction) {
 
 static int64_t count(Value v) { return graph::typeOf(v).getNumElements(); }
 
-/// Cuts of the row-major order (products of trailing dimensions) of `v` and of everything it is computed from in that order.
+/// Cuts of the row-major order (products of trailing dimensions) of `v` and of everything it is computed from
+/// in that order.
 static void collectCuts(Value v, int64_t total, llvm::DenseSet<Value> &seen, std::set<int64_t> &cuts) {
   if (count(v) != total || !seen.insert(v).second)
     return;
@@ -118,7 +126,9 @@ static int64_t repeatOf(Operation *op) {
   if (isa<graph::DropoutOp>(op))
     return 4;
   auto stride = [](auto pool) -> int64_t {
-    return pool.getLayout() == graph::Layout::ChannelsFirst && pool.getStrides().back() <= 4 ? pool.getStrides().back() : 1;
+    return pool.getLayout() == graph::Layout::ChannelsFirst && pool.getStrides().back() <= 4
+               ? pool.getStrides().back()
+               : 1;
   };
   if (auto pool = dyn_cast<graph::MaxPoolGradOp>(op))
     return stride(pool);
@@ -150,8 +160,9 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
     if (role == LoopRole::Inline)
       continue;
     if (diagnose)
-      (void)emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
-                              "composite ops need mpc-decompose first; matmul and convolutions need a library dispatch");
+      (void)emitErrorWithHint(
+          op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
+          "composite ops need mpc-decompose first; matmul and convolutions need a library dispatch");
     return failure();
   }
   if (plan.form == LoopForm::Special) {

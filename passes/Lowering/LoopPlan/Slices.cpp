@@ -1,23 +1,28 @@
-//===- GatherGrad.cpp - the kernel of graph.gather_grad ---------------------------===//
+//===- Slices.cpp - kernels that are written slice by slice, the same for every target -===//
+//
+// graph.gather_grad:
 //
 //   for (a, block of b) in grid:
 //     for v: dx[a, v, block] = 0
 //     for i: dx[a, indices[i], block] += dy[a, i, block]
 //
-// One thread owns every address it adds to, in the order of i: deterministic. f32 and f64 only, since it adds in memory;
-// mpc-decompose widens the others.
+// One thread owns every address it adds to, in the order of i: deterministic. f32 and f64 only, since it adds
+// in memory; mpc-decompose widens the others.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/Lowering/KernelToHost/Plan.h"
+#include "passes/Lowering/LoopPlan/NestSpace.h"
 
 using namespace mlir;
 using namespace mpc;
 
-LaunchShape mpc::emitGatherGrad(kernel::DispatchOp dispatch, const KernelBuffers &buffers, ElementEmitter &e, Value begin, Value end) {
-  using Values = llvm::SmallVector<Value>;
-  auto op = cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+using Values = llvm::SmallVector<Value>;
+
+static int64_t emitGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e,
+                              Value begin, Value end) {
+  auto op =
+      cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
   ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
   size_t axis = op.getAxis();
   ArrayRef<int64_t> before = dx.take_front(axis), after = dx.drop_front(axis + 1);
@@ -37,13 +42,14 @@ LaunchShape mpc::emitGatherGrad(kernel::DispatchOp dispatch, const KernelBuffers
     Value low = e.materialize(b * block);
     Value high = arith::MinSIOp::create(e.b, arith::AddIOp::create(e.b, low, e.i64(block)), e.i64(inner));
     auto forColumns = [&](llvm::function_ref<void(Index)> body) {
-      e.loop(low, high, {}, [&](Value c, ValueRange) -> Values { return body(e.opaque(c, 0, inner - 1)), Values(); });
+      e.loop(low, high, {},
+             [&](Value c, ValueRange) -> Values { return body(e.opaque(c, 0, inner - 1)), Values(); });
     };
     auto address = [&](const Index &row, const Index &column) { return (a * rows + row) * inner + column; };
     Value zero = e.constant(ElementEmitter::registerType(graph::elementOf(op.getDx())), 0);
     e.loop(rows, {}, [&](Value v, ValueRange) -> Values {
       Index row = e.opaque(v, 0, rows - 1);
-      forColumns([&](Index c) { e.store(buffers.results[0], address(row, c), zero); });
+      forColumns([&](Index c) { e.store(result, address(row, c), zero); });
       return {};
     });
     e.loop(count, {}, [&](Value iv, ValueRange) -> Values {
@@ -59,12 +65,37 @@ LaunchShape mpc::emitGatherGrad(kernel::DispatchOp dispatch, const KernelBuffers
         IndexVector y = e.delinearize(a, before);
         llvm::append_range(y, i);
         llvm::append_range(y, e.delinearize(c, after));
-        Value sum = arith::AddFOp::create(e.b, e.load(buffers.results[0], address(row, c)), e.operand(op, 0, y));
-        e.store(buffers.results[0], address(row, c), sum);
+        Value sum = arith::AddFOp::create(e.b, e.load(result, address(row, c)), e.operand(op, 0, y));
+        e.store(result, address(row, c), sum);
       });
       return {};
     });
     return {};
   });
-  return {outer * blocks, 1};
+  return outer * blocks;
+}
+
+/// One nest per result, in a grid of one position.
+static int64_t emitIrregular(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e,
+                             Value begin, Value end) {
+  e.loop(begin, end, {}, [&](Value, ValueRange) -> Values {
+    for (auto [v, buffer] :
+         llvm::zip_equal(dispatch.getBody().front().getTerminator()->getOperands(), results)) {
+      int64_t n = graph::typeOf(v).getNumElements();
+      e.loop(n, {}, [&, v = v, &buffer = buffer](Value iv, ValueRange) -> Values {
+        Index linear = e.opaque(iv, 0, n - 1);
+        e.store(buffer, linear, e.element(v, e.delinearize(linear, graph::shapeOf(v))));
+        return {};
+      });
+    }
+    return {};
+  });
+  return 1;
+}
+
+int64_t mpc::emitSlices(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                        ElementEmitter &e, Value begin, Value end) {
+  if (plan.form == LoopForm::Special)
+    return emitGatherGrad(dispatch, results[0], e, begin, end);
+  return emitIrregular(dispatch, results, e, begin, end);
 }

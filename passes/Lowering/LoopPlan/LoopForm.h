@@ -1,0 +1,51 @@
+//===- LoopForm.h - which dispatches loops can compute well ------------------===//
+//
+// What a rehearsal of the emission tells (Rehearsal.cpp): the form a dispatch will have, and which results
+// may lie in an operand's buffer. Memory planning asks; fusion forms by rules of its own, and tests hold its
+// dispatches to these answers. They are true of every target: all emit from the same plan (Plan.h).
+//
+// Attributes that are read from a `kernel.dispatch`:
+//   in_place : array<i64>, one entry per result: the input whose buffer the result shares, or -1. Absent: all
+//   -1.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_LOWERING_LOOPPLAN_LOOPFORM_H
+#define MPC_LOWERING_LOOPPLAN_LOOPFORM_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include <optional>
+
+namespace mpc {
+
+/// What an op is to a loop dispatch.
+enum class LoopRole {
+  Inline, ///< computed per element wherever it is used: elementwise, data movement, pooling, resize, gather,
+          ///< constants
+  Reduction, ///< reduce_*: gives a nest its reduced dimensions
+  Special,   ///< a kernel of its own form; it must be the only yielded op (its operands may be inlined):
+             ///< gather_grad
+  Composite, ///< has to be decomposed before (mpc-decompose)
+  Library,   ///< matmul and convolutions: never in a loop dispatch
+  Unknown    ///< no elemental model
+};
+LoopRole loopRole(mlir::Operation *op);
+
+/// The forms of loop nests.
+enum class LoopForm {
+  Pointwise, ///< no reduction; all results have equally many elements, in row-major correspondence
+  Reduction, ///< results are functions of reductions over the same dimensions of one space
+  Row,       ///< as Reduction, but some results range over the full space (softmax, normalisation)
+  Special
+};
+/// The form in which a dispatch (not `library`) is emitted well: every reduction becomes a loop of the nest
+/// and runs once per row, not once per use. nullopt: it is slow, or no loop dispatch at all.
+std::optional<LoopForm> classify(kernel::DispatchOp dispatch);
+
+/// Whether `result` may share the buffer of `input`: same size of elements, and the kernel reads no element
+/// of the input after it, or another slice of the grid, has written that address.
+bool mayShareBuffer(kernel::DispatchOp dispatch, unsigned result, unsigned input);
+
+/// `in_place`, one entry per result.
+llvm::SmallVector<int64_t> inPlaceInputs(kernel::DispatchOp dispatch);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,104 @@
+//===- NestSpace.cpp - indices, stages and stores at a point of the space ------===//
+#include "passes/Lowering/LoopPlan/NestSpace.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/Elemental/Ops/Models.h"
+
+using namespace mlir;
+using namespace mpc;
+
+NestSpace::NestSpace(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                     ElementEmitter &e)
+    : plan(plan), results(results), e(e), yielded(dispatch.getBody().front().getTerminator()->getOperands()) {
+  for (const Factor &f : plan.factors)
+    e.addSymbol(f.extent);
+  int64_t stride = 1, keptStride = 1;
+  for (SymbolId i = plan.factors.size(); i-- > 0; stride *= plan.factors[i].extent) {
+    space = space + Index::symbol(i, stride);
+    if (!plan.factors[i].reduced) {
+      keptSpace = keptSpace + Index::symbol(i, keptStride);
+      keptStride *= plan.factors[i].extent;
+    }
+  }
+}
+
+IndexVector NestSpace::indexOf(Value tensor, const Index &linear) {
+  return e.delinearize(linear, graph::shapeOf(tensor));
+}
+
+NestSpace::Values NestSpace::loops(ArrayRef<LoopVar> vars, ArrayRef<Value> init,
+                                   llvm::function_ref<Values(ArrayRef<Value>)> body) {
+  if (vars.empty())
+    return body(init);
+  return e.loop(vars.front().extent, init, [&](Value iv, ValueRange carried) {
+    bind(vars.front(), iv);
+    return loops(vars.drop_front(), Values(carried), body);
+  });
+}
+
+void NestSpace::loops(ArrayRef<LoopVar> vars, llvm::function_ref<void()> body) {
+  loops(vars, {}, [&](ArrayRef<Value>) { return body(), Values(); });
+}
+
+//===-- Reductions ------------------------------------------------------------------------===//
+
+Value NestSpace::reducedElement(Operation *reduction) {
+  return e.element(reduction->getOperand(0), indexOf(reduction->getOperand(0), space));
+}
+
+NestSpace::Values NestSpace::stageInit(ArrayRef<Operation *> stage) {
+  Values init;
+  for (Operation *op : stage)
+    init.push_back(reductionInit(op, e));
+  return init;
+}
+
+NestSpace::Values NestSpace::stageStep(ArrayRef<Operation *> stage, ArrayRef<Value> accumulators) {
+  Values next;
+  for (auto [op, accumulator] : llvm::zip_equal(stage, accumulators))
+    next.push_back(reductionStep(op, accumulator, reducedElement(op), e));
+  return next;
+}
+
+void NestSpace::define(Operation *reduction, Value value) {
+  IndexVector index;
+  ArrayRef<int64_t> axes = cast<DenseI64ArrayAttr>(reduction->getAttr("axes")).asArrayRef();
+  bool keepdims = cast<BoolAttr>(reduction->getAttr("keepdims")).getValue();
+  for (auto [d, i] : llvm::enumerate(indexOf(reduction->getOperand(0), space))) {
+    if (!llvm::is_contained(axes, int64_t(d)))
+      index.push_back(i);
+    else if (keepdims)
+      index.push_back(Index(0));
+  }
+  e.define(reduction->getResult(0), index, value);
+}
+
+void NestSpace::row() {
+  for (ArrayRef<Operation *> stage : plan.stages) {
+    Values sums = loops(plan.reduced, stageInit(stage),
+                        [&](ArrayRef<Value> carried) { return stageStep(stage, carried); });
+    for (auto [op, sum] : llvm::zip_equal(stage, sums))
+      define(op, reductionFinish(op, sum, e));
+  }
+  if (!plan.fullResults.empty())
+    loops(plan.reduced, [&] { storeResults(plan.fullResults, space); });
+  storeResults(plan.rowResults, keptSpace);
+}
+
+//===-- Results -----------------------------------------------------------------------------===//
+
+void NestSpace::storeResults(ArrayRef<unsigned> positions, const Index &linear) {
+  // All values first: a result may share the buffer of an operand that another one reads at the same index.
+  Values values;
+  for (unsigned r : positions)
+    values.push_back(e.element(yielded[r], indexOf(yielded[r], linear)));
+  for (auto [r, v] : llvm::zip_equal(positions, values))
+    e.store(results[r], linear, v);
+}
+
+void NestSpace::storeNeighbours(int64_t n) {
+  if (n == 1)
+    return storeResults(plan.fullResults, space);
+  Index first = space - Index::symbol(SymbolId(plan.factors.size() - 1));
+  for (int64_t i = 0; i < n; ++i)
+    storeResults(plan.fullResults, first + Index(i));
+}

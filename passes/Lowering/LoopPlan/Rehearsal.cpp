@@ -1,0 +1,169 @@
+//===- Rehearsal.cpp - what emission would do, before it is done ---------------===//
+//
+// A rehearsal emits the dispatch into a module that is thrown away, every factor of the space in a loop of
+// its own, and records which index forms become code. From them follow the loops that can be merged, the
+// schedule, and whether results may overwrite operands.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Lowering/LoopPlan/NestSpace.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+/// A plan and what its rehearsal did.
+struct Rehearsal {
+  Plan plan;
+  OwningOpRef<ModuleOp> scratch; ///< holds the pointers that the accesses name
+  unsigned inlineReductions = 0;
+  std::vector<ElementEmitter::Access> accesses;
+  llvm::SmallVector<Value> inputPointers, resultPointers;
+
+  /// Every reduction is a loop of the nest.
+  bool regular() const { return !plan.irregular && inlineReductions == 0; }
+};
+
+class RehearsalEmitter : NestSpace {
+public:
+  using NestSpace::NestSpace;
+
+  void run() {
+    int64_t n = plan.neighbours();
+    ArrayRef<LoopVar> vars = plan.kept;
+    loops(n > 1 ? vars.drop_back() : vars, [&] { n > 1 ? storeNeighbours(n) : row(); });
+  }
+};
+
+} // namespace
+
+/// Row loops run over contiguous memory unless more bytes are read contiguously along the last kept
+/// dimension.
+static Schedule chooseSchedule(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
+  if (plan.kept.empty() || plan.reduced.empty())
+    return Schedule::Rows;
+  SymbolId column = plan.kept.back().factors.back(), row = plan.reduced.back().factors.back();
+  int64_t alongColumn = 0, alongRow = 0;
+  for (const auto &access : accesses) {
+    if (access.linear.coefficient(column) == 1 && access.linear.coefficient(row) != 0)
+      alongColumn += access.bytes;
+    if (access.linear.coefficient(row) == 1)
+      alongRow += access.bytes;
+  }
+  return alongColumn > alongRow ? Schedule::Columns : Schedule::Rows;
+}
+
+/// The variable for Plan::tiled: along it some operand is contiguous that is strided along the innermost one.
+static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
+  constexpr int64_t least = 8;
+  if (plan.form != LoopForm::Pointwise || plan.kept.size() < 2 || plan.kept.back().extent < least)
+    return -1;
+  SymbolId inner = plan.kept.back().factors.back();
+  for (const auto &access : accesses) {
+    if (access.isStore || std::abs(access.linear.coefficient(inner)) <= 1)
+      continue;
+    for (int i = plan.kept.size() - 2; i >= 0; --i)
+      if (plan.kept[i].extent >= least &&
+          std::abs(access.linear.coefficient(plan.kept[i].factors.back())) == 1)
+        return i;
+  }
+  return -1;
+}
+
+static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose) {
+  MLIRContext *context = dispatch.getContext();
+  context->loadDialect<arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect>();
+  FailureOr<Plan> planned = planDispatch(dispatch, diagnose);
+  if (failed(planned))
+    return failure();
+  Rehearsal done;
+  done.plan = std::move(*planned);
+  done.scratch = ModuleOp::create(dispatch.getLoc());
+  Plan &plan = done.plan;
+
+  // A function of one pointer per input, then per result.
+  Block &body = dispatch.getBody().front();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  size_t inputs = body.getNumArguments();
+  OpBuilder b(context);
+  b.setInsertionPointToEnd(done.scratch->getBody());
+  llvm::SmallVector<Type> pointers(inputs + yielded.size(), LLVM::LLVMPointerType::get(context));
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), pointers);
+  Block *entry = LLVM::LLVMFuncOp::create(b, dispatch.getLoc(), "rehearsal", type).addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  LLVM::ReturnOp::create(b, dispatch.getLoc(), ValueRange{});
+
+  ElementEmitter e(b, dispatch.getLoc(), *done.scratch);
+  e.b.setInsertionPoint(entry->getTerminator());
+  e.recording = true;
+  for (BlockArgument argument : body.getArguments()) {
+    done.inputPointers.push_back(entry->getArgument(argument.getArgNumber()));
+    e.bindBuffer(argument, {done.inputPointers.back(), cast<RankedTensorType>(argument.getType()), {}, {}});
+  }
+  llvm::SmallVector<Buffer> results;
+  for (auto [r, input] : llvm::enumerate(inPlaceInputs(dispatch))) {
+    done.resultPointers.push_back(entry->getArgument(input >= 0 ? input : inputs + r));
+    results.push_back({done.resultPointers.back(), cast<RankedTensorType>(yielded[r].getType()), {}, {}});
+  }
+  if (plan.sliced())
+    emitSlices(plan, dispatch, results, e, e.i64(0), e.i64(1));
+  else
+    RehearsalEmitter(plan, dispatch, results, e).run();
+  if (e.failed())
+    return failure();
+
+  done.inlineReductions = e.inlineReductions;
+  done.accesses = std::move(e.accesses);
+  if (!plan.sliced()) {
+    plan.mergeLoops(e.forms);
+    plan.schedule = chooseSchedule(plan, done.accesses);
+    plan.tiled = chooseTiled(plan, done.accesses);
+  }
+  return done;
+}
+
+FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch, bool diagnose) {
+  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, diagnose);
+  if (failed(rehearsal))
+    return failure();
+  return std::move(rehearsal->plan);
+}
+
+//===-- What fusion and memory planning ask --------------------------------------------------===//
+
+std::optional<LoopForm> mpc::classify(kernel::DispatchOp dispatch) {
+  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, /*diagnose=*/false);
+  if (failed(rehearsal) || !rehearsal->regular())
+    return std::nullopt;
+  return rehearsal->plan.form;
+}
+
+bool mpc::mayShareBuffer(kernel::DispatchOp dispatch, unsigned result, unsigned input) {
+  auto from = cast<RankedTensorType>(dispatch.getInputs()[input].getType());
+  auto to = cast<RankedTensorType>(dispatch.getResultTypes()[result]);
+  auto bits = [](RankedTensorType tensor) {
+    return ElementEmitter::storageType(tensor.getElementType()).getIntOrFloatBitWidth();
+  };
+  if (bits(from) != bits(to) || from.getNumElements() != to.getNumElements())
+    return false;
+  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, /*diagnose=*/false);
+  if (failed(rehearsal) || !rehearsal->regular() || rehearsal->plan.form == LoopForm::Special)
+    return false;
+  const Index *written = nullptr;
+  for (const auto &access : rehearsal->accesses)
+    if (access.isStore && access.pointer == rehearsal->resultPointers[result])
+      written = &access.linear;
+  return written && llvm::all_of(rehearsal->accesses, [&](const ElementEmitter::Access &access) {
+           return access.pointer != rehearsal->inputPointers[input] || access.linear == *written;
+         });
+}
+
+llvm::SmallVector<int64_t> mpc::inPlaceInputs(kernel::DispatchOp dispatch) {
+  if (auto attr = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
+    return llvm::SmallVector<int64_t>(attr.asArrayRef());
+  return llvm::SmallVector<int64_t>(dispatch->getNumResults(), -1);
+}
