@@ -6,31 +6,9 @@ import subprocess
 import sys
 
 import numpy as np
-from onnx import numpy_helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "models"))
-import network  # noqa: E402
-
-
-class Network(network.Network):
-    """tools/models' builder, with values of one's own, and inputs and outputs named as the graph grows."""
-
-    def __init__(self):
-        super().__init__("network")
-        self.inputs, self.outputs = {}, {}
-
-    def input(self, name, shape):
-        self.inputs[name] = shape
-
-    def output(self, name, shape):
-        self.outputs[name] = shape
-
-    def value(self, name, array):
-        self.initializers.append(numpy_helper.from_array(np.asarray(array, np.float32), name))
-
-    def save(self, path):
-        super().save(path, self.inputs, self.outputs)
-        return path
+from network import Network  # noqa: E402
 
 
 def convnet(path, batch=4):

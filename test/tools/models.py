@@ -1,42 +1,22 @@
 """Small ONNX models and data for the script tests."""
+import os
+import sys
+
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
-FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "models"))
+from network import FLOAT, INT64, Network  # noqa: E402,F401
 
 
-class Graph:
-    """Collects nodes and initializers; every node is named after its first output."""
+class Graph(Network):
+    """tools/models' builder, with weights laid out as PyTorch exports them. Nothing is checked: what is wrong with a network is for mpc to say."""
 
     def __init__(self, seed=0, opset=17):
-        self.nodes, self.initializers, self.inputs, self.outputs = [], [], [], []
-        self.rng, self.opset, self.functions = np.random.default_rng(seed), opset, []
+        super().__init__("test", seed, opset)
 
-    def input(self, name, shape, dtype=FLOAT):
-        self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
-        return name
-
-    def output(self, name, shape=None, dtype=FLOAT):
-        self.outputs.append(helper.make_tensor_value_info(name, dtype, shape))
-        return self
-
-    def constant(self, name, array):
-        self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
-        return name
-
-    def weight(self, name, shape, scale=None):
-        fan_in = max(1, int(np.prod(shape[1:])))
-        return self.constant(name, self.rng.normal(0, scale or np.sqrt(2.0 / fan_in), shape).astype(np.float32))
-
-    def node(self, op, inputs, output, **attributes):
-        outputs = [output] if isinstance(output, str) else output
-        self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0], **attributes))
-        return outputs[0]
-
-    def proto(self):
-        graph = helper.make_graph(self.nodes, "test", self.inputs, self.outputs, self.initializers)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], functions=self.functions)
+    def weight(self, name, shape):
+        """[out, in, ...], Kaiming-normal."""
+        return self.parameter(name, shape, fan_in=max(1, int(np.prod(shape[1:]))))
 
     def bytes(self):
         return self.proto().SerializeToString()

@@ -45,14 +45,14 @@ def make_data(path, count, seed):
 
 def make_model(path, seed):
     net = Network("digits", seed)
-    y = "x"
+    y = net.input("x", ["batch", 1, 16, 16])
     for name, c_in, c_out in (("conv1", 1, 16), ("conv2", 16, 32)):
         y = net.conv(y, name, c_in, c_out, 3, pad=1, bias=False)
         y = net.max_pool(net.relu(net.batch_norm(y, f"{name}.bn", c_out), f"{name}.relu"), f"{name}.pool")
     y = net.node("Flatten", [y], "flatten")
     y = net.relu(net.linear(y, "fc1", 512, 64), "fc1.relu")
-    net.linear(net.dropout(y, "drop", 0.1), "logits", 64, 10)
-    net.save(path, {"x": ["batch", 1, 16, 16]}, {"logits": ["batch", 10]})
+    net.output(net.linear(net.dropout(y, "drop", 0.1), "logits", 64, 10), ["batch", 10])
+    net.save(path)
 
 
 def main():

@@ -16,27 +16,24 @@ from network import Network  # noqa: E402
 
 
 def lenet(net, _):
-    y = net.max_pool(net.relu(net.conv("x", "conv1", 1, 6, 5, pad=2), "relu1"), "pool1")
+    y = net.max_pool(net.relu(net.conv(net.input("x", ["batch", 1, 28, 28]), "conv1", 1, 6, 5, pad=2), "relu1"), "pool1")
     y = net.max_pool(net.relu(net.conv(y, "conv2", 6, 16, 5), "relu2"), "pool2")
     y = net.node("Flatten", [y], "flatten")
     y = net.relu(net.linear(y, "fc1", 400, 120), "relu3")
     y = net.relu(net.linear(y, "fc2", 120, 84), "relu4")
-    net.linear(y, "logits", 84, 10)
-    return {"x": ["batch", 1, 28, 28]}, {"logits": ["batch", 10]}
+    net.output(net.linear(y, "logits", 84, 10), ["batch", 10])
 
 
 def regressor(net, _):
-    y = net.relu(net.linear("x", "fc1", 8, 64), "relu1")
+    y = net.relu(net.linear(net.input("x", ["batch", 8]), "fc1", 8, 64), "relu1")
     y = net.relu(net.linear(y, "fc2", 64, 64), "relu2")
-    net.linear(y, "y", 64, 1)
-    return {"x": ["batch", 8]}, {"y": ["batch", 1]}
+    net.output(net.linear(y, "y", 64, 1), ["batch", 1])
 
 
 def mlp(net, _):
-    y = net.relu(net.linear("x", "fc1", 784, 1024), "relu1")
+    y = net.relu(net.linear(net.input("x", ["batch", 784]), "fc1", 784, 1024), "relu1")
     y = net.relu(net.linear(y, "fc2", 1024, 1024), "relu2")
-    net.linear(y, "logits", 1024, 10)
-    return {"x": ["batch", 784]}, {"logits": ["batch", 10]}
+    net.output(net.linear(y, "logits", 1024, 10), ["batch", 10])
 
 
 def residual(net, widths, blocks):
@@ -49,22 +46,21 @@ def residual(net, widths, blocks):
         return net.relu(net.node("Add", [y, x], f"{name}.add"), f"{name}.relu2")
 
     channels = widths[0]
-    y = net.relu(net.batch_norm(net.conv("x", "stem", 3, channels, 3, 1, 1, bias=False), "stem.bn", channels), "stem.relu")
+    y = net.relu(net.batch_norm(net.conv(net.input("x", ["batch", 3, 32, 32]), "stem", 3, channels, 3, 1, 1, bias=False), "stem.bn", channels), "stem.relu")
     for stage, width in enumerate(widths):
         for index in range(blocks):
             y = block(y, f"stage{stage + 1}.{index}", channels, width, 2 if stage and index == 0 else 1)
             channels = width
     y = net.node("Flatten", [net.node("GlobalAveragePool", [y], "pool")], "flatten")
-    net.linear(y, "logits", channels, 10)
-    return {"x": ["batch", 3, 32, 32]}, {"logits": ["batch", 10]}
+    net.output(net.linear(y, "logits", channels, 10), ["batch", 10])
 
 
 def resnet(net, options):
-    return residual(net, (16, 32, 64), options.blocks)
+    residual(net, (16, 32, 64), options.blocks)
 
 
 def resnet18(net, _):
-    return residual(net, (64, 128, 256, 512), 2)
+    residual(net, (64, 128, 256, 512), 2)
 
 
 def main():
@@ -76,7 +72,8 @@ def main():
     parser.add_argument("--blocks", type=int, default=3, help="basic blocks a stage of resnet")
     options = parser.parse_args()
     net = Network(options.name, options.seed)
-    net.save(options.output, *networks[options.name](net, options))
+    networks[options.name](net, options)
+    net.save(options.output)
 
 
 if __name__ == "__main__":

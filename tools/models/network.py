@@ -3,25 +3,40 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-OPSET = 13
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
 
 class Network:
-    """Collects the nodes and initializers of one graph. Node names are the names of their first output."""
+    """Collects one graph. Node names are the names of their first output."""
 
-    def __init__(self, name, seed=1):
-        self.name, self.rng = name, np.random.default_rng(seed)
-        self.nodes, self.initializers = [], []
+    def __init__(self, name="network", seed=1, opset=13):
+        self.name, self.rng, self.opset = name, np.random.default_rng(seed), opset
+        self.nodes, self.initializers, self.inputs, self.outputs, self.functions = [], [], [], [], []
 
-    def parameter(self, name, shape, fan_in=None, value=0.0):
-        """An initializer: Kaiming-normal, N(0, 2 / fan_in), where fan_in is given, else filled with `value`."""
-        array = self.rng.normal(0, np.sqrt(2.0 / fan_in), shape) if fan_in else np.full(shape, value)
-        self.initializers.append(numpy_helper.from_array(array.astype(np.float32), name))
+    def input(self, name, shape, dtype=FLOAT):
+        """shape: numbers, or strings for named dimensions."""
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
         return name
 
+    def output(self, name, shape=None, dtype=FLOAT):
+        self.outputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        return self
+
+    def constant(self, name, array, dtype=None):
+        """An initializer of these values; dtype: numpy's, where not the array's own."""
+        self.initializers.append(numpy_helper.from_array(np.asarray(array, dtype), name))
+        return name
+
+    def parameter(self, name, shape, fan_in=None, value=0.0):
+        """A float32 initializer: Kaiming-normal, N(0, 2 / fan_in), where fan_in is given, else filled with `value`."""
+        array = self.rng.normal(0, np.sqrt(2.0 / fan_in), shape) if fan_in else np.full(shape, value)
+        return self.constant(name, array, np.float32)
+
     def node(self, op, inputs, output, **attributes):
-        self.nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
-        return output
+        """output: the name of the only output, or the names of all. Returns the first."""
+        outputs = [output] if isinstance(output, str) else output
+        self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0], **attributes))
+        return outputs[0]
 
     def conv(self, x, name, c_in, c_out, kernel, stride=1, pad=0, bias=True):
         inputs = [x, self.parameter(f"{name}.weight", (c_out, c_in, kernel, kernel), fan_in=c_in * kernel * kernel)]
@@ -41,19 +56,19 @@ class Network:
         return self.node("MaxPool", [x], name, kernel_shape=[size, size], strides=[size, size])
 
     def dropout(self, x, name, ratio):
-        self.initializers.append(numpy_helper.from_array(np.float32(ratio), f"{name}.ratio"))
-        return self.node("Dropout", [x, f"{name}.ratio"], name)
+        return self.node("Dropout", [x, self.constant(f"{name}.ratio", ratio, np.float32)], name)
 
     def linear(self, x, name, features_in, features_out):
         return self.node("Gemm", [x, self.parameter(f"{name}.weight", (features_in, features_out), fan_in=features_in),
                                   self.parameter(f"{name}.bias", (features_out,))], name)
 
-    def save(self, path, inputs, outputs):
-        """inputs, outputs: name -> shape (a string is a named dimension); all float32."""
-        def infos(ports):
-            return [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in ports.items()]
+    def proto(self):
+        graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs, self.initializers)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], functions=self.functions,
+                                 producer_name="mpc models")
 
-        graph = helper.make_graph(self.nodes, self.name, infos(inputs), infos(outputs), self.initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="mpc models")
+    def save(self, path):
+        model = self.proto()
         onnx.checker.check_model(model)
         onnx.save(model, path)
+        return path

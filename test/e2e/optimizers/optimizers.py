@@ -31,8 +31,8 @@ class Linear:
         self.start = {"layer.a": rng.normal(0, 1, (5, 3)).astype(np.float32), "layer.b": rng.normal(0, 1, 3).astype(np.float32)}
         n = Network()
         n.input("x", [BATCH, 5])
-        n.value("layer.a", self.start["layer.a"])
-        n.value("layer.b", self.start["layer.b"])
+        n.constant("layer.a", self.start["layer.a"], np.float32)
+        n.constant("layer.b", self.start["layer.b"], np.float32)
         n.node("Gemm", ["x", "layer.a", "layer.b"], "y")
         n.output("y", [BATCH, 3])
         self.model = n.save(work + "/linear.onnx")
@@ -142,8 +142,8 @@ class Gan:
         n.input("z", [BATCH, 3])
         n.input("x", [BATCH, 4])
         for name, array in self.start.items():
-            n.value(name, array)
-        n.value("one", np.ones(()))
+            n.constant(name, array, np.float32)
+        n.constant("one", np.ones(()), np.float32)
         n.node("Gemm", ["z", "g.w", "g.b"], "h")
         n.node("Tanh", ["h"], "fake")
         for name, source in (("real", "x"), ("fooled", "fake")):

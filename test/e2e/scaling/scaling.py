@@ -21,8 +21,8 @@ def dense(path, inputs=4):
     """logits = x w + b on a batch of 64."""
     n = Network()
     n.input("x", [64, inputs])
-    n.value("w", np.random.default_rng(0).normal(0, 0.5, (inputs, 3)))
-    n.value("b", np.zeros(3))
+    n.constant("w", np.random.default_rng(0).normal(0, 0.5, (inputs, 3)), np.float32)
+    n.constant("b", np.zeros(3), np.float32)
     n.node("Gemm", ["x", "w", "b"], "logits")
     n.output("logits", [64, 3])
     return n.save(path)
@@ -109,8 +109,8 @@ def underflow(work):
     """Gradients of 2^-26 are no f16 numbers: they vanish, unless the loss is scaled."""
     n = Network()
     n.input("x", [2, 3])
-    n.value("w", np.ones((3, 4)))
-    n.value("tiny", np.full((), 2.0**-26))
+    n.constant("w", np.ones((3, 4)), np.float32)
+    n.constant("tiny", np.full((), 2.0**-26), np.float32)
     n.node("MatMul", ["x", "w"], "y")
     n.node("ReduceSum", ["y"], "sum", keepdims=0)
     n.node("Mul", ["sum", "tiny"], "loss")
@@ -133,7 +133,7 @@ def small_update(work):
     """An update of 2^-12 of the weight: lost by f16 weights (O3), kept by fp32 masters (O1, O2)."""
     n = Network()
     n.input("x", [1, 1])
-    n.value("w", np.ones((1, 1)))
+    n.constant("w", np.ones((1, 1)), np.float32)
     n.node("MatMul", ["x", "w"], "y")
     n.node("ReduceSum", ["y"], "loss", keepdims=0)
     n.output("loss", [])
@@ -164,8 +164,8 @@ def calibration(work):
     # Cotangents are known: S*c in f16 where the loss is cast, x^T (S*c) at w. c = 2^-9 and x up to 12: M = 2 * 12 * 2^-9.
     n = Network()
     n.input("x", [2, 3])
-    n.value("w", np.ones((3, 4)))
-    n.value("c", np.full((), 2.0**-9))
+    n.constant("w", np.ones((3, 4)), np.float32)
+    n.constant("c", np.full((), 2.0**-9), np.float32)
     n.node("MatMul", ["x", "w"], "y")
     n.node("ReduceSum", ["y"], "sum", keepdims=0)
     n.node("Mul", ["sum", "c"], "loss")
@@ -215,7 +215,7 @@ def collapse(work):
     n = Network()
     n.input("x", [4, 3])
     for name, shape in (("first", (3, 5)), ("second", (5, 6)), ("last", (6, 2))):
-        n.value(name, np.ones(shape))
+        n.constant(name, np.ones(shape), np.float32)
     n.node("MatMul", ["x", "first"], "a")
     n.node("MatMul", ["a", "second"], "b")
     n.node("Sqrt", ["b"], "root")
