@@ -40,7 +40,7 @@ struct SinkDispatches : memory::impl::SinkDispatchesPassBase<SinkDispatches> {
       numSunk += sink(dispatch, assigned);
   }
 
-  /// The users of a value in program order of interest: dispatches and everything else that is no view.
+  /// Appends what uses a value, directly or through views, in no particular order; the views themselves go to `views`.
   static void usersOf(Value v, SmallVectorImpl<Operation *> &users, SmallVectorImpl<ReshapeOp> *views = nullptr) {
     for (Operation *user : v.getUsers())
       if (auto view = dyn_cast<ReshapeOp>(user)) {
