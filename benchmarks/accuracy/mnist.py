@@ -52,7 +52,7 @@ def main():
                 print(name, "seed", seed, results[name, seed], file=sys.stderr, flush=True)
 
     print("# MNIST, LeNet: accuracy by precision\n")
-    print(f"{runs.machine()}. Made by `benchmarks/accuracy/mnist.py --data FOLDER`: 60,000 training pictures, {results[names[0], seeds[0]]['samples']} "
+    print(f"{runs.where()}. Made by `benchmarks/accuracy/mnist.py --data FOLDER`: 60,000 training pictures, {results[names[0], seeds[0]]['samples']} "
           f"test pictures, {options.epochs} epochs, the same settings for every run:\n")
     print(f"```\nmpc compile lenet.onnx {' '.join(COMPILE)} --precision=P --opt-level=L\n./lenet train {' '.join(TRAIN)} --epochs {options.epochs} --seed S\n```\n")
     print("Accuracy on the test pictures in percent, after the last epoch; skipped: steps that loss scaling skipped.\n")

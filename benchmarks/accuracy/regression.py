@@ -52,7 +52,7 @@ def main():
                 print(name, "seed", seed, results[name, seed], file=sys.stderr, flush=True)
 
     print("# Regression: error by precision\n")
-    print(f"{runs.machine()}. Made by `benchmarks/accuracy/regression.py`: Friedman's first function with noise of deviation 1 (the least RMSE there can be), "
+    print(f"{runs.where()}. Made by `benchmarks/accuracy/regression.py`: Friedman's first function with noise of deviation 1 (the least RMSE there can be), "
           f"{options.samples} training and 4096 test samples, an MLP 8-64-64-1, {options.epochs} epochs:\n")
     print(f"```\nmpc compile regressor.onnx {' '.join(COMPILE)} --precision=P --opt-level=L\n./regressor train {' '.join(TRAIN)} --epochs {options.epochs} --seed S\n```\n")
     print("Root of the mean squared error on the test samples, in the units of the function.\n")

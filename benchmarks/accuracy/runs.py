@@ -7,6 +7,9 @@ import subprocess
 import sys
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(SOURCE, "benchmarks"))
+import machine  # noqa: E402
+
 # name -> precision, opt level
 CONFIGURATIONS = {"fp32 O0": ("fp32", "O0"), "fp16 O1": ("fp16", "O1"), "fp16 O2": ("fp16", "O2"), "fp16 O3": ("fp16", "O3"),
                   "bf16 O1": ("bf16", "O1")}
@@ -37,7 +40,6 @@ def run(mpc, work, model, configuration, compile_options, train_options, eval_op
     return dict(result, steps=int(steps), skipped=int(skipped), time=seconds)
 
 
-def machine():
+def where():
     """One line: date, CPU, cores. (The library that computes products is named by the program's `info`.)"""
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "unknown CPU")
-    return f"{datetime.date.today()}, {cpu}, {len(os.sched_getaffinity(0))} cores"
+    return f"{datetime.date.today()}, {machine.cpu()}, {len(os.sched_getaffinity(0))} cores"

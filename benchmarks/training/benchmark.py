@@ -11,7 +11,6 @@ program: compile time, start-up, memory, size, and the libraries that it opens.
 import argparse
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -21,6 +20,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+import machine  # noqa: E402
+
 BATCH = {"mlp": 128, "lenet": 128, "resnet18": 32}
 STEPS = {"mlp": 100, "lenet": 100, "resnet18": 8}  # timed steps a round
 LEVEL = {"fp32": "O0", "bf16": "O1", "fp16": "O1"}  # what torch.autocast does
@@ -90,14 +92,6 @@ def libraries(program):
     return sorted(name for name in names if not re.match(r"(libc|ld-linux-x86-64|libm|libdl|libpthread|librt)\.so", name))
 
 
-def cpu_name():
-    with open("/proc/cpuinfo") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
 def measure(options, network, precision, model, folder):
     program, compile_seconds = compile_program(os.path.join(options.build, "bin", "mpc"), network, model, precision, folder)
     row = {"network": network, "batch": BATCH[network], "precision": precision, "compile_s": compile_seconds}
@@ -132,7 +126,7 @@ def markdown(rows, options):
         return f"{row[name]:.2f}" if name in row else "–"
 
     torch = next((row["torch"] for row in rows if "torch" in row), None)
-    lines = [f"{cpu_name()}, {options.threads} threads; PyTorch {torch or 'not measured'}", "",
+    lines = [f"{machine.cpu()}, {options.threads} threads; PyTorch {torch or 'not measured'}", "",
              "| network | batch | precision | mpc, ms | eager, ms | torch.compile, ms | ratio | compile, s | start-up, s | planned, MiB | grown, MiB |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
@@ -167,7 +161,7 @@ def main():
     print(markdown(rows, options))
     if options.out:
         with open(options.out, "w") as file:
-            json.dump({"cpu": cpu_name(), "threads": options.threads, "rows": rows}, file, indent=1)
+            json.dump({"cpu": machine.cpu(), "threads": options.threads, "rows": rows}, file, indent=1)
 
 
 if __name__ == "__main__":
