@@ -5,10 +5,8 @@
 // digits. Branch-free, fused multiply-adds explicit.
 //
 //===----------------------------------------------------------------------===//
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "passes/Lowering/MathApprox/DoubleMath.h"
+#include "passes/Lowering/MathApprox/FloatMath.h"
 #include <limits>
 #include <vector>
 
@@ -23,45 +21,6 @@ static constexpr double magic = 0x1.8p52; // adding it rounds to an integer and 
 
 namespace {
 
-/// f64 arithmetic that reads like the formula.
-struct F64 {
-  ImplicitLocOpBuilder &b;
-  Type f64 = b.getF64Type(), i32 = b.getI32Type(), i64 = b.getI64Type();
-
-  Value c(double v) { return arith::ConstantOp::create(b, b.getF64FloatAttr(v)); }
-  Value i(int64_t v) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(v)); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
-  Value neg(Value x) { return arith::NegFOp::create(b, x); }
-  Value abs(Value x) { return math::AbsFOp::create(b, x); }
-  Value sqrt(Value x) { return math::SqrtOp::create(b, x); }
-  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
-  Value bits(Value x) { return arith::BitcastOp::create(b, i64, x); }
-  Value fromBits(Value x) { return arith::BitcastOp::create(b, f64, x); }
-  Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
-  Value compare(arith::CmpFPredicate p, Value x, Value y) { return arith::CmpFOp::create(b, p, x, y); }
-  Value less(Value x, Value y) { return compare(arith::CmpFPredicate::OLT, x, y); }
-  Value equal(Value x, Value y) { return compare(arith::CmpFPredicate::OEQ, x, y); }
-  Value both(Value p, Value q) { return arith::AndIOp::create(b, p, q); }
-  Value withSignOf(Value magnitude, Value x) { return math::CopySignOp::create(b, magnitude, x); }
-  /// x within [low, high]; NaN stays NaN.
-  Value clamp(Value x, double low, double high) {
-    x = select(less(x, c(low)), c(low), x);
-    return select(less(c(high), x), c(high), x);
-  }
-  /// c[0] + c[1] x + ..., by Horner.
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value p = c(coefficients.back());
-    for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      p = fma(p, x, c(coefficient));
-    return p;
-  }
-  /// 2^n for -1022 <= n <= 1023, n: i64.
-  Value powerOfTwo(Value n) { return fromBits(arith::ShLIOp::create(b, arith::AddIOp::create(b, n, i(1023)), i(52))); }
-};
-
 /// high + low, |low| no more than half a unit of high.
 struct Sum {
   Value high, low;
@@ -75,7 +34,7 @@ struct ExpParts {
 } // namespace
 
 /// x + low, |low| << |x|, clamped by the caller.
-static ExpParts reduceExp(F64 &f, Value x, Value low = {}) {
+static ExpParts reduceExp(FloatMath &f, Value x, Value low = {}) {
   Value shifted = f.fma(x, f.c(1.4426950408889634), f.c(magic));
   Value k = f.sub(shifted, f.c(magic));
   Value reduced = f.fma(k, f.c(-ln2High), x); // exact
@@ -95,7 +54,7 @@ static ExpParts reduceExp(F64 &f, Value x, Value low = {}) {
 }
 
 /// e^(x + low) 2^shift, in two steps so that n reaches from denormals to overflow and only the last multiplication rounds.
-static Value expOf(F64 &f, Value x, Value low = {}, int64_t shift = 0) {
+static Value expOf(FloatMath &f, Value x, Value low = {}, int64_t shift = 0) {
   ExpParts e = reduceExp(f, f.clamp(x, -760, 720), low);
   Value one = f.add(e.r, f.c(1)), lost = f.sub(e.r, f.sub(one, f.c(1)));
   Value y = f.add(one, f.add(lost, e.tail));
@@ -104,7 +63,7 @@ static Value expOf(F64 &f, Value x, Value low = {}, int64_t shift = 0) {
   return f.mul(f.mul(y, f.powerOfTwo(half)), f.powerOfTwo(arith::SubIOp::create(f.b, n, half)));
 }
 
-static Value expm1Of(F64 &f, Value x) {
+static Value expm1Of(FloatMath &f, Value x) {
   // 2 (2^(n-1) p + (2^(n-1) - 1/2))
   ExpParts e = reduceExp(f, f.clamp(x, -50, 710));
   Value scale = f.powerOfTwo(arith::SubIOp::create(f.b, e.n, f.i(1)));
@@ -113,14 +72,14 @@ static Value expm1Of(F64 &f, Value x) {
 }
 
 /// log x for 0 < x < infinity as a sum with an error of about 2^-64; otherwise anything.
-static Sum logSum(F64 &f, Value x) {
+static Sum logSum(FloatMath &f, Value x) {
   Value tiny = f.less(x, f.c(0x1p-1022));
   Value normal = f.select(tiny, f.mul(x, f.c(0x1p54)), x);
   // x = 2^e m, m in [sqrt(1/2), sqrt(2)); t = m - 1; log m = 2 atanh s, s = t/(2 + t)
   Value bits = f.bits(normal);
   Value e = arith::ShRSIOp::create(f.b, arith::SubIOp::create(f.b, bits, f.i(0x3FE6A09E667F3BCD)), f.i(52));
   Value m = f.fromBits(arith::SubIOp::create(f.b, bits, arith::ShLIOp::create(f.b, e, f.i(52))));
-  Value k = f.sub(arith::SIToFPOp::create(f.b, f.f64, e), f.select(tiny, f.c(54), f.c(0)));
+  Value k = f.sub(arith::SIToFPOp::create(f.b, f.type, e), f.select(tiny, f.c(54), f.c(0)));
   Value t = f.sub(m, f.c(1)), d = f.add(t, f.c(2)), dLow = f.sub(t, f.sub(d, f.c(2)));
   Value s = f.div(t, d), sLow = f.div(f.fma(f.neg(s), dLow, f.fma(f.neg(s), d, t)), d);
   // s^3 (2/3 + s^2 q), the leading product in two parts
@@ -145,14 +104,14 @@ static Sum logSum(F64 &f, Value x) {
   return {high, f.sub(low, f.sub(high, next.high))};
 }
 
-static Value logOf(F64 &f, Value x) {
+static Value logOf(FloatMath &f, Value x) {
   Value y = logSum(f, x).high;
   y = f.select(f.less(x, f.c(0)), f.c(notANumber), y);
   y = f.select(f.equal(x, f.c(0)), f.c(-inf), y);
   return f.select(f.less(x, f.c(inf)), y, x); // infinity and NaN are their own logarithms
 }
 
-static Value log1pOf(F64 &f, Value x) {
+static Value log1pOf(FloatMath &f, Value x) {
   // log(u) + (x - (u - 1))/u with u = 1 + x rounded
   Value u = f.add(x, f.c(1));
   Value y = f.add(logOf(f, u), f.div(f.sub(x, f.sub(u, f.c(1))), u));
@@ -162,7 +121,7 @@ static Value log1pOf(F64 &f, Value x) {
 }
 
 /// x = k pi/2 + r: sine and cosine of r, and the bits of k.
-static std::array<Value, 3> sinCos(F64 &f, Value x) {
+static std::array<Value, 3> sinCos(FloatMath &f, Value x) {
   Value shifted = f.fma(x, f.c(0.6366197723675814), f.c(magic));
   Value k = f.sub(shifted, f.c(magic));
   // Each part's product is exact inside the fma; what it rounds off is kept in `low`.
@@ -187,28 +146,25 @@ static std::array<Value, 3> sinCos(F64 &f, Value x) {
   return {s, co, f.bits(shifted)};
 }
 
-static Value bitOf(F64 &f, Value bits, int64_t mask) {
-  return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, arith::AndIOp::create(f.b, bits, f.i(mask)), f.i(0));
-}
 /// Infinity and NaN give NaN, a zero itself.
-static Value trigonometricSpecials(F64 &f, Value x, Value y, bool odd) {
+static Value trigonometricSpecials(FloatMath &f, Value x, Value y, bool odd) {
   if (odd)
     y = f.select(f.equal(x, f.c(0)), x, y);
   return f.select(f.less(f.abs(x), f.c(inf)), y, f.sub(x, x));
 }
-static Value sinOf(F64 &f, Value x, int64_t quadrant) {
+static Value sinOf(FloatMath &f, Value x, int64_t quadrant) {
   auto [s, c, bits] = sinCos(f, x);
   Value k = arith::AddIOp::create(f.b, bits, f.i(quadrant));
-  Value y = f.select(bitOf(f, k, 1), c, s);
-  return trigonometricSpecials(f, x, f.select(bitOf(f, k, 2), f.neg(y), y), quadrant == 0);
+  Value y = f.select(f.anyBit(k, 1), c, s);
+  return trigonometricSpecials(f, x, f.select(f.anyBit(k, 2), f.neg(y), y), quadrant == 0);
 }
-static Value tanOf(F64 &f, Value x) {
+static Value tanOf(FloatMath &f, Value x) {
   auto [s, c, bits] = sinCos(f, x);
-  Value odd = bitOf(f, bits, 1);
+  Value odd = f.anyBit(bits, 1);
   return trigonometricSpecials(f, x, f.div(f.select(odd, f.neg(c), s), f.select(odd, s, c)), true);
 }
 
-static Value atanOf(F64 &f, Value x) {
+static Value atanOf(FloatMath &f, Value x) {
   // atan a = c + atan u: u = a below tan(pi/8), (a - 1)/(a + 1) below tan(3 pi/8), -1/a beyond
   Value a = f.abs(x);
   Value small = f.less(a, f.c(0.41421356237309503)), large = f.less(f.c(2.414213562373095), a);
@@ -224,50 +180,50 @@ static Value atanOf(F64 &f, Value x) {
   return f.withSignOf(y, x);
 }
 
-static Value asinOf(F64 &f, Value x) {
+static Value asinOf(FloatMath &f, Value x) {
   Value y = atanOf(f, f.div(x, f.sqrt(f.mul(f.sub(f.c(1), x), f.add(f.c(1), x)))));
   return f.select(f.equal(x, f.c(0)), x, y);
 }
-static Value acosOf(F64 &f, Value x) {
+static Value acosOf(FloatMath &f, Value x) {
   return f.mul(f.c(2), atanOf(f, f.sqrt(f.div(f.sub(f.c(1), x), f.add(f.c(1), x)))));
 }
 
-static Value sinhOf(F64 &f, Value x) {
+static Value sinhOf(FloatMath &f, Value x) {
   Value a = f.abs(x), e = expm1Of(f, f.clamp(a, 0, 2));
   Value small = f.mul(f.c(0.5), f.add(e, f.div(e, f.add(e, f.c(1)))));
   Value half = expOf(f, a, {}, -1); // e^a / 2 does not overflow before sinh does
   Value large = f.sub(half, f.div(f.c(0.25), half));
   return f.withSignOf(f.select(f.less(a, f.c(1)), small, large), x);
 }
-static Value coshOf(F64 &f, Value x) {
+static Value coshOf(FloatMath &f, Value x) {
   Value half = expOf(f, f.abs(x), {}, -1);
   return f.add(half, f.div(f.c(0.25), half));
 }
-static Value tanhOf(F64 &f, Value x) {
+static Value tanhOf(FloatMath &f, Value x) {
   Value t = expm1Of(f, f.mul(f.abs(x), f.c(-2)));
   return f.withSignOf(f.div(f.neg(t), f.add(t, f.c(2))), x);
 }
-static Value asinhOf(F64 &f, Value x) {
+static Value asinhOf(FloatMath &f, Value x) {
   // log(a + sqrt(a^2 + 1)) = log1p(a + a^2/(1 + sqrt(a^2 + 1))); from 2^28 on log a + ln 2
   Value a = f.abs(x), big = f.less(f.c(0x1p28), a), square = f.mul(a, a);
   Value argument = f.add(a, f.div(square, f.add(f.c(1), f.sqrt(f.add(square, f.c(1))))));
   Value y = f.select(big, f.add(logOf(f, a), f.c(ln2)), log1pOf(f, argument));
   return f.withSignOf(y, x);
 }
-static Value acoshOf(F64 &f, Value x) {
+static Value acoshOf(FloatMath &f, Value x) {
   Value big = f.less(f.c(0x1p28), x), t = f.sub(x, f.c(1));
   Value argument = f.add(t, f.sqrt(f.mul(t, f.add(t, f.c(2)))));
   Value y = f.select(big, f.add(logOf(f, x), f.c(ln2)), log1pOf(f, argument));
   return f.select(f.less(x, f.c(1)), f.c(notANumber), y);
 }
-static Value atanhOf(F64 &f, Value x) {
+static Value atanhOf(FloatMath &f, Value x) {
   Value a = f.abs(x);
   Value y = f.mul(f.c(0.5), log1pOf(f, f.div(f.mul(a, f.c(2)), f.sub(f.c(1), a))));
   return f.withSignOf(y, x);
 }
 
 /// For a >= 1: e^(-a^2) t p(t), t = 1/(1 + a/2).
-static Value erfcTail(F64 &f, Value a) {
+static Value erfcTail(FloatMath &f, Value a) {
   a = f.clamp(a, 1, 27.5); // erfc is 0 in f64 from 27.3 on
   Value t = f.div(f.c(1), f.fma(a, f.c(0.5), f.c(1)));
   Value p = f.polynomial(f.mul(f.sub(t, f.c(0x1.780b92143fa37p-2)), f.c(0x1.ab78c13521cfbp+1)), {
@@ -280,7 +236,7 @@ static Value erfcTail(F64 &f, Value a) {
   Value square = f.mul(a, a), low = f.fma(a, a, f.neg(square));
   return f.mul(expOf(f, f.neg(square), f.neg(low)), f.mul(t, p));
 }
-static Value erfSeries(F64 &f, Value x) { // |x| <= 1
+static Value erfSeries(FloatMath &f, Value x) { // |x| <= 1
   std::vector<double> series;
   double factorial = 1;
   for (int n = 0; n <= 22; ++n) {
@@ -290,12 +246,12 @@ static Value erfSeries(F64 &f, Value x) { // |x| <= 1
   series[0] = 0.1283791670955126; // x itself is added exactly
   return f.fma(x, f.polynomial(f.mul(x, x), series), x);
 }
-static Value erfOf(F64 &f, Value x) {
+static Value erfOf(FloatMath &f, Value x) {
   Value a = f.abs(x);
   Value large = f.withSignOf(f.sub(f.c(1), erfcTail(f, a)), x);
   return f.select(f.less(a, f.c(1)), erfSeries(f, x), large);
 }
-static Value erfcOf(F64 &f, Value x) {
+static Value erfcOf(FloatMath &f, Value x) {
   // Up to 1, 1 - erf loses at most three bits.
   Value a = f.abs(x), tail = erfcTail(f, a);
   Value large = f.select(f.less(x, f.c(0)), f.sub(f.c(2), tail), tail);
@@ -303,7 +259,7 @@ static Value erfcOf(F64 &f, Value x) {
 }
 
 /// C's pow. `y log x` is a sum, so that powers of integers are exact where they fit.
-static Value powOf(F64 &f, Value x, Value y) {
+static Value powOf(FloatMath &f, Value x, Value y) {
   Value a = f.abs(x), one = f.c(1), zero = f.c(0);
   Value clamped = f.clamp(y, -0x1p64, 0x1p64); // with |log a| >= 2^-53 that over- or underflows already
   Sum log = logSum(f, a);
@@ -331,7 +287,7 @@ static Value powOf(F64 &f, Value x, Value y) {
 }
 
 Value mpc::expandF64(ImplicitLocOpBuilder &b, Operation *op, ValueRange x) {
-  F64 f{b};
+  FloatMath f{b, b.getF64Type()};
   if (isa<math::ExpOp>(op))
     return expOf(f, x[0]);
   if (isa<math::ExpM1Op>(op))
