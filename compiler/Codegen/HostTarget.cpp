@@ -1,15 +1,10 @@
 //===- HostTarget.cpp - LLVM's optimiser and code generator for x86-64 ----------------===//
 #include "compiler/Codegen/HostLowering.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
-#include "llvm/IR/LegacyPassManager.h"
+#include "compiler/Codegen/OptPipeline.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include <mutex>
@@ -57,8 +52,6 @@ static constexpr const char *pipeline =
     "loop-mssa(licm<allowspeculation>),simplifycfg)";
 
 void mpc::optimize(Module &module, TargetMachine &machine) {
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
   for (Function &f : module) {
     if (f.isDeclaration())
       continue;
@@ -71,28 +64,13 @@ void mpc::optimize(Module &module, TargetMachine &machine) {
   }
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = true;
-  PassBuilder builder(&machine, tuning);
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  ModulePassManager passes;
-  cantFail(builder.parsePassPipeline(passes, pipeline));
-  passes.run(module, modules);
+  runPipeline(module, machine, tuning, [](PassBuilder &builder) {
+    ModulePassManager passes;
+    cantFail(builder.parsePassPipeline(passes, pipeline));
+    return passes;
+  });
 }
 
 std::string mpc::emitObject(Module &module, TargetMachine &machine) {
-  SmallVector<char, 0> bytes;
-  raw_svector_ostream stream(bytes);
-  legacy::PassManager passes;
-  bool unsupported = machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile);
-  assert(!unsupported && "x86 emits objects");
-  (void)unsupported;
-  passes.run(module);
-  return std::string(bytes.begin(), bytes.end());
+  return emitFile(module, machine, CodeGenFileType::ObjectFile);
 }

@@ -1,17 +1,13 @@
 //===- NvptxTarget.cpp - LLVM's optimiser and code generator for PTX ------------------===//
 #include "compiler/Codegen/NvptxTarget.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "compiler/Codegen/OptPipeline.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -39,22 +35,12 @@ std::unique_ptr<TargetMachine> mpc::createNvptxMachine(const GpuArch &arch) {
 }
 
 void mpc::optimizeForNvptx(Module &module, TargetMachine &machine) {
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // there are no vector units to fill
   tuning.SLPVectorization = false;
-  PassBuilder builder(&machine, tuning);
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
+  runPipeline(module, machine, tuning, [](PassBuilder &builder) {
+    return builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3);
+  });
 }
 
 /// The name of a function that a kernel calls and that nobody defines for GPUs; "" when there is none. LLVM aborts on such intrinsics and ptxas reports such calls
@@ -102,12 +88,6 @@ std::string mpc::emitPtx(Module &module, TargetMachine &machine, std::string &er
     }
   };
   module.getContext().setDiagnosticHandler(std::make_unique<Collector>(error));
-  SmallVector<char, 0> text;
-  raw_svector_ostream stream(text);
-  legacy::PassManager passes;
-  bool unsupported = machine.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::AssemblyFile);
-  assert(!unsupported && "NVPTX emits assembly");
-  (void)unsupported;
-  passes.run(module);
-  return error.empty() ? std::string(text.begin(), text.end()) : "";
+  std::string text = emitFile(module, machine, CodeGenFileType::AssemblyFile);
+  return error.empty() ? text : "";
 }

@@ -1,0 +1,21 @@
+//===- OptPipeline.h - LLVM's optimiser and code generator, run -----------------------===//
+#ifndef MPC_CODEGEN_OPTPIPELINE_H
+#define MPC_CODEGEN_OPTPIPELINE_H
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CodeGen.h"
+#include <string>
+
+namespace mpc {
+
+/// Gives the module the machine's triple and data layout, then runs the passes that `build` returns, with
+/// every analysis at hand.
+void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
+                 const llvm::PipelineTuningOptions &tuning,
+                 llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build);
+
+/// The machine's code for the module: an object's bytes, or the text of assembly. The target must have files
+/// of that type.
+std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type);
+
+} // namespace mpc
+#endif
