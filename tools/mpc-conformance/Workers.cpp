@@ -10,10 +10,11 @@
 
 namespace {
 
-/// All of `bytes`, or false when the other side is gone.
-bool sendAll(int socket, const void *data, size_t bytes) {
-  for (auto *next = static_cast<const char *>(data); bytes > 0;) {
-    ssize_t n = send(socket, next, bytes, MSG_NOSIGNAL);
+/// Repeats `once(next, rest)`, which moves bytes as send and recv do, until all are through; false when the other side is gone.
+template <typename Byte, typename Once>
+bool transfer(Byte *next, size_t bytes, Once once) {
+  while (bytes > 0) {
+    ssize_t n = once(next, bytes);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0)
@@ -23,17 +24,12 @@ bool sendAll(int socket, const void *data, size_t bytes) {
   }
   return true;
 }
+bool sendAll(int socket, const void *data, size_t bytes) {
+  return transfer(static_cast<const char *>(data), bytes,
+                  [=](const char *next, size_t rest) { return send(socket, next, rest, MSG_NOSIGNAL); });
+}
 bool receiveAll(int socket, void *data, size_t bytes) {
-  for (auto *next = static_cast<char *>(data); bytes > 0;) {
-    ssize_t n = recv(socket, next, bytes, 0);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return false;
-    next += n;
-    bytes -= size_t(n);
-  }
-  return true;
+  return transfer(static_cast<char *>(data), bytes, [=](char *next, size_t rest) { return recv(socket, next, rest, 0); });
 }
 
 /// The other end of the socket: cases in, answers out, until the parent closes it.
