@@ -57,7 +57,6 @@ static RankedTensorType lastType(Type type) {
   return tensor.clone(shape);
 }
 
-
 /// Per-dimension values in channels-last order.
 template <typename T>
 static SmallVector<T> permute(ArrayRef<T> values) {

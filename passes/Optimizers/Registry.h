@@ -11,7 +11,7 @@ namespace mpc::optimizers {
 struct Hyperparameter {
   llvm::StringLiteral name;
   double defaultValue;
-  /// Least and, if `below` holds, excluded greatest value; at least.
+  /// Values are in [least, below).
   double least, below;
   llvm::StringLiteral doc;
 };
@@ -27,7 +27,7 @@ public:
   mlir::Value lr;
   /// The slots' values before the step, in the order of Optimizer::slots, and after it, to be set.
   llvm::SmallVector<mlir::Value> slots, newSlots;
-  /// What StepState::build returned, in its order.
+  /// What Optimizer::shared returned, in its order.
   llvm::ArrayRef<mlir::Value> shared;
   const llvm::StringMap<double> &hyper;
 

@@ -11,8 +11,8 @@ namespace mpc::rt {
 
 struct Evaluation {
   int64_t samples = 0;
-  std::optional<double>
-      loss; // Σ sample_loss / Σ sample_weight; without those outputs the mean over full batches
+  /// Σ sample_loss / Σ sample_weight; without those outputs the mean over full batches.
+  std::optional<double> loss;
   std::vector<MetricResult> metrics;
 };
 

@@ -9,12 +9,15 @@
 
 namespace mpc::rt {
 
-/// Step lines:  {"step": 12, "epoch": 0, "loss": …, "lr": …, "scale": …, "skipped": false, "samples_per_s":
-/// …}
-///              ("scale" and "skipped" with a scaler; "steps": {name: {loss, lr, …}} with several optimizers,
-///              whose first is repeated at the top). A loss that is not finite is null.
-/// Epoch lines: {"step": 937, "epoch": 0, "val_loss": …, "accuracy": …, "correct": …, "counted": …,
-/// "val_samples": …} Every line is flushed as it is written.
+/// A step's line:
+///   {"step": 12, "epoch": 0, "loss": …, "lr": …, "scale": …, "skipped": false, "samples_per_s": …}
+/// "scale" and "skipped" with a scaler; "steps": {name: {loss, lr, …}} with several optimizers, whose first is
+/// repeated at the top. A loss that is not finite is null.
+///
+/// An evaluation's line:
+///   {"step": 937, "epoch": 0, "val_loss": …, "accuracy": …, "correct": …, "counted": …, "val_samples": …}
+///
+/// Every line is flushed as it is written.
 class RunLog {
 public:
   /// Replaces the file, or with `keepBelow` >= 0 (a resumed training) keeps its lines whose step is at most

@@ -12,9 +12,8 @@ namespace mpc::rt {
 ///   loss             [steps] f32: unscaled, before the update of step i; of the first optimizer
 ///   loss/<step>      the same for every optimizer, when there are several
 ///   grad/<parameter> unscaled f32 gradients of the first step (outputs of role grad)
-///   scale, skipped   [steps] f32 and bool: the loss scale that step i used, and whether it was skipped (with
-///   a scaler);
-///                    scale/<step>, skipped/<step> when there are several optimizers
+///   scale, skipped   [steps] f32 and bool, with a scaler: the loss scale that step i used, whether it was skipped
+///   scale/<step>, skipped/<step>  the same for every optimizer, when there are several
 ///   state/<variable> after the last step, in logical order
 /// Throws Error when the data holds less than one batch.
 std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64_t steps,

@@ -19,7 +19,6 @@ namespace mpc::rt::emulator {
 struct Block;
 struct Scheduler;
 constexpr uint32_t kWarp = 32, kMaxWarps = MPC_EMU_MAX_THREADS / kWarp, kBarriers = 16;
-constexpr uint32_t kNone = ~0u;
 
 enum class State : uint8_t { Ready, AtBarrier, InWarp, Exited };
 
