@@ -9,6 +9,7 @@
 #include "passes/Lowering/DeviceToEmulator/Passes.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "passes/Lowering/HeroToGpu/Passes.h"
 #include "passes/Lowering/KernelToGpu/Passes.h"
 #include "passes/Lowering/KernelToHost/Passes.h"
 #include "passes/Memory/Passes.h"
@@ -37,6 +38,7 @@ int main(int argc, char **argv) {
   mpc::fusion::registerMpcFusionPasses();
   mpc::memory::registerMpcMemoryPasses();
   mpc::registerMpcDecomposePasses();
+  mpc::registerMpcHeroToGpuPasses();
   mpc::registerMpcKernelToGpuPasses();
   mpc::registerMpcKernelToHostPasses();
   mpc::registerMpcDeviceToEmulatorPasses();

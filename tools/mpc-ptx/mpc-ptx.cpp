@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Codegen/Ptxas.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
@@ -34,6 +36,7 @@ int main(int argc, char **argv) {
   }
   DialectRegistry registry;
   registerNvptxDialects(registry);
+  registry.insert<func::FuncDialect, graph::GraphDialect>(); // what kernels were emitted from may stand beside them
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   llvm::SourceMgr sources;

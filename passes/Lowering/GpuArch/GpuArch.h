@@ -14,6 +14,7 @@ struct GpuArch {
   llvm::StringRef name;       ///< "sm_80": LLVM's CPU, ptxas's -arch, the name of the target
   int compute;                ///< 80
   int ptxVersion;             ///< 70 for PTX ISA 7.0: the first that has what we use of this architecture, so that old drivers take it too
+  int multiprocessors;        ///< of the largest common part: V100, T4, A100, RTX 3090, RTX 4090, H100; estimates only
   int sharedBytesPerBlock;    ///< with the opt-in above 48 KB
   int sharedBytesPerSm;
   int threadsPerSm;

@@ -1,0 +1,191 @@
+//===- Gather.cpp - addresses and validity of an operand's elements ------------------------===//
+#include "passes/Lowering/HeroToGpu/Gather.h"
+#include "dialects/Graph/IR/Shapes.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+Gather::Gather(Code c, const Problem &problem, const Operand &operand, Value base, int tileOuter, int tileK,
+               int threads, const BlockPlace &place)
+    : c(c), problem(problem), operand(operand), base(base), tileK(tileK), place(place),
+      uniform(kDigits().size() == 1 || kDigits().back() % tileK == 0),
+      bytes(graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8) {
+  // Neighbouring threads take neighbouring units of a line.
+  int v = operand.vector, line = (alongK() ? tileK : tileOuter) / v, lines = alongK() ? tileOuter : tileK;
+  int count = line * lines;
+  Value inner = c.mul(c.rem(place.thread, line), v), across = c.div(place.thread, line);
+  if (line > threads)
+    inner = c.mul(place.thread, v), across = c.i32(0);
+  threadOuter = alongK() ? across : inner;
+  threadK = alongK() ? inner : across;
+  if (count < threads)
+    active = c.below(place.thread, count);
+  for (int first = 0; first < count; first += threads) {
+    int innerUnit = first % line * v, lineNumber = first / line;
+    unitList.push_back(alongK() ? Unit{lineNumber, innerUnit} : Unit{innerUnit, lineNumber});
+  }
+  for (Unit unit : unitList)
+    states.push_back(prepare(unit));
+}
+
+Type Gather::unitType() const {
+  unsigned size = operand.vector * bytes;
+  if (size > 4)
+    return VectorType::get({size / 4}, c.b.getI32Type());
+  return c.b.getIntegerType(8 * size);
+}
+
+/// Digits of a number in [0, product of digits), and beyond in the outermost one.
+llvm::SmallVector<Gather::Number> Gather::digitsOf(Axis axis, Number value) {
+  const Digits &extents = operand.digits[unsigned(axis)];
+  if (extents.size() == 1)
+    return {value};
+  Value rest = c.add(value.variable, value.constant);
+  llvm::SmallVector<Number> digits(extents.size());
+  for (size_t d = extents.size(); d-- > 1;) {
+    digits[d].variable = c.rem(rest, extents[d]);
+    rest = c.div(rest, extents[d]);
+  }
+  digits[0].variable = rest;
+  return digits;
+}
+
+Gather::UnitState Gather::prepare(Unit unit) {
+  Value first = operand.outer == Axis::M ? place.firstM : place.firstN;
+  Number outer{c.add(first, threadOuter), unit.outer};
+  std::array<llvm::SmallVector<Number>, axisCount> digits;
+  digits[unsigned(operand.outer)] = digitsOf(operand.outer, outer);
+  digits[unsigned(Axis::Z)] = digitsOf(Axis::Z, {place.z, 0});
+  // The cursor has the rest of k.
+  auto &k = digits[unsigned(Axis::K)];
+  k.resize(kDigits().size());
+  if (uniform)
+    k.back() = {threadK, unit.k};
+
+  UnitState state;
+  Value offset; // elements, i64
+  int64_t constant = 0;
+  for (const Coordinate &at : operand.coordinates) {
+    Value position;
+    int64_t positionConstant = at.constant;
+    for (const Term &t : at.terms) {
+      Number digit = digits[unsigned(t.axis)][t.digit];
+      positionConstant += t.coefficient * digit.constant;
+      if (!digit.variable)
+        continue;
+      Value term = c.mul(digit.variable, t.coefficient);
+      position = position ? c.add(position, term) : term;
+    }
+    bool linear = at.divisor == 1;
+    if (linear && position) {
+      Value moved = c.mul(c.wide(position), at.stride);
+      offset = offset ? c.add(offset, moved) : moved;
+    }
+    if (linear)
+      constant += positionConstant * at.stride;
+    bool needed = at.checked || !linear;
+    state.positions.push_back(!needed    ? Value()
+                              : position ? c.add(position, positionConstant)
+                                         : c.i32(positionConstant));
+  }
+  state.pointer = offset ? c.at(base, c.mul(offset, bytes)) : base;
+  state.bytes = constant * bytes;
+  int64_t extent = problem.extent(operand.outer);
+  if (extent % (operand.outer == Axis::M ? place.tileM : place.tileN) != 0)
+    state.valid = c.below(c.add(outer.variable, outer.constant), extent);
+  state.valid = c.both(state.valid, active);
+  return state;
+}
+
+//===-- The cursor --------------------------------------------------------------------------===//
+
+Values Gather::cursor(Value kTile) {
+  Number k{c.mul(kTile, tileK), 0};
+  if (!uniform)
+    k.variable = c.add(k.variable, threadK);
+  Values digits;
+  for (Number digit : digitsOf(Axis::K, k))
+    digits.push_back(digit.variable);
+  return digits;
+}
+
+Values Gather::addToDigits(ValueRange digits, int64_t amount) {
+  const Digits &extents = kDigits();
+  Values result(digits.begin(), digits.end());
+  Value carry; // i1
+  for (size_t d = extents.size(); d-- > 0;) {
+    int64_t step = d == 0 ? amount : amount % extents[d];
+    amount /= extents[d];
+    Value sum = c.add(result[d], step);
+    if (carry)
+      sum = c.select(carry, c.add(sum, 1), sum);
+    if (d > 0 && (step != 0 || carry)) {
+      // Where the step is 0, only a carry leads out; either way the digit stays below twice the extent.
+      carry = c.compare(arith::CmpIPredicate::sge, sum, c.i32(extents[d]));
+      sum = c.select(carry, c.add(sum, -extents[d]), sum);
+    }
+    result[d] = sum;
+  }
+  return result;
+}
+
+Values Gather::advance(ValueRange cursor) { return addToDigits(cursor, tileK); }
+
+//===-- Addresses ---------------------------------------------------------------------------------===//
+
+llvm::SmallVector<Gather::Address> Gather::addresses(ValueRange cursor) {
+  bool kTail = problem.k() % tileK != 0;
+  llvm::SmallDenseMap<int, Values> moved; // by the unit's k
+  llvm::SmallVector<Address> result;
+  for (auto [unit, state] : llvm::zip_equal(unitList, states)) {
+    Values &k = moved[uniform ? 0 : unit.k];
+    if (k.empty())
+      k = uniform ? Values(cursor.begin(), cursor.end()) : addToDigits(cursor, unit.k);
+    Value valid = state.valid, offset;
+    if (kTail)
+      valid = c.both(valid, uniform ? c.below(c.add(c.add(k[0], threadK), unit.k), problem.k())
+                                    : c.below(k[0], kDigits()[0]));
+    auto move = [&](Value elements) { offset = offset ? c.add(offset, elements) : elements; };
+    for (auto [at, known] : llvm::zip_equal(operand.coordinates, state.positions)) {
+      Value position = known;
+      for (const Term &t : at.terms) {
+        if (t.axis != Axis::K)
+          continue;
+        Value step = c.mul(k[t.digit], t.coefficient);
+        if (at.divisor == 1)
+          move(c.mul(c.wide(step), at.stride));
+        if (known)
+          position = c.add(position, step);
+      }
+      if (!known)
+        continue;
+      if (at.divisor != 1) {
+        // A negative position is a large one, and so is its quotient.
+        Value quotient = c.div(position, at.divisor);
+        if (at.checked)
+          valid = c.both(valid, c.compare(arith::CmpIPredicate::eq, c.mul(quotient, at.divisor), position));
+        move(c.mul(c.wide(quotient), at.stride));
+        position = quotient;
+      }
+      if (at.checked)
+        valid = c.both(valid, c.below(position, at.extent));
+    }
+    Value pointer = offset ? c.at(state.pointer, c.mul(offset, bytes)) : state.pointer;
+    result.push_back({c.at(pointer, state.bytes), valid});
+  }
+  return result;
+}
+
+Values Gather::load(ValueRange cursor) {
+  Values result;
+  Type type = unitType();
+  for (Address address : addresses(cursor)) {
+    // The buffer's first unit stands in for what is outside: no branch, and loads that do not wait for each
+    // other.
+    Value pointer = c.select(address.valid, address.pointer, base);
+    Value bits = c.load(type, pointer, operand.vector * bytes);
+    result.push_back(address.valid ? c.select(address.valid, bits, c.zero(type)) : bits);
+  }
+  return result;
+}

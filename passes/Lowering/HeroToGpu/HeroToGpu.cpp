@@ -1,0 +1,234 @@
+//===- HeroToGpu.cpp - kernels of a hero --------------------------------------------------------===//
+//
+//   @k         one block per tile of C (and split of k): mainloop, then the epilogue or partial sums
+//   @k_reduce  with splits: adds their sums in order, then the epilogue
+//
+//===----------------------------------------------------------------------------------------===//
+#include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Lowering/HeroToGpu/Emit.h"
+#include "passes/Lowering/HeroToGpu/Mma.h"
+#include "passes/Lowering/HeroToGpu/Simt.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+namespace {
+
+constexpr int64_t reduceThreads = 256;
+/// Blocks that follow each other share this many rows of tiles: their operands stay in L2.
+constexpr int64_t rasterRows = 8;
+
+class HeroEmitter {
+public:
+  HeroEmitter(const Problem &problem, ModuleOp module, StringRef symbol, const GpuArch &arch,
+              const Schedule &schedule)
+      : problem(problem), module(module), symbol(symbol), arch(arch), schedule(schedule), tile(schedule.tile),
+        dispatch(problem.dispatch), body(dispatch.getBody().front()) {}
+
+  FailureOr<llvm::SmallVector<GpuKernel>> run();
+
+private:
+  GpuKernel emitMain();
+  GpuKernel emitReduce();
+  /// Positions of the arguments that are read besides the hero's operands, then of the results.
+  void addEpilogueArguments(llvm::SmallVector<int> &positions);
+  /// Starts a function with these parameters; calls `emit` with its parameters by position.
+  GpuKernel function(const Twine &name, llvm::SmallVector<int> positions, GpuLaunch launch,
+                     llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int, Value> &)> emit);
+  llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int, Value> &parameters);
+  int resultPosition(unsigned result);
+  int positionOf(Value argument) const { return cast<BlockArgument>(argument).getArgNumber(); }
+
+  const Problem &problem;
+  ModuleOp module;
+  StringRef symbol;
+  const GpuArch &arch;
+  const Schedule &schedule;
+  const Tile &tile;
+  kernel::DispatchOp dispatch;
+  Block &body;
+  bool failed = false;
+};
+
+} // namespace
+
+int HeroEmitter::resultPosition(unsigned result) {
+  if (auto places = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
+    if (int64_t input = places.asArrayRef()[result]; input >= 0)
+      return int(input);
+  return int(dispatch.getInputs().size() + result);
+}
+
+void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int> &positions) {
+  for (BlockArgument argument : body.getArguments())
+    if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != problem.hero; }))
+      positions.push_back(argument.getArgNumber());
+  for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
+    positions.push_back(resultPosition(r));
+}
+
+GpuKernel
+HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLaunch launch,
+                      llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int, Value> &)> emit) {
+  llvm::SmallVector<int> unique;
+  for (int position : positions)
+    if (!llvm::is_contained(unique, position))
+      unique.push_back(position);
+  OpBuilder b(module.getContext());
+  b.setInsertionPointToEnd(module.getBody());
+  Location loc = problem.hero->getLoc();
+  auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                          llvm::SmallVector<Type>(unique.size(), global));
+  std::string functionName = name.str();
+  auto function = LLVM::LLVMFuncOp::create(b, loc, functionName, type);
+  function->setAttr("kernel.threads", b.getI32IntegerAttr(int32_t(launch.threads)));
+  llvm::SmallDenseSet<int> written = {scratchArgument};
+  for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
+    written.insert(resultPosition(r));
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  LLVM::ReturnOp::create(b, loc, ValueRange{});
+  llvm::DenseMap<int, Value> parameters;
+  for (auto [i, position] : llvm::enumerate(unique)) {
+    function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
+    function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+    if (!written.contains(position))
+      function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
+    parameters[position] = entry->getArgument(i);
+  }
+  ElementEmitter e(b, loc, module);
+  e.tableAddressSpace = 1;
+  e.b.setInsertionPoint(entry->getTerminator());
+  emit(e, parameters);
+  failed |= e.failed();
+  return {functionName, launch, unique};
+}
+
+llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e,
+                                                   llvm::DenseMap<int, Value> &parameters) {
+  for (BlockArgument argument : body.getArguments())
+    if (Value parameter = parameters.lookup(argument.getArgNumber()))
+      e.bindBuffer(argument, {parameter, cast<RankedTensorType>(argument.getType()), {}, {}});
+  llvm::SmallVector<Buffer> results;
+  for (auto [r, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    results.push_back(
+        {parameters.lookup(resultPosition(r)), cast<RankedTensorType>(value.getType()), {}, {}});
+  return results;
+}
+
+GpuKernel HeroEmitter::emitMain() {
+  int64_t tilesM = llvm::divideCeilSigned(problem.m(), int64_t(tile.m)),
+          tilesN = llvm::divideCeilSigned(problem.n(), int64_t(tile.n));
+  int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k)), splits = schedule.splits;
+  GpuLaunch launch{{tilesM * tilesN * problem.z() * splits, 1, 1}, tile.threads()};
+  llvm::SmallVector<int> positions = {positionOf(problem.a.tensor), positionOf(problem.b.tensor)};
+  if (splits > 1)
+    positions.push_back(scratchArgument);
+  else
+    addEpilogueArguments(positions);
+  return function(symbol, positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
+    Code c{e.b};
+    Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+    int64_t rows = rasterRows;
+    while (tilesM % rows != 0)
+      rows /= 2;
+    Value number = c.rem(block, tilesM * tilesN), matrix = c.div(block, tilesM * tilesN);
+    Value row = c.rem(number, rows), strip = c.div(number, rows);
+    Value tileN = c.rem(strip, tilesN), tileM = c.add(c.mul(c.div(strip, tilesN), rows), row);
+    Value split = c.div(matrix, problem.z());
+    BlockPlace place;
+    place.thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
+    place.firstM = c.mul(tileM, tile.m);
+    place.firstN = c.mul(tileN, tile.n);
+    place.z = c.rem(matrix, problem.z());
+    place.tileM = tile.m;
+    place.tileN = tile.n;
+    place.firstK = c.i32(0);
+    place.lastK = c.i32(kTiles);
+    bool simt = tile.mainloop == Mainloop::Simt;
+    int neighbours = simt ? simtNeighbours : mmaNeighbours;
+    std::unique_ptr<Sink> sink;
+    if (splits > 1) {
+      int64_t each = llvm::divideCeilSigned(kTiles, splits);
+      place.firstK = c.mul(split, each);
+      place.lastK = c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
+      sink = std::make_unique<Partials>(problem, c, parameters[scratchArgument], split, place.z, tile.m,
+                                        tile.n, neighbours);
+    } else {
+      sink = std::make_unique<Epilogue>(problem, e, bindBuffers(e, parameters), place.z, tile.m, tile.n,
+                                        neighbours);
+    }
+    Value a = parameters[positionOf(problem.a.tensor)], b = parameters[positionOf(problem.b.tensor)];
+    if (simt)
+      emitSimt(c, problem, tile, a, b, place, *sink);
+    else
+      emitMma(c, problem, tile, arch, a, b, place, *sink);
+  });
+}
+
+GpuKernel HeroEmitter::emitReduce() {
+  Type type = problem.accumulator();
+  int bytes = type.getIntOrFloatBitWidth() / 8, vector = problem.storeVector(16 / bytes);
+  int64_t perRow = problem.n() / vector, count = problem.z() * problem.m() * perRow;
+  GpuLaunch launch{{llvm::divideCeilSigned(count, reduceThreads), 1, 1}, reduceThreads};
+  llvm::SmallVector<int> positions = {scratchArgument};
+  addEpilogueArguments(positions);
+  return function(
+      symbol + "_reduce", positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
+        Code c{e.b};
+        Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+        Value number = c.add(c.mul(block, reduceThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
+        c.when(count % reduceThreads == 0 ? Value() : c.below(number, count), [&] {
+          Value pointer = c.at(parameters[scratchArgument], c.mul(c.wide(number), vector * bytes));
+          Values zeros(vector, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
+          Type vectorType = vector == 1 ? type : Type(VectorType::get({vector}, type));
+          Values sums = c.loop(c.i32(0), c.i32(schedule.splits), zeros, [&](Value split, ValueRange carried) {
+            Value at = c.at(pointer, c.mul(c.wide(split), problem.z() * problem.m() * problem.n() * bytes));
+            Value partial = c.load(vectorType, at, vector * bytes);
+            Values next;
+            for (auto [i, sum] : llvm::enumerate(carried))
+              next.push_back(arith::AddFOp::create(c.b, sum, vector == 1 ? partial : c.extract(partial, i)));
+            return next;
+          });
+          Value row = c.div(number, perRow);
+          Epilogue epilogue(problem, e, bindBuffers(e, parameters), c.div(row, problem.m()), 1, 1, vector);
+          epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums);
+        });
+      });
+}
+
+FailureOr<llvm::SmallVector<GpuKernel>> HeroEmitter::run() {
+  llvm::SmallVector<GpuKernel> kernels;
+  if (problem.m() * problem.n() * problem.z() == 0)
+    return kernels;
+  kernels.push_back(emitMain());
+  if (schedule.splits > 1)
+    kernels.push_back(emitReduce());
+  if (failed)
+    return failure();
+  return kernels;
+}
+
+FailureOr<llvm::SmallVector<GpuKernel>> mpc::hero::emitScheduled(const Problem &problem, ModuleOp module,
+                                                                 StringRef symbol, const GpuArch &arch,
+                                                                 const Schedule &schedule) {
+  return HeroEmitter(problem, module, symbol, arch, schedule).run();
+}
+
+int64_t mpc::heroScratchBytes(kernel::DispatchOp dispatch, const GpuArch &arch) {
+  FailureOr<Problem> problem = describeHero(dispatch);
+  if (failed(problem))
+    return 0; // emitGpuHero says why
+  return scratchBytes(*problem, chooseSchedule(*problem, arch));
+}
+
+FailureOr<llvm::SmallVector<GpuKernel>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module,
+                                                         StringRef symbol, const GpuArch &arch) {
+  FailureOr<Problem> problem = describeHero(dispatch);
+  if (failed(problem))
+    return failure();
+  return emitScheduled(*problem, module, symbol, arch, chooseSchedule(*problem, arch));
+}

@@ -1,0 +1,17 @@
+//===- Passes.h - heroes as GPU kernels ----------------------------------===//
+#ifndef MPC_LOWERING_HEROTOGPU_PASSES_H
+#define MPC_LOWERING_HEROTOGPU_PASSES_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Lowering/HeroToGpu/Passes.h.inc"
+} // namespace mpc
+#endif

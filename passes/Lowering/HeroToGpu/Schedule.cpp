@@ -1,0 +1,112 @@
+//===- Schedule.cpp - which tile, how many splits ------------------------------------===//
+#include "passes/Lowering/HeroToGpu/Schedule.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/HeroToGpu/Mma.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+// m, n, k; elements of a thread; stages; efficiency. 128-bit loads of shared memory feed 64 multiply-adds
+// from 16 elements in the largest, 16 from 8 in the smallest.
+static constexpr Tile simtTiles[] = {
+    {Mainloop::Simt, 128, 128, 8, 8, 8, 2, 0.85}, {Mainloop::Simt, 128, 64, 8, 8, 8, 2, 0.75},
+    {Mainloop::Simt, 64, 64, 16, 8, 4, 2, 0.65},  {Mainloop::Simt, 128, 32, 16, 8, 4, 2, 0.55},
+    {Mainloop::Simt, 32, 32, 16, 4, 4, 2, 0.4},   {Mainloop::Simt, 128, 8, 16, 4, 4, 2, 0.3},
+};
+
+// m, n, k; those of a warp. Efficiencies are estimates: the share of load_matrix and addresses falls with the
+// warp's tile. Rings of copy_async (sm_80 on): 3 or 4 tiles deep.
+static constexpr Tile ringTiles[] = {
+    {Mainloop::Mma, 128, 256, 32, 64, 64, 3, 0.9}, {Mainloop::Mma, 128, 128, 32, 64, 64, 4, 0.85},
+    {Mainloop::Mma, 128, 64, 32, 64, 32, 4, 0.75}, {Mainloop::Mma, 64, 64, 32, 32, 32, 4, 0.6},
+    {Mainloop::Mma, 128, 32, 32, 32, 32, 4, 0.55}, {Mainloop::Mma, 32, 32, 32, 16, 16, 4, 0.3},
+};
+// Through registers: two tiles, and warps with fewer sums, so that both fit.
+static constexpr Tile stagedTiles[] = {
+    {Mainloop::Mma, 128, 128, 32, 64, 32, 2, 0.7}, {Mainloop::Mma, 128, 64, 32, 32, 32, 2, 0.6},
+    {Mainloop::Mma, 64, 64, 32, 32, 32, 2, 0.5},   {Mainloop::Mma, 128, 32, 32, 32, 32, 2, 0.45},
+    {Mainloop::Mma, 32, 32, 32, 16, 16, 2, 0.25},
+};
+
+llvm::SmallVector<Tile> mpc::hero::tilesFor(const Problem &problem, const GpuArch &arch) {
+  llvm::SmallVector<Tile> tiles;
+  Type element = problem.element();
+  if (element.isF16() ? arch.hasMmaF16K8 : element.isBF16() && arch.hasMmaK16) {
+    bool ring = copiesAsync(problem.a, arch) && copiesAsync(problem.b, arch);
+    for (const Tile &tile : ring ? ArrayRef(ringTiles) : ArrayRef(stagedTiles))
+      if (mmaSharedBytes(tile) <= arch.sharedBytesPerBlock)
+        tiles.push_back(tile);
+    return tiles;
+  }
+  bool wide = problem.accumulator().isF64();
+  for (const Tile &tile : simtTiles)
+    if (!wide || tile.partM * tile.partN <= 32) // f64 takes two registers each
+      tiles.push_back(tile);
+  return tiles;
+}
+
+int64_t mpc::hero::usefulSplits(int64_t tiles, int64_t wanted) {
+  int64_t each = llvm::divideCeilSigned(tiles, wanted);
+  return each == 0 ? 1 : llvm::divideCeilSigned(tiles, each);
+}
+
+namespace {
+
+/// Rates of a multiprocessor, per clock. What matters is their ratio, and it changes little from one
+/// architecture to the next.
+struct Rates {
+  double multiplyAdds;
+  double bytes = 10;          ///< of global memory (A100: 1555 GB/s, 108 multiprocessors, 1.41 GHz)
+  double launchClocks = 4000; ///< that one more kernel costs
+  double tileClocks = 1500;   ///< to fill the pipeline and to empty it
+};
+
+Rates ratesOf(const Problem &problem, const Tile &tile) {
+  if (tile.mainloop == Mainloop::Mma) // A100; T4 has half of it, H100 twice
+    return {.multiplyAdds = 1024};
+  return {.multiplyAdds = problem.accumulator().isF64() ? 2.0 : 64.0};
+}
+
+double estimateClocks(const Problem &p, const Tile &tile, int64_t splits, const GpuArch &arch) {
+  Rates rates = ratesOf(p, tile);
+  int64_t blocks = llvm::divideCeilSigned(p.m(), int64_t(tile.m)) *
+                   llvm::divideCeilSigned(p.n(), int64_t(tile.n)) * p.z() * splits;
+  int64_t kTiles = llvm::divideCeilSigned(llvm::divideCeilSigned(p.k(), int64_t(tile.k)), splits);
+  double perBlock =
+      double(tile.m) * tile.n * tile.k * double(kTiles) / (rates.multiplyAdds * tile.efficiency) +
+      rates.tileClocks;
+  double clocks = double(llvm::divideCeilSigned(blocks, int64_t(arch.multiprocessors))) * perBlock;
+  if (splits > 1) {
+    double bytes = 4.0 * double(p.m()) * double(p.n()) * double(p.z()) * double(splits) * 2;
+    clocks += bytes / (rates.bytes * arch.multiprocessors) + rates.launchClocks;
+  }
+  return clocks;
+}
+
+} // namespace
+
+Schedule mpc::hero::chooseSchedule(const Problem &problem, const GpuArch &arch) {
+  Schedule best;
+  double least = 0;
+  for (const Tile &tile : tilesFor(problem, arch)) {
+    int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k));
+    for (int64_t wanted = 1; wanted <= 64 && wanted * 4 <= std::max<int64_t>(kTiles, 4); wanted *= 2) {
+      int64_t splits = usefulSplits(kTiles, wanted);
+      double clocks = estimateClocks(problem, tile, splits, arch);
+      if (least == 0 || clocks < least) {
+        least = clocks;
+        best = {tile, splits};
+      }
+    }
+  }
+  return best;
+}
+
+int64_t mpc::hero::scratchBytes(const Problem &problem, const Schedule &schedule) {
+  if (schedule.splits == 1)
+    return 0;
+  int64_t each = problem.accumulator().getIntOrFloatBitWidth() / 8;
+  return schedule.splits * problem.z() * problem.m() * problem.n() * each;
+}

@@ -1,0 +1,43 @@
+//===- Schedule.h - tiles, as data ---------------------------------------------------===//
+#ifndef MPC_LOWERING_HEROTOGPU_SCHEDULE_H
+#define MPC_LOWERING_HEROTOGPU_SCHEDULE_H
+#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "passes/Lowering/HeroToGpu/Problem.h"
+
+namespace mpc::hero {
+
+enum class Mainloop {
+  Simt, ///< multiply-adds of every thread; operands widened to the accumulator's type
+  Mma,  ///< kernel.mma of every warp; f16, and bf16 where the architecture has it
+};
+
+/// How a block computes its tile of C.
+struct Tile {
+  Mainloop mainloop;
+  int m, n, k;
+  /// Simt: C's elements of a thread. Mma: those of a warp.
+  int partM, partN;
+  /// Pieces of k in shared memory: 2 where threads hold the next one in registers, more with copy_async.
+  int stages;
+  /// Of the multiply-adds that the arithmetic units could do, the share that this tile reaches in large
+  /// problems.
+  double efficiency;
+  int threads() const { return m / partM * (n / partN) * (mainloop == Mainloop::Mma ? 32 : 1); }
+};
+
+struct Schedule {
+  Tile tile;
+  int64_t splits = 1; ///< of k, each summed by blocks of their own
+};
+
+/// The tiles that fit problem and architecture, the best for large problems first.
+llvm::SmallVector<Tile> tilesFor(const Problem &problem, const GpuArch &arch);
+/// Tile and splits of least estimated time.
+Schedule chooseSchedule(const Problem &problem, const GpuArch &arch);
+/// The number of splits that are not empty when k's tiles are dealt out to `wanted`.
+int64_t usefulSplits(int64_t tiles, int64_t wanted);
+/// Partial sums, in bytes.
+int64_t scratchBytes(const Problem &problem, const Schedule &schedule);
+
+} // namespace mpc::hero
+#endif

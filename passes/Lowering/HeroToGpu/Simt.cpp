@@ -1,0 +1,169 @@
+//===- Simt.cpp - register tiles over shared memory --------------------------------------------===//
+//
+// Operands are widened to the accumulator's type (f32, f64) on their way into shared memory, where they lie
+// as A[k][m] and B[k][n]. A thread's tile is cut into groups of 4 x 4 that lie `m / groups` and `n / groups`
+// apart, so that neighbouring threads read neighbouring 16 bytes. Two buffers: while one is computed on, the
+// next tile is under way into registers.
+//
+//===------------------------------------------------------------------------------------------===//
+#include "passes/Lowering/HeroToGpu/Simt.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+namespace {
+
+constexpr int group = simtNeighbours;
+/// Elements between the end of a line of a tile and the next, which spread its columns over the banks.
+constexpr int padding = 4;
+
+/// One operand's two buffers.
+class SharedTile {
+public:
+  SharedTile(Code c, const Operand &operand, Gather &gather, int extent, int tileK, Type type)
+      : c(c), element(graph::elementOf(operand.tensor)), gather(gather), line(extent + padding), type(type),
+        bytes(type.getIntOrFloatBitWidth() / 8), bufferBytes(int64_t(tileK) * line * bytes) {
+    memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3), 2 * bufferBytes);
+    Value place = c.add(c.mul(gather.threadK, line), gather.threadOuter);
+    threadPart = c.mul(place, bytes);
+  }
+
+  /// Buffer 0 or 1.
+  Value buffer(Value parity) { return c.at(memory, c.mul(c.wide(parity), bufferBytes)); }
+  void store(Value buffer, ValueRange units) {
+    c.when(gather.active, [&] {
+      Value mine = c.at(buffer, c.wide(threadPart));
+      for (auto [unit, bits] : llvm::zip_equal(gather.units(), units)) {
+        Values elements = widen(bits);
+        int step = gather.alongK() ? 1 : std::min<int>(elements.size(), 16 / bytes);
+        for (size_t i = 0; i < elements.size(); i += step) {
+          int64_t k = unit.k + (gather.alongK() ? i : 0), outer = unit.outer + (gather.alongK() ? 0 : i);
+          Value to = c.at(mine, (k * line + outer) * bytes);
+          c.store(step == 1 ? elements[i] : c.vector(ArrayRef(elements).slice(i, step)), to, step * bytes);
+        }
+      }
+    });
+  }
+  /// Four elements of line k, `place` being those of line 0.
+  Values load(Value place, int k, int64_t outer) {
+    Values result;
+    int step = 16 / bytes;
+    for (int i = 0; i < group; i += step) {
+      Value v =
+          c.load(VectorType::get({step}, type), c.at(place, (int64_t(k) * line + outer + i) * bytes), 16);
+      for (int j = 0; j < step; ++j)
+        result.push_back(c.extract(v, j));
+    }
+    return result;
+  }
+
+private:
+  /// The elements of a unit in the accumulator's type.
+  Values widen(Value bits) {
+    Type storage = element.isBF16() ? Type(c.b.getI16Type()) : element;
+    int count = gather.vector();
+    Value typed =
+        LLVM::BitcastOp::create(c.b, count == 1 ? storage : Type(VectorType::get({count}, storage)), bits);
+    Values result;
+    for (int i = 0; i < count; ++i) {
+      Value v = count == 1 ? typed : c.extract(typed, i);
+      if (element.isBF16()) {
+        Value high =
+            c.b.createOrFold<arith::ShLIOp>(arith::ExtUIOp::create(c.b, c.b.getI32Type(), v), c.i32(16));
+        v = arith::BitcastOp::create(c.b, c.b.getF32Type(), high);
+      } else if (element != type) {
+        v = arith::ExtFOp::create(c.b, type, v);
+      }
+      result.push_back(v);
+    }
+    return result;
+  }
+
+  Code c;
+  Type element;
+  Gather &gather;
+  int line;
+  Type type;
+  int bytes;
+  int64_t bufferBytes;
+  Value memory, threadPart;
+};
+
+} // namespace
+
+void mpc::hero::emitSimt(Code c, const Problem &problem, const Tile &tile, Value a, Value b,
+                         const BlockPlace &place, Sink &sink) {
+  Type type = problem.accumulator();
+  int bytes = type.getIntOrFloatBitWidth() / 8;
+  int groupsM = tile.partM / group, groupsN = tile.partN / group, across = tile.n / tile.partN;
+  Value threadN = c.mul(c.rem(place.thread, across), group),
+        threadM = c.mul(c.div(place.thread, across), group);
+  Values sums(tile.partM * tile.partN, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
+
+  if (problem.k() > 0) {
+    Gather gatherA(c, problem, problem.a, a, tile.m, tile.k, tile.threads(), place);
+    Gather gatherB(c, problem, problem.b, b, tile.n, tile.k, tile.threads(), place);
+    SharedTile tileA(c, problem.a, gatherA, tile.m, tile.k, type),
+        tileB(c, problem.b, gatherB, tile.n, tile.k, type);
+    Values cursorA = gatherA.cursor(place.firstK), cursorB = gatherB.cursor(place.firstK);
+    Value zero = c.i32(0);
+    tileA.store(tileA.buffer(zero), gatherA.load(cursorA));
+    tileB.store(tileB.buffer(zero), gatherB.load(cursorB));
+    c.barrier();
+
+    size_t countA = gatherA.units().size(), digitsA = cursorA.size();
+    Values init = sums;
+    init.push_back(zero); // the buffer with this tile
+    llvm::append_range(init, cursorA);
+    llvm::append_range(init, cursorB);
+    Values last = c.loop(place.firstK, place.lastK, init, [&](Value kTile, ValueRange carried) {
+      Values next(carried.begin(), carried.begin() + sums.size());
+      Value parity = carried[sums.size()];
+      ValueRange cursors = carried.drop_front(sums.size() + 1);
+      Values nextA = gatherA.advance(cursors.take_front(digitsA)),
+             nextB = gatherB.advance(cursors.drop_front(digitsA));
+      Value more = c.compare(arith::CmpIPredicate::slt, c.add(kTile, 1), place.lastK);
+      llvm::SmallVector<Type> types(countA, gatherA.unitType());
+      types.append(gatherB.units().size(), gatherB.unitType());
+      Values loaded = c.when(more, types, [&] {
+        Values units = gatherA.load(nextA);
+        llvm::append_range(units, gatherB.load(nextB));
+        return units;
+      });
+      Value mineA = c.at(tileA.buffer(parity), c.wide(c.mul(threadM, bytes)));
+      Value mineB = c.at(tileB.buffer(parity), c.wide(c.mul(threadN, bytes)));
+      for (int k = 0; k < tile.k; ++k) {
+        Values rows, columns;
+        for (int g = 0; g < groupsM; ++g)
+          llvm::append_range(rows, tileA.load(mineA, k, int64_t(g) * tile.m / groupsM));
+        for (int g = 0; g < groupsN; ++g)
+          llvm::append_range(columns, tileB.load(mineB, k, int64_t(g) * tile.n / groupsN));
+        for (int i = 0; i < tile.partM; ++i)
+          for (int j = 0; j < tile.partN; ++j) {
+            Value &sum = next[i * tile.partN + j];
+            sum = math::FmaOp::create(c.b, rows[i], columns[j], sum);
+          }
+      }
+      Value other = c.bitXor(parity, 1);
+      tileA.store(tileA.buffer(other), ArrayRef(loaded).take_front(countA));
+      tileB.store(tileB.buffer(other), ArrayRef(loaded).drop_front(countA));
+      c.barrier();
+      next.push_back(other);
+      llvm::append_range(next, nextA);
+      llvm::append_range(next, nextB);
+      return next;
+    });
+    sums.assign(last.begin(), last.begin() + sums.size());
+  }
+
+  for (int i = 0; i < tile.partM; ++i) {
+    Value m = c.add(c.add(place.firstM, threadM), i / group * (tile.m / groupsM) + i % group);
+    for (int g = 0; g < groupsN; ++g) {
+      Value n = c.add(c.add(place.firstN, threadN), g * (tile.n / groupsN));
+      sink.put(m, n, ArrayRef(sums).slice(i * tile.partN + g * group, group));
+    }
+  }
+}

@@ -1,0 +1,18 @@
+//===- Simt.h - sums of products by multiply-adds --------------------------------------------===//
+#ifndef MPC_LOWERING_HEROTOGPU_SIMT_H
+#define MPC_LOWERING_HEROTOGPU_SIMT_H
+#include "passes/Lowering/HeroToGpu/Gather.h"
+#include "passes/Lowering/HeroToGpu/Schedule.h"
+#include "passes/Lowering/HeroToGpu/Sink.h"
+
+namespace mpc::hero {
+
+/// Sums that emitSimt puts at once.
+inline constexpr int simtNeighbours = 4;
+
+/// Emits the share of one thread in a block's tile of C, for the tiles of k that `place` says.
+void emitSimt(Code c, const Problem &problem, const Tile &tile, mlir::Value a, mlir::Value b,
+              const BlockPlace &place, Sink &sink);
+
+} // namespace mpc::hero
+#endif

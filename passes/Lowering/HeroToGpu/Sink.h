@@ -1,0 +1,56 @@
+//===- Sink.h - where sums go ----------------------------------------------------------------===//
+#ifndef MPC_LOWERING_HEROTOGPU_SINK_H
+#define MPC_LOWERING_HEROTOGPU_SINK_H
+#include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "passes/Lowering/HeroToGpu/Code.h"
+#include "passes/Lowering/HeroToGpu/Problem.h"
+
+namespace mpc::hero {
+
+/// Takes the elements of C from the threads that have them.
+class Sink {
+public:
+  virtual ~Sink() = default;
+  /// C(m, n), C(m, n + 1), ...; n is a multiple of their number. m and n (i32) may lie beyond C.
+  virtual void put(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums) = 0;
+};
+
+/// The dispatch's results: each sum is rounded once to the hero's type, then come the ops behind it.
+class Epilogue : public Sink {
+public:
+  /// `results`: by result of the dispatch. `tileM`, `tileN`: what m and n are rounded up to. `neighbours`: so
+  /// many sums come at once.
+  Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, mlir::Value z,
+           int tileM, int tileN, int neighbours);
+  void put(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums) override;
+
+private:
+  using Symbols = llvm::SmallVector<SymbolId, 4>;
+  /// Symbols of C's digits of an axis, bound to their number; the last digit in units of `vector` along n.
+  Symbols symbolsOf(Axis axis, mlir::Value number);
+  void putVector(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums);
+
+  const Problem &problem;
+  ElementEmitter &e;
+  llvm::SmallVector<Buffer> results;
+  int tileM, tileN, vector;
+  Symbols z;
+  llvm::DenseMap<mlir::Value, Symbols> known; ///< by number
+};
+
+/// Scratch memory: sums [splits, z, m, n] of the accumulator's type.
+class Partials : public Sink {
+public:
+  Partials(const Problem &problem, Code c, mlir::Value scratch, mlir::Value split, mlir::Value z, int tileM,
+           int tileN, int neighbours);
+  void put(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums) override;
+
+private:
+  const Problem &problem;
+  Code c;
+  mlir::Value first;
+  int tileM, tileN, vector;
+};
+
+} // namespace mpc::hero
+#endif

@@ -1,0 +1,266 @@
+#include "HeroHarness.h"
+#include "compiler/Codegen/EmulatorCodegen.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/emulator/Emulator.h"
+#include "test/dispatch/Enclosure.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+//===-- Cases ---------------------------------------------------------------------------------------===//
+
+static std::string joined(ArrayRef<int64_t> numbers, StringRef separator) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::interleave(numbers, stream, separator);
+  return text;
+}
+static std::string tensor(const std::string &dims, const std::string &element) {
+  return "tensor<" + dims + "x" + element + ">";
+}
+
+HeroCase mpc::test::matmulCase(const std::string &element, int m, int n, int k, bool transposeA,
+                               bool transposeB, const std::string &batchA, const std::string &batchB) {
+  auto matrix = [&](const std::string &batch, int rows, int columns, bool transpose) {
+    return tensor(batch + std::to_string(transpose ? columns : rows) + "x" +
+                      std::to_string(transpose ? rows : columns),
+                  element);
+  };
+  std::string a = matrix(batchA, m, k, transposeA), b = matrix(batchB, k, n, transposeB);
+  // The longer batch is the result's, but for extents of 1 in it.
+  auto dims = [](StringRef text) {
+    llvm::SmallVector<int64_t> result;
+    llvm::SmallVector<StringRef> parts;
+    text.split(parts, 'x', -1, /*KeepEmpty=*/false);
+    for (StringRef part : parts)
+      result.push_back(std::stoll(part.str()));
+    return result;
+  };
+  auto batch = *graph::broadcastShapes(dims(batchA), dims(batchB));
+  batch.push_back(m);
+  batch.push_back(n);
+  std::string c = tensor(joined(batch, "x"), element);
+  std::string flags = transposeA && transposeB ? " {transpose_a, transpose_b}"
+                      : transposeA             ? " {transpose_a}"
+                      : transposeB             ? " {transpose_b}"
+                                               : "";
+  return {.name = "matmul " + a + " " + b + flags,
+          .inputs = {a, b},
+          .body = "%h = graph.matmul %0, %1" + flags + " : (" + a + ", " + b + ") -> " + c,
+          .yields = {"%h : " + c},
+          .draws = {{-1, 1}}};
+}
+
+std::vector<int64_t> Window::out() const {
+  std::vector<int64_t> result;
+  for (size_t i = 0; i < in.size(); ++i)
+    result.push_back(graph::windowCount(in[i], kernel[i], strides[i], dilations[i], padLow[i], padHigh[i]));
+  return result;
+}
+
+HeroCase mpc::test::convCase(ConvKind kind, const std::string &element, const Window &w) {
+  auto activation = [&](ArrayRef<int64_t> spatial, int64_t channels) {
+    return tensor(std::to_string(w.batch) + "x" + joined(spatial, "x") + "x" + std::to_string(channels),
+                  element);
+  };
+  std::string x = activation(w.in, w.channels), y = activation(w.out(), w.outChannels);
+  std::string weights = tensor(std::to_string(w.outChannels) + "x" + std::to_string(w.channels / w.groups) +
+                                   "x" + joined(w.kernel, "x"),
+                               element);
+  auto list = [](const char *name, ArrayRef<int64_t> numbers) {
+    return std::string(name) + " = array<i64: " + joined(numbers, ", ") + ">";
+  };
+  std::string attributes = " {" + list("strides", w.strides) + ", " + list("dilations", w.dilations) + ", " +
+                           list("pad_low", w.padLow) + ", " + list("pad_high", w.padHigh) +
+                           ", groups = " + std::to_string(w.groups) +
+                           " : i64, layout = #graph<layout channels_last>}";
+  const char *op = kind == ConvKind::Forward     ? "conv"
+                   : kind == ConvKind::InputGrad ? "conv_input_grad"
+                                                 : "conv_weight_grad";
+  std::string a = kind == ConvKind::InputGrad ? y : x, b = kind == ConvKind::WeightGrad ? y : weights;
+  std::string c = kind == ConvKind::Forward ? y : kind == ConvKind::InputGrad ? x : weights;
+  return {.name = op + (" " + a + " " + b) + attributes,
+          .inputs = {a, b},
+          .body =
+              "%h = graph." + std::string(op) + " %0, %1" + attributes + " : (" + a + ", " + b + ") -> " + c,
+          .yields = {"%h : " + c},
+          .draws = {{-1, 1}}};
+}
+
+HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
+  std::string type = StringRef(c.yields[0]).split(": ").second.str(), last = "%h";
+  size_t dimsEnd = type.rfind('x'), lastDim = type.rfind('x', dimsEnd - 1);
+  std::string element = type.substr(dimsEnd + 1, type.size() - dimsEnd - 2);
+  auto next = [&](const std::string &name, const std::string &text) {
+    c.body += "\n%" + name + " = graph." + text;
+    last = "%" + name;
+    c.name += " +" + name;
+  };
+  if (ops.bias) {
+    std::string bias = tensor(type.substr(lastDim + 1, dimsEnd - lastDim - 1), element);
+    next("bias", "add " + last + ", %" + std::to_string(c.inputs.size()) + " : (" + type + ", " + bias +
+                     ") -> " + type);
+    c.inputs.push_back(bias);
+  }
+  if (ops.residual) {
+    next("residual", "add %" + std::to_string(c.inputs.size()) + ", " + last + " : (" + type + ", " + type +
+                         ") -> " + type);
+    c.inputs.push_back(type);
+  }
+  if (ops.relu)
+    next("relu", "relu " + last + " : " + type);
+  c.yields = {last + " : " + type};
+  if (ops.cast) { // a second result
+    std::string wide = type.substr(0, dimsEnd + 1) + "f32>";
+    if (element != "f32") {
+      next("cast", "cast " + last + " : " + type + " to " + wide);
+      c.yields.push_back("%cast : " + wide);
+    }
+  }
+  return c;
+}
+
+//===-- Batches ----------------------------------------------------------------------------------------===//
+
+struct HeroBatch::Impl {
+  const GpuArch *arch;
+  std::unique_ptr<MLIRContext> context = makeContext();
+  OwningOpRef<ModuleOp> kernels;
+  struct Item {
+    std::string name;
+    OwningOpRef<ModuleOp> module;
+    llvm::SmallVector<GpuKernel> kernels;
+    int64_t scratchBytes;
+  };
+  std::vector<Item> items;
+
+  void check(rt::emulator::Module &object, Item &item);
+  std::vector<HostTensor> launch(rt::emulator::Module &object, Item &item, ArrayRef<HostTensor> inputs,
+                                 uint64_t seed);
+};
+
+HeroBatch::HeroBatch(StringRef arch) : impl(std::make_unique<Impl>()) {
+  impl->arch = findGpuArch(arch);
+  impl->context->loadDialect<arith::ArithDialect, scf::SCFDialect, math::MathDialect, LLVM::LLVMDialect>();
+  impl->kernels = ModuleOp::create(UnknownLoc::get(impl->context.get()));
+}
+HeroBatch::~HeroBatch() = default;
+size_t HeroBatch::size() const { return impl->items.size(); }
+
+void HeroBatch::add(const HeroCase &c) { add(c, std::nullopt); }
+void HeroBatch::add(const HeroCase &c, size_t tile, int64_t splits) { add(c, std::pair(tile, splits)); }
+
+void HeroBatch::add(const HeroCase &c, std::optional<std::pair<size_t, int64_t>> forced) {
+  OwningOpRef<ModuleOp> module = parseCase(impl->context.get(), c);
+  if (!module)
+    return;
+  kernel::DispatchOp dispatch = dispatchOf(*module);
+  std::string symbol = "hero" + std::to_string(impl->items.size()), name = c.name;
+  auto problem = hero::describeHero(dispatch);
+  ASSERT_TRUE(succeeded(problem)) << name;
+  hero::Schedule schedule = hero::chooseSchedule(*problem, *impl->arch);
+  if (forced) {
+    auto tiles = hero::tilesFor(*problem, *impl->arch);
+    schedule.tile = tiles[forced->first % tiles.size()];
+    schedule.splits =
+        hero::usefulSplits(llvm::divideCeilSigned(problem->k(), schedule.tile.k), forced->second);
+  }
+  name += llvm::formatv(" on {0}: {1} {2}x{3}x{4}, {5} splits", impl->arch->name,
+                        schedule.tile.mainloop == hero::Mainloop::Simt ? "simt" : "mma", schedule.tile.m,
+                        schedule.tile.n, schedule.tile.k, schedule.splits)
+              .str();
+  auto kernels = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, *impl->arch, schedule)
+                        : emitGpuHero(dispatch, *impl->kernels, symbol, *impl->arch);
+  ASSERT_TRUE(succeeded(kernels)) << name;
+  int64_t scratch = hero::scratchBytes(*problem, schedule);
+  if (!forced) {
+    EXPECT_EQ(heroScratchBytes(dispatch, *impl->arch), scratch) << name;
+  }
+  EXPECT_EQ(kernels->size(), schedule.splits > 1 ? 2u : 1u) << name;
+  impl->items.push_back({name, std::move(module), *kernels, scratch});
+}
+
+static rt::Threads &threads() {
+  static rt::Threads threads(2);
+  return threads;
+}
+
+std::vector<HostTensor> HeroBatch::Impl::launch(rt::emulator::Module &object, Item &item,
+                                                ArrayRef<HostTensor> inputs, uint64_t seed) {
+  kernel::DispatchOp dispatch = dispatchOf(*item.module);
+  std::vector<Memory> memories(inputs.begin(), inputs.end());
+  for (Value result : dispatch.getResults())
+    memories.emplace_back(graph::typeOf(result));
+  Memory scratch(RankedTensorType::get({item.scratchBytes}, IntegerType::get(context.get(), 8)));
+  auto bytesOf = [](RankedTensorType type) {
+    return size_t(type.getNumElements() * type.getElementTypeBitWidth() / 8);
+  };
+  rt::emulator::Emulator emulator(threads(), seed);
+  for (const GpuKernel &kernel : item.kernels) {
+    std::vector<rt::emulator::Buffer> buffers;
+    bool reduces = &kernel != &item.kernels.front();
+    for (int position : kernel.args) {
+      bool isInput = position >= 0 && size_t(position) < inputs.size();
+      if (position == scratchArgument)
+        buffers.push_back({scratch.data(), size_t(item.scratchBytes), !reduces});
+      else
+        buffers.push_back({memories[position].data(),
+                           bytesOf(isInput ? inputs[position].type()
+                                           : graph::typeOf(dispatch.getResult(position - inputs.size()))),
+                           !isInput});
+    }
+    auto grid = kernel.launch.grid;
+    rt::emulator::Grid blocks{uint32_t(grid[0]), uint32_t(grid[1]), uint32_t(grid[2])};
+    auto error =
+        rt::attempt([&] { emulator.launch(object.find(kernel.symbol), blocks, buffers, item.name); });
+    EXPECT_FALSE(error) << item.name << "\n" << (error ? error->text() : "");
+    if (error)
+      return {};
+  }
+  std::vector<HostTensor> results;
+  for (size_t i = inputs.size(); i < memories.size(); ++i) {
+    EXPECT_TRUE(memories[i].guardIntact());
+    results.push_back(memories[i].read());
+  }
+  return results;
+}
+
+void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
+  kernel::DispatchOp dispatch = dispatchOf(*item.module);
+  std::mt19937_64 random(7);
+  llvm::SmallVector<HostTensor> inputs;
+  for (Value v : dispatch.getInputs())
+    inputs.push_back(draw(graph::typeOf(v), {-1, 1}, random));
+  auto expected = enclose(dispatch, inputs);
+  ASSERT_TRUE(succeeded(expected)) << item.name;
+  std::vector<HostTensor> results = launch(object, item, inputs, 0);
+  ASSERT_EQ(results.size(), expected->size()) << item.name;
+  for (auto [r, enclosure] : llvm::enumerate(*expected)) {
+    Comparison comparison = compare(enclosure, results[r]);
+    EXPECT_EQ(comparison.outside, 0)
+        << item.name << ": result " << r << ", of " << comparison.elements << " elements, first at "
+        << comparison.firstOutside << ": "
+        << (comparison.firstOutside < 0 ? 0 : results[r].values[comparison.firstOutside]) << " instead of "
+        << (comparison.firstOutside < 0 ? 0 : enclosure.value.values[comparison.firstOutside]);
+    EXPECT_EQ(comparison.unbounded, 0) << item.name;
+  }
+  std::vector<HostTensor> again = launch(object, item, inputs, 1);
+  for (size_t r = 0; r < again.size(); ++r)
+    EXPECT_EQ(again[r].values, results[r].values)
+        << item.name << ": other results in another order of threads";
+}
+
+void HeroBatch::run() {
+  auto object = emitEmulatorObject(*impl->kernels);
+  ASSERT_TRUE(succeeded(object));
+  rt::emulator::Module module(*object, "emulator.so");
+  for (Impl::Item &item : impl->items)
+    impl->check(module, item);
+}

@@ -1,0 +1,57 @@
+//===- HeroHarness.h - heroes as GPU kernels on the emulator, against the evaluator ---------------===//
+//
+// All cases of a batch are emitted into one module, compiled into one object, run on random data under two
+// orders of threads and compared, element by element, with the enclosure (test/dispatch) of the evaluator's
+// results.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef MPC_TEST_HEROES_HEROHARNESS_H
+#define MPC_TEST_HEROES_HEROHARNESS_H
+#include "passes/Lowering/HeroToGpu/Emit.h"
+#include "test/codegen/KernelHarness.h"
+
+namespace mpc::test {
+
+/// A dispatch whose first op is a hero.
+using HeroCase = Case;
+
+/// [m, k] x [k, n], both stored as the flags say; `batchA`, `batchB`: "" or "2x3x".
+HeroCase matmulCase(const std::string &element, int m, int n, int k, bool transposeA = false,
+                    bool transposeB = false, const std::string &batchA = "", const std::string &batchB = "");
+
+/// A convolution of one to three spatial dimensions.
+struct Window {
+  std::vector<int64_t> in, kernel, strides, dilations, padLow, padHigh;
+  int64_t batch = 1, channels = 1, outChannels = 1, groups = 1;
+  std::vector<int64_t> out() const;
+};
+enum class ConvKind { Forward, InputGrad, WeightGrad };
+HeroCase convCase(ConvKind kind, const std::string &element, const Window &window);
+
+/// The case with ops behind its hero: a bias along the last dimension, relu, a residual of the hero's type.
+struct EpilogueOps {
+  bool bias = false, relu = false, residual = false, cast = false;
+};
+HeroCase withEpilogue(HeroCase c, EpilogueOps ops);
+
+class HeroBatch {
+public:
+  explicit HeroBatch(llvm::StringRef arch);
+  ~HeroBatch();
+  /// By the schedule that is chosen.
+  void add(const HeroCase &c);
+  /// By the `tile`-th of the tiles that fit (modulo their number) and so many splits of k (those that are not
+  /// empty).
+  void add(const HeroCase &c, size_t tile, int64_t splits);
+  /// Compiles and checks; failures name the case. Returns the number of kernels.
+  void run();
+  size_t size() const;
+
+private:
+  void add(const HeroCase &c, std::optional<std::pair<size_t, int64_t>> forced);
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace mpc::test
+#endif

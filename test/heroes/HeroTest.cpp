@@ -1,0 +1,105 @@
+// Random shapes and layouts of matrix products and convolutions, every tile, with and without splits.
+#include "HeroHarness.h"
+#include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include <gtest/gtest.h>
+
+using namespace mpc;
+using namespace mpc::test;
+
+namespace {
+
+class Random {
+public:
+  explicit Random(uint64_t seed) : engine(seed) {}
+  int64_t operator()(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(engine);
+  }
+  template <typename T>
+  const T &of(const std::vector<T> &choices) {
+    return choices[(*this)(0, choices.size() - 1)];
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+
+const std::vector<std::string> types = {"f32", "f16", "bf16"};
+
+EpilogueOps randomEpilogue(Random &random) {
+  if (random(0, 2) == 0)
+    return {};
+  return {.bias = random(0, 1) == 1,
+          .relu = random(0, 1) == 1,
+          .residual = random(0, 3) == 0,
+          .cast = random(0, 3) == 0};
+}
+
+HeroCase randomMatmul(Random &random, const std::string &type) {
+  // Aligned to 16 bytes, to 8, to 4, and to nothing; below and above one tile and one step of k.
+  const std::vector<int64_t> extents = {1, 3, 8, 10, 17, 32, 40, 64, 68, 72, 130, 136};
+  const std::vector<int64_t> depths = {1, 5, 8, 16, 17, 36, 64, 72, 98};
+  const std::vector<std::pair<std::string, std::string>> batches = {
+      {"", ""}, {"", ""}, {"", ""}, {"3x", "3x"}, {"2x", ""}, {"", "2x"}, {"2x1x", "3x"}, {"2x3x", "1x3x"}};
+  auto &[batchA, batchB] = random.of(batches);
+  return matmulCase(type, random.of(extents), random.of(extents), random.of(depths), random(0, 1),
+                    random(0, 1), batchA, batchB);
+}
+
+Window randomWindow(Random &random) {
+  Window w;
+  int spatial = random.of(std::vector<int>{1, 2, 2, 2, 3});
+  w.groups = random.of(std::vector<int64_t>{1, 1, 1, 2, 3});
+  int64_t in = random.of(std::vector<int64_t>{1, 3, 4, 8, 16, 32}),
+          out = random.of(std::vector<int64_t>{1, 2, 5, 8, 16, 40});
+  if (random(0, 5) == 0) // depthwise
+    w.groups = random.of(std::vector<int64_t>{3, 8, 16}), in = 1, out = random(1, 2);
+  w.channels = in * w.groups;
+  w.outChannels = out * w.groups;
+  w.batch = random(1, 3);
+  for (int i = 0; i < spatial; ++i) {
+    w.kernel.push_back(random.of(std::vector<int64_t>{1, 2, 3, 3, 5}));
+    w.strides.push_back(random.of(std::vector<int64_t>{1, 1, 2, 3}));
+    w.dilations.push_back(random.of(std::vector<int64_t>{1, 1, 1, 2}));
+    w.padLow.push_back(random(0, 2));
+    w.padHigh.push_back(random(0, 2));
+    int64_t least = w.dilations[i] * (w.kernel[i] - 1) + 1;
+    w.in.push_back(least + random(0, spatial == 3 ? 2 : spatial == 2 ? 6 : 20));
+  }
+  return w;
+}
+
+/// `count` cases, each with the tile and splits of its turn.
+void runMatmuls(llvm::StringRef arch, uint64_t seed, int count) {
+  Random random(seed);
+  HeroBatch batch(arch);
+  for (int i = 0; i < count; ++i)
+    batch.add(withEpilogue(randomMatmul(random, types[i % types.size()]), randomEpilogue(random)),
+              i / types.size(), random.of(std::vector<int64_t>{1, 1, 2, 3}));
+  batch.run();
+}
+void runConvolutions(llvm::StringRef arch, ConvKind kind, uint64_t seed, int count) {
+  Random random(seed);
+  HeroBatch batch(arch);
+  for (int i = 0; i < count; ++i) {
+    HeroCase c = convCase(kind, types[i % types.size()], randomWindow(random));
+    if (kind != ConvKind::WeightGrad)
+      c = withEpilogue(c, randomEpilogue(random));
+    batch.add(c, i / types.size(), random.of(std::vector<int64_t>{1, 1, 2, 3}));
+  }
+  batch.run();
+}
+
+} // namespace
+
+TEST(Heroes, MatmulSm60) { runMatmuls("sm_60", 1, 36); }
+TEST(Heroes, ConvSm60) { runConvolutions("sm_60", ConvKind::Forward, 2, 30); }
+TEST(Heroes, ConvInputGradSm60) { runConvolutions("sm_60", ConvKind::InputGrad, 3, 30); }
+TEST(Heroes, ConvWeightGradSm60) { runConvolutions("sm_60", ConvKind::WeightGrad, 4, 30); }
+TEST(Heroes, MatmulSm75) { runMatmuls("sm_75", 11, 36); }
+TEST(Heroes, ConvSm75) { runConvolutions("sm_75", ConvKind::Forward, 12, 24); }
+TEST(Heroes, ConvInputGradSm75) { runConvolutions("sm_75", ConvKind::InputGrad, 13, 24); }
+TEST(Heroes, ConvWeightGradSm75) { runConvolutions("sm_75", ConvKind::WeightGrad, 14, 24); }
+TEST(Heroes, MatmulSm80) { runMatmuls("sm_80", 21, 45); }
+TEST(Heroes, ConvSm80) { runConvolutions("sm_80", ConvKind::Forward, 22, 30); }
+TEST(Heroes, ConvInputGradSm80) { runConvolutions("sm_80", ConvKind::InputGrad, 23, 30); }
+TEST(Heroes, ConvWeightGradSm80) { runConvolutions("sm_80", ConvKind::WeightGrad, 24, 30); }

@@ -1,0 +1,113 @@
+// Which tiles and splits heroes get.
+#include "HeroHarness.h"
+#include "passes/Lowering/HeroToGpu/Mma.h"
+#include <gtest/gtest.h>
+
+using namespace mpc;
+using namespace mpc::test;
+
+namespace {
+
+struct Described {
+  explicit Described(const HeroCase &c)
+      : context(makeContext()), module(parseCase(context.get(), c)),
+        problem(*hero::describeHero(dispatchOf(*module))) {}
+  hero::Schedule schedule(llvm::StringRef arch) const {
+    return hero::chooseSchedule(problem, *findGpuArch(arch));
+  }
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  hero::Problem problem;
+};
+
+Window square(int64_t batch, int64_t in, int64_t channels, int64_t outChannels, int64_t kernel,
+              int64_t stride) {
+  int64_t pad = kernel / 2;
+  return {.in = {in, in},
+          .kernel = {kernel, kernel},
+          .strides = {stride, stride},
+          .dilations = {1, 1},
+          .padLow = {pad, pad},
+          .padHigh = {pad, pad},
+          .batch = batch,
+          .channels = channels,
+          .outChannels = outChannels};
+}
+
+TEST(HeroSchedule, TensorCoresWhereTheTypeHasThem) {
+  for (auto [type, arch, mma] : {std::tuple("f16", "sm_60", false), std::tuple("f16", "sm_75", true),
+                                 std::tuple("bf16", "sm_75", false), std::tuple("bf16", "sm_80", true),
+                                 std::tuple("f32", "sm_90a", false), std::tuple("f64", "sm_80", false)}) {
+    Described d(matmulCase(type, 512, 512, 512));
+    EXPECT_EQ(d.schedule(arch).tile.mainloop == hero::Mainloop::Mma, mma) << type << " " << arch;
+  }
+}
+
+TEST(HeroSchedule, LargeProductsGetLargeTilesAndNoSplits) {
+  Described d(matmulCase("f16", 4096, 4096, 4096));
+  hero::Schedule s = d.schedule("sm_80");
+  EXPECT_GE(s.tile.m * s.tile.n, 128 * 128);
+  EXPECT_EQ(s.splits, 1);
+  EXPECT_EQ(hero::scratchBytes(d.problem, s), 0);
+}
+
+TEST(HeroSchedule, WeightGradientsAreSplit) {
+  Described d(convCase(ConvKind::WeightGrad, "f16", square(32, 28, 128, 128, 3, 1)));
+  hero::Schedule s = d.schedule("sm_80");
+  EXPECT_GT(s.splits, 3);
+  EXPECT_EQ(hero::scratchBytes(d.problem, s), s.splits * 128 * 128 * 9 * 4);
+}
+
+TEST(HeroSchedule, NoSplitIsEmpty) {
+  for (int64_t tiles = 1; tiles < 200; ++tiles)
+    for (int64_t wanted = 1; wanted <= 64; wanted *= 2) {
+      int64_t splits = hero::usefulSplits(tiles, wanted), each = (tiles + splits - 1) / splits;
+      EXPECT_LE(splits, wanted);
+      EXPECT_LT((splits - 1) * each, tiles);
+      EXPECT_GE(splits * each, tiles);
+    }
+}
+
+TEST(HeroSchedule, TilesFitTheirArchitecture) {
+  for (const GpuArch &arch : gpuArchs())
+    for (const char *type : {"f32", "f64", "f16", "bf16"})
+      for (int64_t m : {512, 511}) {
+        Described d(matmulCase(type, m, m, m));
+        auto tiles = hero::tilesFor(d.problem, arch);
+        EXPECT_GE(tiles.size(), 3u);
+        for (const hero::Tile &tile : tiles) {
+          EXPECT_EQ(tile.threads() % 32, 0);
+          EXPECT_LE(tile.threads(), 1024);
+          if (tile.mainloop == hero::Mainloop::Mma) {
+            EXPECT_LE(hero::mmaSharedBytes(tile), arch.sharedBytesPerBlock);
+          }
+        }
+      }
+}
+
+TEST(HeroProblem, ChannelsMakeVectorsAndPointwiseConvolutionsAreProducts) {
+  Described padded(convCase(ConvKind::Forward, "f16", square(2, 14, 64, 32, 3, 1)));
+  EXPECT_EQ(padded.problem.a.vector, 8);
+  EXPECT_EQ(padded.problem.a.contiguous, hero::Axis::K);
+  EXPECT_EQ(padded.problem.a.digits[unsigned(hero::Axis::K)], (hero::Digits{3, 3, 64}));
+  Described pointwise(convCase(ConvKind::Forward, "f16", square(2, 14, 64, 32, 1, 1)));
+  EXPECT_EQ(pointwise.problem.a.digits[unsigned(hero::Axis::M)], (hero::Digits{2 * 14 * 14}));
+  EXPECT_EQ(pointwise.problem.a.digits[unsigned(hero::Axis::K)], (hero::Digits{64}));
+  EXPECT_EQ(pointwise.problem.b.vector, 8);
+  Described gradient(convCase(ConvKind::WeightGrad, "f16", square(2, 14, 64, 32, 3, 1)));
+  EXPECT_EQ(gradient.problem.b.contiguous, hero::Axis::N);
+  EXPECT_EQ(gradient.problem.b.vector, 8);
+  Described odd(convCase(ConvKind::Forward, "f16", square(2, 14, 3, 32, 3, 1)));
+  EXPECT_EQ(odd.problem.a.vector, 1);
+}
+
+TEST(HeroProblem, OneMatrixForAllBatchesIsOneProduct) {
+  Described shared(matmulCase("f32", 8, 16, 4, false, false, "2x3x", ""));
+  EXPECT_EQ(shared.problem.m(), 48);
+  EXPECT_EQ(shared.problem.z(), 1);
+  Described own(matmulCase("f32", 8, 16, 4, false, false, "2x3x", "3x"));
+  EXPECT_EQ(own.problem.m(), 8);
+  EXPECT_EQ(own.problem.z(), 6);
+}
+
+} // namespace

@@ -1,0 +1,69 @@
+// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_80 | mpc-ptx - --arch=sm_80 | FileCheck %s --check-prefix=SM80
+// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_75 | mpc-ptx - --arch=sm_75 | FileCheck %s --check-prefix=SM75
+// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_60 | mpc-ptx - --arch=sm_60 | FileCheck %s --check-prefix=SM60
+// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_80 | FileCheck %s --check-prefix=ANNOTATED
+
+// What the hardware has is used: 16-byte copies past the registers, load_matrix (transposed where k is not contiguous), mma of the architecture's depth, stores of 16
+// bytes; and nothing is divided.
+
+// ANNOTATED: kernel.dispatch "gemm"{{.*}}grid = array<i64: 512>, kernels = ["h0"], library, threads = array<i64: 256>
+// ANNOTATED: kernel.dispatch "weight_grad"{{.*}}kernels = ["h1", "h1_reduce"], library, scratch = {{[0-9]+}} : i64
+
+// SM80-LABEL: .entry h0(
+// SM80: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16;
+// SM80-NOT: div.
+// SM80-NOT: rem.
+// SM80: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// SM80: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// SM80: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// SM80: ld.shared.v4
+// SM80: st.global.v4
+// SM80-LABEL: .entry h1(
+// SM80: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16, %r
+// SM80-NOT: div.
+// SM80-NOT: rem.
+// SM80: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// SM80: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// SM80: st.global.v4
+// SM80-LABEL: .entry h1_reduce(
+// SM80: ld.global.{{.*}}v4
+// SM80-LABEL: .entry h2(
+// SM80: ld.shared.v4
+// SM80: fma.rn.f32
+// SM80: st.global.v4.b32
+
+// SM75-LABEL: .entry h0(
+// SM75-NOT: cp.async
+// SM75: ld.global.{{.*}}v4
+// SM75: st.shared.v4
+// SM75: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// SM75: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32
+// SM75: st.global.v4
+// SM75-LABEL: .entry h1(
+
+// SM60-LABEL: .entry h0(
+// SM60-NOT: mma.sync
+// SM60-NOT: ldmatrix
+// SM60: ld.global.{{.*}}v4
+// SM60: ld.shared.v4
+// SM60: fma.rn.f32
+func.func @f(%a: tensor<4096x4096xf16>, %x: tensor<32x28x28x128xf16>, %dy: tensor<32x28x28x64xf16>, %p: tensor<1024x512xf32>, %q: tensor<1024x512xf32>, %bias: tensor<1024xf32>) {
+  %gemm = kernel.dispatch "gemm" (%a) {library} : (tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  ^bb0(%0: tensor<4096x4096xf16>):
+    %h = graph.matmul %0, %0 : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+    kernel.yield %h : tensor<4096x4096xf16>
+  }
+  %dw = kernel.dispatch "weight_grad" (%x, %dy) {library} : (tensor<32x28x28x128xf16>, tensor<32x28x28x64xf16>) -> tensor<64x128x3x3xf16> {
+  ^bb0(%0: tensor<32x28x28x128xf16>, %1: tensor<32x28x28x64xf16>):
+    %h = graph.conv_weight_grad %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>} : (tensor<32x28x28x128xf16>, tensor<32x28x28x64xf16>) -> tensor<64x128x3x3xf16>
+    kernel.yield %h : tensor<64x128x3x3xf16>
+  }
+  %f32 = kernel.dispatch "f32" (%p, %q, %bias) {library} : (tensor<1024x512xf32>, tensor<1024x512xf32>, tensor<1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%0: tensor<1024x512xf32>, %1: tensor<1024x512xf32>, %2: tensor<1024xf32>):
+    %h = graph.matmul %0, %1 {transpose_b} : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> tensor<1024x1024xf32>
+    %s = graph.add %h, %2 : (tensor<1024x1024xf32>, tensor<1024xf32>) -> tensor<1024x1024xf32>
+    %r = graph.relu %s : tensor<1024x1024xf32>
+    kernel.yield %r : tensor<1024x1024xf32>
+  }
+  return
+}
