@@ -9,7 +9,7 @@
 //     that the tile divides (channels of a convolution);
 //   - else of the thread's first unit; further ones follow by addition with carries.
 //
-// So the loop divides nothing by anything but the stride of an input gradient.
+// So the loop divides by nothing but the stride of an input gradient with dilations.
 //
 //===----------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_GATHER_H

@@ -258,6 +258,10 @@ static void describe(ConvOp op, Problem &p) {
   p.c = conv.activation(batch, out, o);
 }
 
+// Taps whose distance to a position is no multiple of the stride s contribute nothing. So positions fall into
+// s phases, products of their own (z):
+//   in = s q + phase - pad mod s,  kernel = s t + phase,  out = (in + pad - kernel) / s = q + pad / s - t
+// where positions beyond the tensors are padding, in C too. A dilated kernel multiplies by the zeros instead.
 static void describe(ConvInputGradOp op, Problem &p) {
   Convolution conv(op, op.getDx(), op.getW(), op.getDy());
   auto &[m, n, k, z] = p.digits;
@@ -267,13 +271,27 @@ static void describe(ConvInputGradOp op, Problem &p) {
   SmallVector<Coordinate> in, out, kernel;
   unsigned d = conv.spatial;
   for (unsigned i = 0; i < d; ++i) {
+    int64_t stride = conv.strides[i], pad = conv.padLow[i];
+    if (stride > 1 && conv.dilations[i] == 1 && pad >= 0) {
+      Term phase{Axis::Z, unsigned(z.size()), 1};
+      z.push_back(stride);
+      m.push_back(llvm::divideCeilSigned(conv.in(i) + pad % stride, stride));
+      k.push_back(llvm::divideCeilSigned(conv.kernel(i), stride));
+      in.push_back(
+          {.terms = {{Axis::M, 1 + i, stride}, phase}, .constant = -(pad % stride), .extent = conv.in(i)});
+      out.push_back({.terms = {{Axis::M, 1 + i, 1}, {Axis::K, i, -1}},
+                     .constant = pad / stride,
+                     .extent = conv.out(i)});
+      kernel.push_back({.terms = {{Axis::K, i, stride}, phase}, .extent = conv.kernel(i)});
+      continue;
+    }
     m.push_back(conv.in(i));
     k.push_back(conv.kernel(i));
-    out.push_back({.terms = {{Axis::M, 1 + i, 1}, {Axis::K, i, -conv.dilations[i]}},
-                   .constant = conv.padLow[i],
-                   .divisor = conv.strides[i],
-                   .extent = conv.out(i)});
     in.push_back({.terms = {{Axis::M, 1 + i, 1}}, .extent = conv.in(i)});
+    out.push_back({.terms = {{Axis::M, 1 + i, 1}, {Axis::K, i, -conv.dilations[i]}},
+                   .constant = pad,
+                   .divisor = stride,
+                   .extent = conv.out(i)});
     kernel.push_back({.terms = {{Axis::K, i, 1}}, .extent = conv.kernel(i)});
   }
   k.push_back(conv.outChannels());
@@ -341,6 +359,8 @@ FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
              << product(digits) << " elements: kernels count them in 32 bits";
   p.a.outer = Axis::M;
   p.b.outer = Axis::N;
+  for (Coordinate &c : p.c)
+    c.checked = needsCheck(c, p.digits);
   finish(p.a, p);
   finish(p.b, p);
   return p;

@@ -57,8 +57,10 @@ struct Problem {
   mlir::Operation *hero;
   std::array<Digits, axisCount> digits; ///< C's
   Operand a, b;
-  llvm::SmallVector<Coordinate, 5> c; ///< by dimension of the hero's result; never checked
-  int64_t extent(Axis axis) const;    ///< product of digits
+  /// By dimension of the hero's result. Checked ones, which do not depend on n, have positions that C does
+  /// not have.
+  llvm::SmallVector<Coordinate, 5> c;
+  int64_t extent(Axis axis) const; ///< product of digits
   int64_t m() const { return extent(Axis::M); }
   int64_t n() const { return extent(Axis::N); }
   int64_t k() const { return extent(Axis::K); }

@@ -18,8 +18,7 @@ Epilogue::Symbols Epilogue::symbolsOf(Axis axis, Value number) {
   const Digits &extents = problem.digits[unsigned(axis)];
   for (auto [d, extent] : llvm::enumerate(extents))
     symbols.push_back(e.addSymbol(axis == Axis::N && d + 1 == extents.size() ? extent / vector : extent));
-  Code c{e.b};
-  e.bindSymbols(symbols, c.wide(number));
+  e.bindSymbols(symbols, arith::ExtUIOp::create(e.b, e.b.getI64Type(), number));
   return symbols;
 }
 
@@ -34,12 +33,34 @@ void Epilogue::put(Value m, Value n, ArrayRef<Value> sums) {
     if (known.find(first) == known.end())
       known[first] = symbolsOf(Axis::N, number);
     Value also = problem.n() % tileN != 0 ? c.below(first, problem.n()) : Value();
-    c.when(c.both(inside, also), [&] { putVector(m, first, sums.slice(i, vector)); });
+    Value exists = c.both(inside, also);
+    for (auto [position, at] : llvm::zip_equal(indexOf(m, first, 0), problem.c))
+      if (at.checked) {
+        bool never = false; // not of all positions
+        exists = c.both(exists, e.inBounds(position, 0, at.extent, never));
+      }
+    c.when(exists, [&] { putVector(m, first, sums.slice(i, vector)); });
   }
 }
 
-void Epilogue::putVector(Value m, Value n, ArrayRef<Value> sums) {
+IndexVector Epilogue::indexOf(Value m, Value n, int64_t neighbour) {
   const std::array<Symbols, axisCount> symbols = {known[m], known[n], Symbols(), z};
+  IndexVector index;
+  for (const Coordinate &at : problem.c) {
+    Index position(at.constant);
+    for (const Term &t : at.terms) {
+      const Symbols &ofAxis = symbols[unsigned(t.axis)];
+      Index digit = Index::symbol(ofAxis[t.digit]);
+      if (t.axis == Axis::N && t.digit + 1 == ofAxis.size())
+        digit = digit * vector + Index(neighbour);
+      position = position + digit * t.coefficient;
+    }
+    index.push_back(position);
+  }
+  return index;
+}
+
+void Epilogue::putVector(Value m, Value n, ArrayRef<Value> sums) {
   Value hero = problem.hero->getResult(0);
   ArrayRef<int64_t> shape = graph::shapeOf(hero);
   kernel::DispatchOp dispatch = problem.dispatch;
@@ -47,25 +68,22 @@ void Epilogue::putVector(Value m, Value n, ArrayRef<Value> sums) {
   // All values first: a result may share the buffer of an operand that is read at the same index.
   llvm::SmallVector<std::pair<Index, Value>> stores;
   for (auto [j, sum] : llvm::enumerate(sums)) {
-    IndexVector index;
-    for (const Coordinate &at : problem.c) {
-      Index position(at.constant);
-      for (const Term &t : at.terms) {
-        Symbols ofAxis = symbols[unsigned(t.axis)];
-        Index digit = Index::symbol(ofAxis[t.digit]);
-        if (t.axis == Axis::N && t.digit + 1 == ofAxis.size())
-          digit = digit * vector + Index(int64_t(j));
-        position = position + digit * t.coefficient;
-      }
-      index.push_back(at.extent == 1 ? Index(0) : position);
-    }
+    IndexVector index = indexOf(m, n, int64_t(j));
+    for (auto [position, extent] : llvm::zip_equal(index, shape))
+      if (extent == 1)
+        position = Index(0);
     e.define(hero, index, e.round(sum, problem.element()));
     Index linear = e.linearize(index, shape);
-    for (Value result : yielded) {
-      ArrayRef<int64_t> resultShape = graph::shapeOf(result);
-      IndexVector own = resultShape == shape ? index : e.delinearize(linear, resultShape);
-      stores.push_back({linear, e.element(result, own)});
-    }
+    auto indexIn = [&](Value tensor) {
+      return graph::shapeOf(tensor) == shape ? index : e.delinearize(linear, graph::shapeOf(tensor));
+    };
+    // The same element in other shapes: an index form that came back through a reshape would not be known for
+    // the sum's.
+    for (auto reshape : dispatch.getBody().front().getOps<graph::ReshapeOp>())
+      if (graph::typeOf(reshape.getY()).getNumElements() == graph::typeOf(hero).getNumElements())
+        e.define(reshape.getY(), indexIn(reshape.getY()), e.element(reshape.getX(), indexIn(reshape.getX())));
+    for (Value result : yielded)
+      stores.push_back({linear, e.element(result, indexIn(result))});
   }
   for (size_t r = 0; r < yielded.size(); ++r)
     for (size_t j = 0; j < sums.size(); ++j) {

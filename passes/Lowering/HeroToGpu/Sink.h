@@ -28,6 +28,8 @@ private:
   using Symbols = llvm::SmallVector<SymbolId, 4>;
   /// Symbols of C's digits of an axis, bound to their number; the last digit in units of `vector` along n.
   Symbols symbolsOf(Axis axis, mlir::Value number);
+  /// The index of C(m, n + neighbour) in the hero's result.
+  IndexVector indexOf(mlir::Value m, mlir::Value n, int64_t neighbour);
   void putVector(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums);
 
   const Problem &problem;
