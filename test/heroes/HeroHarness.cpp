@@ -196,8 +196,16 @@ std::vector<HostTensor> HeroBatch::Impl::launch(rt::emulator::Module &object, It
                                                 ArrayRef<HostTensor> inputs, uint64_t seed) {
   kernel::DispatchOp dispatch = dispatchOf(*item.module);
   std::vector<Memory> memories(inputs.begin(), inputs.end());
-  for (Value result : dispatch.getResults())
-    memories.emplace_back(graph::typeOf(result));
+  std::vector<RankedTensorType> types;
+  for (const HostTensor &input : inputs)
+    types.push_back(input.type());
+  llvm::SmallVector<int64_t> inPlace(dispatch.getNumResults(), -1);
+  if (auto places = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
+    inPlace.assign(places.asArrayRef().begin(), places.asArrayRef().end());
+  for (auto [result, place] : llvm::zip_equal(dispatch.getResults(), inPlace)) {
+    types.push_back(graph::typeOf(result));
+    memories.push_back(place >= 0 ? memories[place].as(types.back()) : Memory(types.back()));
+  }
   Memory scratch(RankedTensorType::get({item.scratchBytes}, IntegerType::get(context.get(), 8)));
   auto bytesOf = [](RankedTensorType type) {
     return size_t(type.getNumElements() * type.getElementTypeBitWidth() / 8);
@@ -207,14 +215,11 @@ std::vector<HostTensor> HeroBatch::Impl::launch(rt::emulator::Module &object, It
     std::vector<rt::emulator::Buffer> buffers;
     bool reduces = &kernel != &item.kernels.front();
     for (int position : kernel.args) {
-      bool isInput = position >= 0 && size_t(position) < inputs.size();
       if (position == scratchArgument)
         buffers.push_back({scratch.data(), size_t(item.scratchBytes), !reduces});
       else
-        buffers.push_back({memories[position].data(),
-                           bytesOf(isInput ? inputs[position].type()
-                                           : graph::typeOf(dispatch.getResult(position - inputs.size()))),
-                           !isInput});
+        buffers.push_back({memories[position].data(), bytesOf(types[position]),
+                           size_t(position) >= inputs.size() || llvm::is_contained(inPlace, position)});
     }
     auto grid = kernel.launch.grid;
     rt::emulator::Grid blocks{uint32_t(grid[0]), uint32_t(grid[1]), uint32_t(grid[2])};

@@ -103,3 +103,56 @@ TEST(Heroes, MatmulSm80) { runMatmuls("sm_80", 21, 45); }
 TEST(Heroes, ConvSm80) { runConvolutions("sm_80", ConvKind::Forward, 22, 30); }
 TEST(Heroes, ConvInputGradSm80) { runConvolutions("sm_80", ConvKind::InputGrad, 23, 30); }
 TEST(Heroes, ConvWeightGradSm80) { runConvolutions("sm_80", ConvKind::WeightGrad, 24, 30); }
+
+TEST(Heroes, Wide) {
+  Random random(31);
+  HeroBatch batch("sm_80");
+  for (int i = 0; i < 12; ++i)
+    batch.add(withEpilogue(randomMatmul(random, "f64"), {.bias = true}), i, 1 + i % 2);
+  batch.run();
+}
+
+// The schedules that problems get by themselves.
+TEST(Heroes, Chosen) {
+  Random random(32);
+  for (const char *arch : {"sm_70", "sm_75", "sm_86", "sm_90a"}) {
+    HeroBatch batch(arch);
+    for (const std::string &type : types) {
+      batch.add(withEpilogue(matmulCase(type, 100, 36, 1000), {.bias = true, .relu = true}));
+      batch.add(convCase(ConvKind::WeightGrad, type, randomWindow(random)));
+    }
+    batch.run();
+  }
+}
+
+TEST(Heroes, Corners) {
+  for (const char *arch : {"sm_60", "sm_80"}) {
+    HeroBatch batch(arch);
+    // Nothing to sum: zeros, then the epilogue.
+    batch.add(withEpilogue(matmulCase("f16", 5, 24, 0), {.bias = true, .relu = true}));
+    // Both operands one tensor.
+    batch.add(
+        {.name = "square",
+         .inputs = {"tensor<40x40xf16>"},
+         .body = "%h = graph.matmul %0, %0 : (tensor<40x40xf16>, tensor<40x40xf16>) -> tensor<40x40xf16>",
+         .yields = {"%h : tensor<40x40xf16>"}});
+    // The result takes the residual's place; with splits, too.
+    HeroCase residual = withEpilogue(matmulCase("f16", 33, 48, 130), {.residual = true});
+    residual.inPlace = {2};
+    batch.add(residual, 0, 1);
+    batch.add(residual, 2, 3);
+    // Results of another shape than the hero's.
+    HeroCase reshaped = matmulCase("bf16", 12, 40, 24);
+    reshaped.body += "\n%y = graph.reshape %h : tensor<12x40xbf16> to tensor<3x4x5x8xbf16>";
+    reshaped.yields = {"%y : tensor<3x4x5x8xbf16>", "%h : tensor<12x40xbf16>"};
+    batch.add(reshaped);
+    batch.run();
+  }
+  // Nothing to compute.
+  auto context = makeContext();
+  auto module = parseCase(context.get(), matmulCase("f32", 0, 8, 8));
+  mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
+  auto emitted = emitGpuHero(dispatchOf(*module), *kernels, "none", *findGpuArch("sm_80"));
+  ASSERT_TRUE(succeeded(emitted));
+  EXPECT_TRUE(emitted->empty());
+}

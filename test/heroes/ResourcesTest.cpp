@@ -1,0 +1,73 @@
+// What ptxas makes of every tile: no spills.
+#include "HeroHarness.h"
+#include "compiler/Codegen/NvptxCodegen.h"
+#include "compiler/Codegen/Ptxas.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <gtest/gtest.h>
+
+using namespace mpc;
+using namespace mpc::test;
+
+/// All tiles of an architecture for these cases; a line of registers and shared memory for each.
+static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> cases) {
+  std::string ptxas = findPtxas();
+  if (ptxas.empty())
+    GTEST_SKIP() << "no ptxas";
+  mlir::DialectRegistry registry;
+  registerNvptxDialects(registry);
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  context->appendDialectRegistry(registry);
+  context->loadAllAvailableDialects(); // before there are threads
+  const GpuArch &arch = *findGpuArch(archName);
+  mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> sources;
+  llvm::StringMap<std::string> names;
+  for (const HeroCase &c : cases) {
+    sources.push_back(parseCase(context.get(), c));
+    auto problem = hero::describeHero(dispatchOf(*sources.back()));
+    ASSERT_TRUE(succeeded(problem));
+    for (const hero::Tile &tile : hero::tilesFor(*problem, arch)) {
+      std::string symbol = "hero" + std::to_string(names.size());
+      names[symbol] = llvm::formatv("{0} {1} {2}x{3}x{4}, vectors {5} {6}", archName,
+                                    tile.mainloop == hero::Mainloop::Simt ? "simt" : "mma", tile.m, tile.n,
+                                    tile.k, problem->a.vector, problem->b.vector);
+      ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, arch, {tile, 1}))) << c.name;
+    }
+  }
+  auto modules = compileNvptx(*kernels, {.arch = &arch, .modules = 8, .threads = 2, .ptxas = ptxas});
+  ASSERT_TRUE(succeeded(modules));
+  size_t count = 0;
+  for (const NvptxModule &module : *modules)
+    for (const NvptxKernel &kernel : module.kernels) {
+      ASSERT_TRUE(kernel.report);
+      ++count;
+      const PtxasReport &report = *kernel.report;
+      printf("%-40s %3d registers %6lld bytes shared\n", names[kernel.symbol].c_str(), report.registers,
+             static_cast<long long>(report.sharedBytes + kernel.dynamicSharedBytes));
+      EXPECT_EQ(report.spillStoreBytes + report.spillLoadBytes, 0) << names[kernel.symbol];
+      EXPECT_EQ(report.stackBytes, 0) << names[kernel.symbol];
+    }
+  EXPECT_EQ(count, names.size());
+}
+
+static std::vector<HeroCase> halfCases() {
+  Window w{.in = {28, 28},
+           .kernel = {3, 3},
+           .strides = {1, 1},
+           .dilations = {1, 1},
+           .padLow = {1, 1},
+           .padHigh = {1, 1},
+           .batch = 8,
+           .channels = 128,
+           .outChannels = 128};
+  return {withEpilogue(matmulCase("f16", 1024, 1024, 1024), {.bias = true, .relu = true}),
+          matmulCase("f16", 1023, 1023, 1023), convCase(ConvKind::WeightGrad, "f16", w)};
+}
+
+TEST(HeroResources, Sm75) { expectNoSpills("sm_75", halfCases()); }
+TEST(HeroResources, Sm80) { expectNoSpills("sm_80", halfCases()); }
+TEST(HeroResources, Sm90a) { expectNoSpills("sm_90a", halfCases()); }
+TEST(HeroResources, Wide) {
+  expectNoSpills("sm_80", {withEpilogue(matmulCase("f32", 1024, 1024, 1024), {.bias = true, .relu = true}),
+                           matmulCase("f32", 1023, 1023, 1023), matmulCase("f64", 512, 512, 512)});
+}
