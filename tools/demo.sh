@@ -10,10 +10,11 @@ run() { echo "\$ ${*/#$build\//}"; "$@"; echo; }
 
 /usr/bin/python3 "$source/tools/demo/make_demo.py" "$demo"
 cd "$demo"
+rm -rf demo-checkpoints # of an earlier demo
 run "$mpc" compile digits.onnx -o digits --bundle --batch 64 --precision fp16 --opt-level O2 \
   --loss softmax_cross_entropy:logits:label --optimizer sgd --momentum 0.9 --lr 0.05
-run ./digits train --data train.npz --val test.npz --epochs 3 --schedule cosine --seed 1 --checkpoint-dir checkpoints --log run.jsonl
-checkpoint=$(ls checkpoints/*.safetensors | sort | tail -n 1)
+run ./digits train --data train.npz --val test.npz --epochs 3 --schedule cosine --seed 1 --checkpoint-dir demo-checkpoints --log run.jsonl
+checkpoint=$(ls demo-checkpoints/*.safetensors | sort | tail -n 1)
 run ./digits eval --data test.npz --checkpoint "$checkpoint"
 run ./digits predict --data test.npz --checkpoint "$checkpoint" --out predicted.npz
 run "$mpc" export digits.onnx --checkpoint "$checkpoint" -o trained.onnx

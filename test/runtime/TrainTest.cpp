@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -193,6 +194,27 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
   for (const auto &line : logLines())
     EXPECT_EQ(line["step"], next++);
   EXPECT_EQ(next, 1001);
+}
+
+TEST_F(Train, ANewRunRefusesTheFolderOfAnother) {
+  options.checkpointFolder = folder / "ckpt";
+  options.steps = 20;
+  auto first = session();
+  train(*first, options);
+  options.steps = 5;
+  auto second = session();
+  auto before = stateOf(*second);
+  Error error = errorOf([&] { train(*second, options); });
+  EXPECT_NE(error.text().find("ckpt: holds the checkpoints of another run\nhint: continue that one with --resume"),
+            std::string::npos)
+      << error.text();
+  EXPECT_EQ(stateOf(*second), before);
+  loadCheckpoint(*second, CheckpointFolder(options.checkpointFolder, 3).pathOf(20)); // untouched
+  // Other files are no checkpoints.
+  std::filesystem::create_directories(folder / "other");
+  std::ofstream(folder / "other/step-5.safetensors") << "mine";
+  options.checkpointFolder = folder / "other";
+  EXPECT_EQ(train(*second, options).iterations, 5);
 }
 
 TEST_F(Train, ResumeRefusesOtherData) {

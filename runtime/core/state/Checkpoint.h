@@ -45,6 +45,7 @@ public:
   /// Throws Error when the newest sound one belongs to another model.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
   std::string pathOf(int64_t iteration) const;
+  bool empty() const { return iterations().empty(); }
 
 private:
   std::vector<int64_t> iterations() const; // ascending

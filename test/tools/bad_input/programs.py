@@ -212,6 +212,7 @@ ROWS = [
     Row("trace-to-a-full-disk", "mlp.program trace --data train.npz --steps 1 --out full", ["full", "No space left"]),
     Row("log-to-a-full-disk", "mlp.program train --data train.npz --log full", ["full", "No space left"]),
     Row("log-to-nowhere", "mlp.program train --data train.npz --log nowhere/run.jsonl", ["nowhere/run.jsonl"]),
+    Row("checkpoint-dir-of-another-run", "mlp.program train --data train.npz --checkpoint-dir ckpt", ["ckpt: holds the checkpoints of another run"], checkpoint()),
     Row("checkpoint-dir-is-a-file", "mlp.program train --data train.npz --checkpoint-dir mlp.onnx", ["mlp.onnx", "checkpoint folder"]),
     Row("checkpoint-dir-cannot-be-made", "mlp.program train --data train.npz --checkpoint-dir /proc/ckpt", ["/proc/ckpt"]),
     # The program itself
