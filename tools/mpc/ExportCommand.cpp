@@ -20,6 +20,7 @@ int exportModel(const ExportFlags &flags) {
   std::map<std::string, TrainedTensor> tensors;
   auto read = [&] {
     rt::SafetensorsReader reader(flags.checkpoint);
+    reader.verify();
     for (const auto &[name, array] : reader.tensors()) {
       if (array.dtype != MPC_F32 && array.dtype != MPC_F16 && array.dtype != MPC_BF16 && array.dtype != MPC_F64)
         continue;

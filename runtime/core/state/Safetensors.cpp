@@ -81,6 +81,18 @@ std::string SafetensorsReader::metadata(const std::string &key) const {
   return it == metadata_.end() ? "" : it->second;
 }
 
+static std::string crcText(uLong crc) {
+  char hex[16];
+  std::snprintf(hex, sizeof hex, "%08lx", crc);
+  return hex;
+}
+
+void SafetensorsReader::verify() const {
+  std::string expected = metadata("data_crc32");
+  if (!expected.empty() && expected != crcText(crc32_z(0, reinterpret_cast<const Bytef *>(data_.data()), data_.size())))
+    fail(path_, "its data has a wrong checksum", "use another checkpoint");
+}
+
 void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
                       std::map<std::string, std::string> metadata) {
   uLong crc = 0;
@@ -95,9 +107,7 @@ void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> 
                            {"data_offsets", {offset, offset + value.bytes.size()}}};
     offset += value.bytes.size();
   }
-  char hex[16];
-  std::snprintf(hex, sizeof hex, "%08lx", crc);
-  metadata["data_crc32"] = hex;
+  metadata["data_crc32"] = crcText(crc);
   header["__metadata__"] = metadata;
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');

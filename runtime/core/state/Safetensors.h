@@ -18,8 +18,8 @@ public:
   const std::map<std::string, Array> &tensors() const { return tensors_; }
   /// The string under `key` in __metadata__, or "".
   std::string metadata(const std::string &key) const;
-  /// All bytes behind the header.
-  std::string_view data() const { return data_; }
+  /// Compares the data with its checksum, where the metadata has one. Throws Error.
+  void verify() const;
 
 private:
   std::string path_;

@@ -1,8 +1,8 @@
 """Wrong options, outputs and checkpoints of mpc itself."""
 import os
 
+from bad_input.programs import checkpoint, cut, flip
 from bad_input.row import Row
-from bad_input.programs import cut
 
 C = "mpc compile mlp.onnx --batch 8 -o out $LOSS "
 RUN = "mpc run mlp.onnx --batch 64 "
@@ -95,6 +95,7 @@ ROWS = [
     Row("export-checkpoint-missing", "mpc export mlp.onnx --checkpoint nowhere.safetensors -o out.onnx", ["nowhere.safetensors"]),
     Row("export-checkpoint-of-another-model", "mpc export mlp.onnx --checkpoint other.safetensors -o out.onnx", ["fc1.weight", "another shape"]),
     Row("export-checkpoint-truncated", "mpc export mlp.onnx --checkpoint cut.safetensors -o out.onnx", ["cut.safetensors", "truncated"], cut("mlp.safetensors", "cut.safetensors", 100)),
+    Row("export-checkpoint-damaged", "mpc export mlp.onnx --checkpoint ckpt/step-00000008.safetensors -o out.onnx", ["checksum"], checkpoint(flip(-3))),
     Row("export-checkpoint-is-a-model", "mpc export mlp.onnx --checkpoint mlp.onnx -o out.onnx", ["no safetensors file"]),
     Row("export-checkpoint-without-parameters", "mpc export lenet.onnx --checkpoint mlp.safetensors -o out.onnx", ["lenet.onnx"]),
 ]
