@@ -16,7 +16,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   if (mapping_ == MAP_FAILED) {
     mapping_ = nullptr;
     fail("", concat("cannot allocate the arena of ", bytes, " bytes"),
-         "compile the model with a smaller --batch or --recompute=auto");
+         "compile the model with a smaller --batch");
   }
   uintptr_t base = reinterpret_cast<uintptr_t>(mapping_);
   if (huge) {

@@ -26,7 +26,7 @@ struct CompileFlags {
   TrainingFlags training;
 };
 
-/// "512MiB", "2G", "1000000" → bytes.
+/// "512MiB", "2G", "1000000" → bytes, at least one.
 bool parseBytes(StringRef text, int64_t &bytes) {
   double number = 0;
   StringRef digits = text.take_while([](char c) { return isdigit(c) || c == '.'; }), unit = text.drop_front(digits.size());
@@ -34,8 +34,11 @@ bool parseBytes(StringRef text, int64_t &bytes) {
     return false;
   unit.consume_back("iB") || unit.consume_back("B");
   int64_t factor = unit.empty() ? 1 : unit == "K" ? 1 << 10 : unit == "M" ? 1 << 20 : unit == "G" ? 1 << 30 : 0;
-  bytes = int64_t(number * factor);
-  return factor > 0;
+  number *= factor;
+  if (!(number >= 1 && number < 0x1p63))
+    return false;
+  bytes = int64_t(number);
+  return true;
 }
 
 std::string printBytes(int64_t bytes) {
@@ -127,7 +130,7 @@ int compile(CompileFlags &flags) {
   host.libraryScratch = libraryScratch();
   int64_t memoryLimit = 0;
   if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit))
-    return fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size", "write for example 512MiB or 2GiB");
+    return fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have", "write for example 512MiB or 2GiB; without the option there is no limit");
   flags.import.asExported = flags.mode == "as-exported";
   if (flags.output.empty())
     flags.output = defaultOutput(flags);

@@ -55,6 +55,8 @@ ROWS = [
     Row("unknown-emit", C + "--emit wasm", ["--emit"]),
     Row("unknown-stage", C + "--dump-ir nowhere", ["no stage 'nowhere'"]),
     Row("memory-limit-text", C + "--memory-limit lots", ["--memory-limit", "'lots'"]),
+    Row("memory-limit-0", C + "--memory-limit 0", ["--memory-limit", "'0'", "without the option"]),
+    Row("memory-limit-beyond-64-bits", C + "--memory-limit 99999999999999GiB", ["--memory-limit", "is not a size"]),
     Row("memory-limit-too-small", C + "--memory-limit 1KiB", ["more than the limit"]),
     # Names and patterns
     Row("loss-form", "mpc compile mlp.onnx --batch 8 -o out --loss hinge:logits:label", ["'hinge'"]),
