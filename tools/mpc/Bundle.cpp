@@ -1,4 +1,7 @@
 #include "tools/mpc/Bundle.h"
+#include "runtime/core/data/Array.h"
+#include "runtime/support/AtomicFile.h"
+#include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
 #include <dlfcn.h>
 #include <filesystem>
@@ -67,19 +70,19 @@ bool writeBundle(const std::string &program) {
   }
   fs::path folder = fs::absolute(program).parent_path();
   auto place = [&](const fs::path &from, const std::string &name) {
-    fs::path to = folder / name, temporary = folder / (name + ".tmp");
+    fs::path to = folder / name;
     std::error_code code;
     if (fs::exists(to, code) && fs::equivalent(from, to, code))
       return true;
-    fs::copy_file(from, temporary, fs::copy_options::overwrite_existing, code);
-    if (!code)
-      fs::rename(temporary, to, code);
-    if (code) {
-      std::error_code ignored;
-      fs::remove(temporary, ignored);
-      fail(to.string(), "cannot be written: " + llvm::Twine(code.message()), "choose another folder with -o");
-    }
-    return !code;
+    std::optional<rt::Error> error = rt::attempt([&] {
+      std::shared_ptr<const rt::MappedFile> library = rt::MappedFile::open(from.string());
+      rt::AtomicFile file(to.string());
+      file.write(library->bytes());
+      file.commit();
+    });
+    if (error)
+      llvm::errs() << error->text();
+    return !error;
   };
   if (!place(plugin, "libmpc_onednn.so"))
     return false;
