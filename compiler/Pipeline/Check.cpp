@@ -40,7 +40,9 @@ static ImportReport checkWith(MLIRContext &context, const ImportOptions &given, 
       report.notes.push_back(locationName(diagnostic.getLocation()) + ": " + diagnostic.str());
     return success();
   });
-  (void)buildTraining(*module, training);
+  // What the host's lowering refuses is found by its plan, which costs no code generation.
+  if (succeeded(buildTraining(*module, training)) && report.ok())
+    (void)planForHost(*module, HostOptions());
   return report;
 }
 

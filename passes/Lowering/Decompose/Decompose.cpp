@@ -45,6 +45,31 @@ struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
   }
 };
 
+/// Library calls take one matrix for all batches, or one for each. [2, 3, m, k] @ [3, k, n] has neither: what is repeated in part is
+/// written out.
+struct RepeatMatrices : OpRewritePattern<MatMulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatMulOp op, PatternRewriter &rewriter) const override {
+    auto count = [](ArrayRef<int64_t> shape) { return llvm::product_of(shape); };
+    ArrayRef<int64_t> batch = shapeOf(op.getResult()).drop_back(2);
+    bool changed = false;
+    auto repeated = [&](Value x) {
+      ArrayRef<int64_t> shape = shapeOf(x), own = shape.drop_back(2);
+      if (count(own) == count(batch) || count(own) == 1)
+        return x;
+      changed = true;
+      Shape full(batch);
+      llvm::append_range(full, shape.take_back(2));
+      return broadcastTo(rewriter, op.getLoc(), x, full);
+    };
+    Value a = repeated(op.getA()), b = repeated(op.getB());
+    if (!changed)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op->setOperands({a, b}); });
+    return success();
+  }
+};
+
 struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
   using DecomposePassBase::DecomposePassBase;
   void runOnOperation() override {
@@ -53,7 +78,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
         ++numDecomposed;
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeMean, WidenGatherGrad>(&getContext());
+    patterns.add<DecomposeMean, WidenGatherGrad, RepeatMatrices>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -43,3 +43,14 @@ func.func @untouched(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %1 = graph.matmul %0, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// One matrix for all batches stays so; repeated in part, it is written out.
+// CHECK-LABEL: func.func @matmul
+// CHECK: %[[W:.*]] = graph.broadcast %arg1 : tensor<3x5x6xf32> to tensor<2x3x5x6xf32>
+// CHECK: graph.matmul %arg0, %[[W]] : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>)
+// CHECK: graph.matmul %arg0, %arg2 : (tensor<2x3x4x5xf32>, tensor<5x6xf32>)
+func.func @matmul(%x: tensor<2x3x4x5xf32>, %w: tensor<3x5x6xf32>, %v: tensor<5x6xf32>) -> (tensor<2x3x4x6xf32>, tensor<2x3x4x6xf32>) {
+  %y = graph.matmul %x, %w : (tensor<2x3x4x5xf32>, tensor<3x5x6xf32>) -> tensor<2x3x4x6xf32>
+  %z = graph.matmul %x, %v : (tensor<2x3x4x5xf32>, tensor<5x6xf32>) -> tensor<2x3x4x6xf32>
+  return %y, %z : tensor<2x3x4x6xf32>, tensor<2x3x4x6xf32>
+}
