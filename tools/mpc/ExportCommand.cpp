@@ -6,6 +6,7 @@
 #include "tools/mpc/Common.h"
 #include "compiler/Package/ProgramFile.h"
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 using namespace mlir;
 
@@ -21,10 +22,14 @@ int exportModel(const ExportFlags &flags) {
   auto read = [&] {
     rt::SafetensorsReader reader(flags.checkpoint);
     reader.verify();
+    std::string names = reader.metadata("network");
+    llvm::SmallVector<llvm::StringRef> network;
+    llvm::StringRef(names).split(network, '\n', -1, /*KeepEmpty=*/false);
     for (const auto &[name, array] : reader.tensors()) {
       if (array.dtype != MPC_F32 && array.dtype != MPC_F16 && array.dtype != MPC_BF16 && array.dtype != MPC_F64)
         continue;
       TrainedTensor &tensor = tensors[name];
+      tensor.required = llvm::is_contained(network, name);
       tensor.shape = array.shape;
       for (int64_t i = 0, e = array.elements(); i < e; ++i)
         tensor.values.push_back(float(rt::loadDouble(array.dtype, array.data, i)));
@@ -36,7 +41,9 @@ int exportModel(const ExportFlags &flags) {
   }
   std::string bytes;
   ExportError error;
-  int64_t replaced = exportOnnx(flags.model, tensors, bytes, error);
+  std::error_code code;
+  bool elsewhere = !std::filesystem::equivalent(std::filesystem::absolute(flags.model).parent_path(), std::filesystem::absolute(flags.output).parent_path(), code);
+  int64_t replaced = exportOnnx(flags.model, tensors, elsewhere, bytes, error);
   if (replaced < 0)
     return fail(error.where, error.what, error.hint);
   Session session;

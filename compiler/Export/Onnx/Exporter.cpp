@@ -41,7 +41,8 @@ static void setValues(onnx::TensorProto &tensor, const std::string &raw) {
   tensor.set_raw_data(raw);
 }
 
-int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, TrainedTensor> &tensors, std::string &bytes, ExportError &error) {
+int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, TrainedTensor> &tensors, bool elsewhere, std::string &bytes,
+                        ExportError &error) {
   auto fail = [&](std::string what, std::string hint) {
     error = {path, std::move(what), std::move(hint)};
     return -1;
@@ -70,8 +71,13 @@ int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, Tra
     auto at = initializers.find(name);
     onnx::TensorProto *initializer = at == initializers.end() ? nullptr : at->second;
     if (!initializer) {
-      if (!inputs.count(name))
-        continue; // optimizer state, scaler
+      if (!inputs.count(name)) {
+        if (!trained.required)
+          continue; // optimizer state, scaler
+        return fail("has no initializer or input '" + name + "', which the program trained",
+                    name.find('@') != std::string::npos ? "the model's normalisations share their statistics; export it with statistics for each, and train again"
+                                                        : "give the model that the program was compiled from; its initializer must bear this name");
+      }
       initializer = graph.add_initializer();
       initializer->set_name(name);
       initializer->set_data_type(inputs[name]->type().tensor_type().elem_type());
@@ -87,6 +93,9 @@ int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, Tra
   }
   if (replaced == 0)
     return fail("has no initializer that the checkpoint names", "give the model and the checkpoint of one training");
+  for (const onnx::TensorProto &initializer : graph.initializer())
+    if (elsewhere && initializer.data_location() == onnx::TensorProto::EXTERNAL)
+      return fail("initializer '" + initializer.name() + "' was not trained, and lies in a data file beside the model", "write the exported model into the same folder");
   if (!model.SerializeToString(&bytes))
     return fail("is too large to be written as one file", "models over 2 GiB are not supported");
   return replaced;

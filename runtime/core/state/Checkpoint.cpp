@@ -33,13 +33,18 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path) {
   std::vector<const Variable *> variables = savedVariables(session);
   std::vector<TensorToWrite> tensors;
-  for (const Variable *v : variables)
+  std::string network; // what belongs into an exported model
+  for (const Variable *v : variables) {
+    if (v->role == "parameter" || v->role == "buffer")
+      network += (network.empty() ? "" : "\n") + v->name;
     tensors.push_back({v->name, v->dtype, v->shape, [&session, v] { return session.variable(v->name); }});
+  }
   writeSafetensors(path, tensors,
                    {{"format", kFormat},
                     {"producer", session.manifest().producer},
                     {"model", session.manifest().model},
                     {"variables", tableHash(variables)},
+                    {"network", network},
                     {"step", std::to_string(cursor.iteration)},
                     {"epoch", std::to_string(cursor.epoch)},
                     {"batch", std::to_string(cursor.batch)},

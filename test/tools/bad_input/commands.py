@@ -1,11 +1,24 @@
 """Wrong options, outputs and checkpoints of mpc itself."""
 import os
 
+from onnx import TensorProto
+
 from bad_input.programs import checkpoint, cut, flip
 from bad_input.row import Row
+from models import mlp
 
 C = "mpc compile mlp.onnx --batch 8 -o out $LOSS "
 RUN = "mpc run mlp.onnx --batch 64 "
+
+
+def beside_data(folder):
+    """bad.onnx: the trained network and an initializer in a data file."""
+    proto = mlp().proto()
+    tensor = proto.graph.initializer.add(name="frozen", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="frozen.bin")
+    with open(f"{folder}/bad.onnx", "wb") as file:
+        file.write(proto.SerializeToString())
+    os.mkdir(f"{folder}/other")
 
 
 def occupied(folder):
@@ -97,6 +110,10 @@ ROWS = [
     Row("export-checkpoint-missing", "mpc export mlp.onnx --checkpoint nowhere.safetensors -o out.onnx", ["nowhere.safetensors"]),
     Row("export-checkpoint-of-another-model", "mpc export mlp.onnx --checkpoint other.safetensors -o out.onnx", ["fc1.weight", "another shape"]),
     Row("export-checkpoint-truncated", "mpc export mlp.onnx --checkpoint cut.safetensors -o out.onnx", ["cut.safetensors", "truncated"], cut("mlp.safetensors", "cut.safetensors", 100)),
+    Row("export-state-without-a-place", "mpc export mlp.onnx --checkpoint ckpt/step-00000008.safetensors -o out.onnx", ["mlp.onnx: has no initializer or input 'fc2.bias@logits'"],
+        checkpoint(header=lambda h: (h.__setitem__("fc2.bias@logits", h.pop("fc2.bias")),
+                                     h["__metadata__"].__setitem__("network", h["__metadata__"]["network"].replace("fc2.bias", "fc2.bias@logits"))))),
+    Row("export-away-from-its-data", "mpc export bad.onnx --checkpoint mlp.safetensors -o other/out.onnx", ["initializer 'frozen'", "same folder"], beside_data),
     Row("export-checkpoint-damaged", "mpc export mlp.onnx --checkpoint ckpt/step-00000008.safetensors -o out.onnx", ["checksum"], checkpoint(flip(-3))),
     Row("export-checkpoint-is-a-model", "mpc export mlp.onnx --checkpoint mlp.onnx -o out.onnx", ["no safetensors file"]),
     Row("export-checkpoint-without-parameters", "mpc export lenet.onnx --checkpoint mlp.safetensors -o out.onnx", ["lenet.onnx"]),
