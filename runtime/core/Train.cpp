@@ -70,9 +70,11 @@ void Trainer::resume() {
   cursor_.shuffle = options_.shuffle;
   if (options_.resume && !folder_)
     fail("--resume", "there is no folder to resume from", "give --checkpoint-dir");
-  // Their steps would be counted with this run's, so that --keep and a later --resume would take the wrong ones.
+  // Their steps would be counted with this run's, so that --keep and a later --resume would take the wrong
+  // ones.
   if (!options_.resume && folder_ && !folder_->empty())
-    fail(options_.checkpointFolder, "holds the checkpoints of another run", "continue that one with --resume, or give another folder");
+    fail(options_.checkpointFolder, "holds the checkpoints of another run",
+         "continue that one with --resume, or give another folder");
   auto note = [&](const std::string &text) { progress_->line("note: " + text); };
   if (options_.resume) {
     if (std::optional<Cursor> found = folder_->resume(session_, note)) {

@@ -81,7 +81,8 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command.add_option("--log-every", train.logEvery, "steps between log lines")->check(positiveCount());
   command.add_option("--eval-every", train.evalEvery, "epochs between evaluations")
       ->check(positiveCount());
-  command.add_option("--checkpoint-dir", train.checkpointFolder, "folder for checkpoints; holds none yet, except with --resume");
+  command.add_option("--checkpoint-dir", train.checkpointFolder,
+                     "folder for checkpoints; holds none yet, except with --resume");
   command
       .add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(count());

@@ -51,8 +51,10 @@ TEST(Decompose, Softmax) {
 }
 
 TEST(Decompose, MatricesThatRepeatInPart) {
-  auto product = [](const std::string &a, const std::string &b, const std::string &y, const std::string &form = "") {
-    check("%a: " + a + ", %b: " + b, "%r = graph.matmul %a, %b " + form + " : (" + a + ", " + b + ") -> " + y, y, 0, 0);
+  auto product = [](const std::string &a, const std::string &b, const std::string &y,
+                    const std::string &form = "") {
+    check("%a: " + a + ", %b: " + b, "%r = graph.matmul %a, %b " + form + " : (" + a + ", " + b + ") -> " + y,
+          y, 0, 0);
   };
   product("tensor<2x3x4x5xf32>", "tensor<3x5x6xf32>", "tensor<2x3x4x6xf32>");
   product("tensor<3x4x5xf16>", "tensor<2x3x6x5xf16>", "tensor<2x3x4x6xf16>", "{transpose_b}");

@@ -205,8 +205,9 @@ TEST_F(Train, ANewRunRefusesTheFolderOfAnother) {
   auto second = session();
   auto before = stateOf(*second);
   Error error = errorOf([&] { train(*second, options); });
-  EXPECT_NE(error.text().find("ckpt: holds the checkpoints of another run\nhint: continue that one with --resume"),
-            std::string::npos)
+  EXPECT_NE(
+      error.text().find("ckpt: holds the checkpoints of another run\nhint: continue that one with --resume"),
+      std::string::npos)
       << error.text();
   EXPECT_EQ(stateOf(*second), before);
   loadCheckpoint(*second, CheckpointFolder(options.checkpointFolder, 3).pathOf(20)); // untouched

@@ -130,7 +130,9 @@ int compile(CompileFlags &flags) {
   host.libraryScratch = libraryScratch();
   int64_t memoryLimit = 0;
   if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit))
-    return fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have", "write for example 512MiB or 2GiB; without the option there is no limit");
+    return fail("--memory-limit",
+                "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
+                "write for example 512MiB or 2GiB; without the option there is no limit");
   flags.import.asExported = flags.mode == "as-exported";
   if (flags.output.empty())
     flags.output = defaultOutput(flags);

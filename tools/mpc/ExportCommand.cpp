@@ -1,10 +1,10 @@
 //===- ExportCommand.cpp - mpc export: a checkpoint's values in an ONNX model -----------------------------===//
 #include "compiler/Export/Onnx/Exporter.h"
+#include "compiler/Package/ProgramFile.h"
 #include "runtime/core/state/Safetensors.h"
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
-#include "compiler/Package/ProgramFile.h"
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
@@ -42,7 +42,8 @@ int exportModel(const ExportFlags &flags) {
   std::string bytes;
   ExportError error;
   std::error_code code;
-  bool elsewhere = !std::filesystem::equivalent(std::filesystem::absolute(flags.model).parent_path(), std::filesystem::absolute(flags.output).parent_path(), code);
+  bool elsewhere = !std::filesystem::equivalent(std::filesystem::absolute(flags.model).parent_path(),
+                                                std::filesystem::absolute(flags.output).parent_path(), code);
   int64_t replaced = exportOnnx(flags.model, tensors, elsewhere, bytes, error);
   if (replaced < 0)
     return fail(error.where, error.what, error.hint);

@@ -41,8 +41,8 @@ static void setValues(onnx::TensorProto &tensor, const std::string &raw) {
   tensor.set_raw_data(raw);
 }
 
-int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, TrainedTensor> &tensors, bool elsewhere, std::string &bytes,
-                        ExportError &error) {
+int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, TrainedTensor> &tensors,
+                        bool elsewhere, std::string &bytes, ExportError &error) {
   auto fail = [&](std::string what, std::string hint) {
     error = {path, std::move(what), std::move(hint)};
     return -1;
@@ -74,9 +74,12 @@ int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, Tra
       if (!inputs.count(name)) {
         if (!trained.required)
           continue; // optimizer state, scaler
-        return fail("has no initializer or input '" + name + "', which the program trained",
-                    name.find('@') != std::string::npos ? "the model's normalisations share their statistics; export it with statistics for each, and train again"
-                                                        : "give the model that the program was compiled from; its initializer must bear this name");
+        return fail(
+            "has no initializer or input '" + name + "', which the program trained",
+            name.find('@') != std::string::npos
+                ? "the model's normalisations share their statistics; export it with statistics for each, "
+                  "and train again"
+                : "give the model that the program was compiled from; its initializer must bear this name");
       }
       initializer = graph.add_initializer();
       initializer->set_name(name);
@@ -95,7 +98,9 @@ int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, Tra
     return fail("has no initializer that the checkpoint names", "give the model and the checkpoint of one training");
   for (const onnx::TensorProto &initializer : graph.initializer())
     if (elsewhere && initializer.data_location() == onnx::TensorProto::EXTERNAL)
-      return fail("initializer '" + initializer.name() + "' was not trained, and lies in a data file beside the model", "write the exported model into the same folder");
+      return fail("initializer '" + initializer.name() +
+                      "' was not trained, and lies in a data file beside the model",
+                  "write the exported model into the same folder");
   if (!model.SerializeToString(&bytes))
     return fail("is too large to be written as one file", "models over 2 GiB are not supported");
   return replaced;

@@ -45,8 +45,8 @@ struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
   }
 };
 
-/// Library calls take one matrix for all batches, or one for each. [2, 3, m, k] @ [3, k, n] has neither: what is repeated in part is
-/// written out.
+/// Library calls take one matrix for all batches, or one for each. [2, 3, m, k] @ [3, k, n] has neither: what
+/// is repeated in part is written out.
 struct RepeatMatrices : OpRewritePattern<MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MatMulOp op, PatternRewriter &rewriter) const override {

@@ -89,7 +89,8 @@ static std::string crcText(uLong crc) {
 
 void SafetensorsReader::verify() const {
   std::string expected = metadata("data_crc32");
-  if (!expected.empty() && expected != crcText(crc32_z(0, reinterpret_cast<const Bytef *>(data_.data()), data_.size())))
+  if (!expected.empty() &&
+      expected != crcText(crc32_z(0, reinterpret_cast<const Bytef *>(data_.data()), data_.size())))
     fail(path_, "its data has a wrong checksum", "use another checkpoint");
 }
 
