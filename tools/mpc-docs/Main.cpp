@@ -57,8 +57,8 @@ int main() {
   llvm::outs() << "# Command line\n\nPrinted by `mpc-docs` from the option tables of `mpc` and of the programs that it makes (`make docs`).\n\n"
                   "Exit status: 0, or 1 after a message `error: WHERE: WHAT` with a `hint:`.\n\n## mpc\n\n";
   printCommands(compiler, "mpc");
-  llvm::outs() << "## The compiled program\n\nHyperparameters of its optimizer are options of `train` and `trace` too (`--lr`, `--momentum`, ...), with the values given to `mpc compile` as "
-                  "defaults; `./model train --help` lists them. In a program with several optimizers `--STEP.lr` sets one of them.\n\n";
+  llvm::outs() << "## The compiled program\n\nThe learning rate of its optimizer is an option of `train` and `trace` too (`--lr`), with the value given to `mpc compile` as default; the other "
+                  "hyperparameters are fixed when the model is compiled. In a program with several optimizers `--STEP.lr` sets that of one of them.\n\n";
   printCommands(program, "./model");
   return 0;
 }
