@@ -51,6 +51,7 @@ public:
   int64_t savedBytes();
 
 private:
+  void hoistReads();
   kernel::DispatchOp copy(OpBuilder &builder, Value v, StringRef name);
   void number();
   int64_t lastUse(Value storage);
@@ -66,7 +67,6 @@ private:
   llvm::MapVector<Value, unsigned> buffers;
   DenseMap<Value, train::VariableOp> homes;
   DenseMap<Operation *, unsigned> scratches;
-  DenseMap<Value, int64_t> sharedInputs;
 };
 
 } // namespace
@@ -125,20 +125,36 @@ bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
   return true;
 }
 
+/// Brings reads, and views of what they read, to the entry's start. A read is of the state before the entry
+/// wherever it stands, but a copy that saves that state is placed behind the read, and must come before
+/// whatever is computed into the variable.
+void EntryPlanner::hoistReads() {
+  Block &block = entry.getFunctionBody().front();
+  Operation *last = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    bool view = isa<ReshapeOp>(op) && storageOf(op.getResult(0)).getDefiningOp<train::ReadOp>();
+    if (!view && !isa<train::ReadOp>(op))
+      continue;
+    last ? op.moveAfter(last) : op.moveBefore(&block, block.begin());
+    last = &op;
+  }
+}
+
 int64_t EntryPlanner::insertCopies() {
+  hoistReads();
   number();
   Block &block = entry.getFunctionBody().front();
   int64_t copies = 0;
-  OpBuilder front = OpBuilder::atBlockBegin(&block), back = OpBuilder::atBlockTerminator(&block);
+  OpBuilder back = OpBuilder::atBlockTerminator(&block);
   llvm::SmallDenseSet<Attribute> assigned;
   for (auto assign : block.getOps<train::AssignOp>())
     assigned.insert(assign.getVariableAttr());
 
-  // Results are temporaries of the entry, never a variable's or an argument's own buffer.
+  // A launch of the entry computes each result: an argument's buffer may be taken over, a constant's is not
+  // the entry's, and a variable that is read may be assigned. (Where that launch computes into a variable's
+  // own buffer, the result lies there until the next entry.)
   for (OpOperand &operand : block.getTerminator()->getOpOperands())
     if (!storageOf(operand.get()).getDefiningOp<kernel::DispatchOp>()) {
-      if (Operation *op = operand.get().getDefiningOp(); op && !isa<ConstantOp>(op))
-        front.setInsertionPointAfter(op);
       operand.set(copy(back, operand.get(), "result").getResult(0));
       ++copies;
     }

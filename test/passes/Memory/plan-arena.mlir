@@ -62,3 +62,27 @@ module {
     return
   }
 }
+
+// -----
+// A read is of the old value wherever it stands: what is computed into @a comes after the copy that saves it for @b.
+// CHECK: train.variable @a {{.*}}kernel.offset = 0 : i64
+// CHECK: train.variable @b {{.*}}kernel.offset = 64 : i64
+// CHECK: kernel.dispatch "save"{{.*}}args = array<i64: 0, [[OLD:[0-9]+]]>
+// CHECK: kernel.dispatch "new"{{.*}}args = array<i64: {{[0-9]+}}, 0>
+// CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: [[OLD]], 64>
+module {
+  train.variable @a buffer : tensor<2x2xf32> = #train.fill<0.5 : f64>
+  train.variable @b buffer : tensor<4xf32> = #train.fill<1.5 : f64>
+  func.func @late(%d: tensor<2x2xf32>) {
+    %new = kernel.dispatch "new"(%d) : (tensor<2x2xf32>) -> tensor<2x2xf32> {
+    ^bb0(%x: tensor<2x2xf32>):
+      %0 = graph.exp %x : tensor<2x2xf32>
+      kernel.yield %0 : tensor<2x2xf32>
+    }
+    train.assign @a, %new : tensor<2x2xf32>
+    %a = train.read @a : tensor<2x2xf32>
+    %v = graph.reshape %a : tensor<2x2xf32> to tensor<4xf32>
+    train.assign @b, %v : tensor<4xf32>
+    return
+  }
+}
