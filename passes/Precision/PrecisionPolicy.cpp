@@ -50,8 +50,7 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
       FailureOr<llvm::Regex> regex = compilePattern(loc, text);
       if (failed(regex))
         return failure();
-      // A mnemonic is meant as a whole: `max` is neither softmax nor max_pool.
-      policy.lists.push_back({llvm::Regex("^(" + text + ")$"), std::move(*regex), precision});
+      policy.lists.push_back({std::move(*regex), precision});
     }
     return success();
   };
@@ -63,10 +62,18 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
   return policy;
 }
 
+/// Whether a pattern is a whole mnemonic: `max` is neither softmax nor max_pool. The longest of the matches
+/// counts, as POSIX has it; anchors written around the pattern would need a group, which would shift the
+/// numbers of the user's back-references.
+static bool isMnemonic(const llvm::Regex &regex, StringRef mnemonic) {
+  SmallVector<StringRef> groups;
+  return regex.match(mnemonic, &groups) && groups.front().size() == mnemonic.size();
+}
+
 Decision PrecisionPolicy::classify(Operation *op) {
   std::string name = locationName(op->getLoc());
   for (UserList &list : lists)
-    if (list.mnemonic.match(op->getName().stripDialect()) || list.location.match(name))
+    if (isMnemonic(list.regex, op->getName().stripDialect()) || list.regex.match(name))
       return {list.precision, /*listed=*/true, /*unknown=*/false};
   if (auto stated = dyn_cast<PrecisionOpInterface>(op))
     return {stated.getPrecisionClass()};

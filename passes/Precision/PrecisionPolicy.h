@@ -39,7 +39,7 @@ public:
 
 private:
   struct UserList {
-    llvm::Regex mnemonic, location;
+    llvm::Regex regex;
     PrecisionClass precision;
   };
   llvm::SmallVector<UserList> lists;

@@ -1,9 +1,13 @@
 // RUN: mpc-opt %s --mpc-autocast="deny=fc1 allow=relu infer=exp" | FileCheck %s
 // RUN: mpc-opt %s --mpc-autocast="deny=matmul,relu" | FileCheck %s --check-prefix=DENY
+// Patterns keep their own groups: \\1 is the m. An alternative that is only a part of the mnemonic does not count.
+// RUN: mpc-opt %s --mpc-autocast="deny=(m)at\\1ul,re|relu" | FileCheck %s --check-prefix=DENY
+// RUN: mpc-opt %s --mpc-autocast="deny=mat|mul,rel" | FileCheck %s --check-prefix=PART
 // RUN: mpc-opt %s --mpc-autocast="cast-cache=false" | grep -c graph.cast | FileCheck %s --check-prefix=NOCACHE
 // RUN: mpc-opt %s --mpc-autocast | grep -c graph.cast | FileCheck %s --check-prefix=CACHE
 
 // DENY-NOT: f16
+// PART: graph.matmul {{.*}} -> tensor<4x4xf16>
 // Without the cache the third use of %x has a cast of its own.
 // NOCACHE: {{^}}4{{$}}
 // CACHE: {{^}}2{{$}}
