@@ -53,7 +53,27 @@ static LogicalResult verifyUse(Operation *op, SymbolTableCollection &tables, Fla
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyUse(*this, tables, getVariableAttr(), getValue().getType());
 }
+/// One value per variable and entry. The first assignment looks at all of its block, the others only back to
+/// the one before, so that a block takes time linear in its length.
+static LogicalResult verifyAssignedOnce(AssignOp first) {
+  for (Operation *op = first->getPrevNode(); op; op = op->getPrevNode())
+    if (isa<AssignOp>(op))
+      return success();
+  llvm::SmallDenseMap<Attribute, Operation *> assigned;
+  for (auto assign : first->getBlock()->getOps<AssignOp>()) {
+    auto [it, isNew] = assigned.try_emplace(assign.getVariableAttr(), assign);
+    if (isNew)
+      continue;
+    InFlightDiagnostic diagnostic = assign.emitOpError("gives ")
+                                    << assign.getVariableAttr() << " a second value in this entry";
+    diagnostic.attachNote(it->second->getLoc()) << "the first is here";
+    return diagnostic;
+  }
+  return success();
+}
 LogicalResult AssignOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifyAssignedOnce(*this)))
+    return failure();
   return verifyUse(*this, tables, getVariableAttr(), getValue().getType());
 }
 LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {

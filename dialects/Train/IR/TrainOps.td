@@ -86,13 +86,15 @@ def Train_SeedOp : Train_Op<"seed", [Pure, ZeroGradientTrait]> {
   let assemblyFormat = "attr-dict `:` type($value)";
 }
 
+def Train_Flag : ConfinedType<Graph_Bool, [CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0">], "a flag: a scalar i1">;
+
 def Train_UpdateOp : Train_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "lets the step's optimizer update a parameter with its gradient";
   let description = [{
     `gradient` has the parameter's type, or is f32 (once unscaled). With `skip` (a scalar) true, the parameter and its slots stay as they are.
     Expanded by the optimizer passes.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$parameter, Graph_Float:$gradient, Optional<Graph_Bool>:$skip);
+  let arguments = (ins FlatSymbolRefAttr:$parameter, Graph_Float:$gradient, Optional<Train_Flag>:$skip);
   let assemblyFormat = "$parameter `,` $gradient (`unless` $skip^)? attr-dict `:` type($gradient) (`,` type($skip)^)?";
 }
 
