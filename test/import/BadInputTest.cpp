@@ -194,6 +194,30 @@ TEST(BadInput, Graphs) {
   expectError(m, "x: error: has a negative dimension or more than 2^33 elements");
 }
 
+TEST(BadInput, MoreInputsOrOutputsThanTheOpHas) {
+  auto with = [](int64_t opset, const std::string &op, const std::vector<std::string> &inputs,
+                 const std::vector<std::string> &outputs) {
+    ModelBuilder m(opset);
+    m.input("x", {int64_t(2), int64_t(3)}).scalar("s", 1).ints("axes", {0}).output("y");
+    m.node(op, inputs, outputs);
+    return m;
+  };
+  expectError(with(17, "Relu", {"x", "x", "x"}, {"y"}),
+              "y: error: 'Relu' (opset 17): is given 3 inputs; at this opset it has at most 1");
+  expectError(with(17, "Relu", {"x"}, {"y", "z"}),
+              "y: error: 'Relu' (opset 17): is given 2 outputs; at this opset it has at most 1");
+  expectError(with(17, "Add", {"x", "x", "s"}, {"y"}), "is given 3 inputs");
+  // As the op was and became.
+  expectError(with(10, "Clip", {"x", "s"}, {"y"}),
+              "'Clip' (opset 10): is given 2 inputs; at this opset it has at most 1");
+  EXPECT_TRUE(import(with(11, "Clip", {"x", "s"}, {"y"})).ok());
+  expectError(with(12, "ReduceSum", {"x", "axes"}, {"y"}), "is given 2 inputs");
+  EXPECT_TRUE(import(with(13, "ReduceSum", {"x", "axes"}, {"y"})).ok());
+  // Any number; and names left empty at the end.
+  EXPECT_TRUE(import(with(17, "Sum", {"x", "x", "s", "x", "x"}, {"y"})).ok());
+  EXPECT_TRUE(import(with(17, "Relu", {"x", "", ""}, {"y", ""})).ok());
+}
+
 TEST(BadInput, NodesAreSortedFirst) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3)}).output("y");

@@ -242,6 +242,108 @@ TEST(Forms, IfWithAKnownConditionFolds) {
   EXPECT_EQ(count(r.ir, "graph.tanh"), 0u);
 }
 
+static onnx::GraphProto *branchOf(onnx::NodeProto &node, const std::string &name) {
+  auto *a = node.add_attribute();
+  a->set_name(name);
+  a->set_type(onnx::AttributeProto::GRAPH);
+  return a->mutable_g();
+}
+static void addNode(onnx::GraphProto &graph, const std::string &op, const std::vector<std::string> &inputs,
+                    const std::vector<std::string> &outputs) {
+  auto &n = *graph.add_node();
+  n.set_op_type(op);
+  for (const std::string &input : inputs)
+    n.add_input(input);
+  for (const std::string &output : outputs)
+    n.add_output(output);
+}
+
+TEST(Forms, BranchesBesideEachOtherMayRepeatNames) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("z");
+  m.tensor("yes", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
+  m.tensor("no", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 0));
+  auto addIf = [&](onnx::NodeProto &n, const std::string &x, const std::string &op) {
+    for (const char *name : {"then_branch", "else_branch"}) {
+      auto *g = branchOf(n, name);
+      auto *c = g->add_initializer();
+      c->set_name("c");
+      c->set_data_type(onnx::TensorProto::FLOAT);
+      c->add_float_data(0.5f);
+      addNode(*g, std::string(name) == "then_branch" ? op : "Tanh", {x}, {"t"});
+      addNode(*g, "Add", {"t", "c"}, {"u"});
+      g->add_output()->set_name("u");
+    }
+  };
+  addIf(m.node("If", {"yes"}, {"y1"}), "x", "Exp");
+  addIf(m.node("If", {"no"}, {"y2"}), "y1", "Exp");
+  addIf(m.node("If", {"yes"}, {"y3"}), "y2", "Sin");
+  // A later value of the graph with a name that was a branch's.
+  m.node("Relu", {"y3"}, {"t"});
+  m.node("Neg", {"t"}, {"z"});
+  Imported r = import(m);
+  expectIn(r, {"graph.exp %arg0", "graph.tanh", "graph.sin", "graph.relu", "graph.neg"});
+  EXPECT_EQ(count(r.ir, "graph.add"), 3u);
+
+  // What is around a branch may not be made again in it.
+  m = ModelBuilder();
+  m.input("x", {int64_t(2), int64_t(3)}).output("z");
+  m.tensor("yes", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
+  m.node("Abs", {"x"}, {"u"});
+  addIf(m.node("If", {"yes"}, {"y"}), "x", "Exp");
+  m.node("Add", {"y", "u"}, {"z"});
+  EXPECT_NE(import(m).diagnostics.find(
+                "y: error: 'If' (opset 17): the branch makes value 'u', which the graph around it has"),
+            std::string::npos);
+}
+
+TEST(Forms, BranchesSeeWhatIsUsedWithinThem) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("y").scalar("zero", 0);
+  m.tensor("yes", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
+  auto &n = m.node("If", {"yes"}, {"y"});
+  auto *g = branchOf(n, "then_branch");
+  addNode(*g, "Dropout", {"x"}, {"dropped", "mask"}); // the mask has no reader outside
+  addNode(*g, "Where", {"mask", "dropped", "zero"}, {"w"});
+  g->add_output()->set_name("w");
+  expectIn(import(m), {"graph.select"});
+}
+
+TEST(Forms, FunctionsMayBeCalledTwice) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2), int64_t(3)}).output("z");
+  m.tensor("yes", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
+  for (auto [in, out] : {std::pair("x", "y"), std::pair("y", "z")}) {
+    auto &call = m.node("Twice", {in, "yes"}, {out});
+    call.set_domain("mine");
+    call.clear_name();
+  }
+  m.model.add_opset_import()->set_domain("mine");
+  auto *f = m.model.add_functions();
+  f->set_name("Twice");
+  f->set_domain("mine");
+  f->add_input("in");
+  f->add_input("condition");
+  f->add_output("out");
+  f->add_opset_import()->set_version(17);
+  auto *n = f->add_node();
+  n->set_op_type("If");
+  n->add_input("condition");
+  n->add_output("t");
+  auto *g = branchOf(*n, "then_branch");
+  addNode(*g, "Exp", {"in"}, {"u"});
+  addNode(*g, "Sin", {"u"}, {"v"});
+  g->add_output()->set_name("v");
+  n = f->add_node();
+  n->set_op_type("Neg");
+  n->add_input("t");
+  n->add_output("out");
+  Imported r = import(m);
+  expectIn(r, {"graph.exp %arg0"});
+  for (const char *op : {"graph.exp", "graph.sin", "graph.neg"})
+    EXPECT_EQ(count(r.ir, op), 2u) << op << r.diagnostics;
+}
+
 TEST(Forms, ShapeArithmeticFolds) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3), int64_t(4)}).ints("one", {1}).ints("zero", {0}).ints("minus", {-1});

@@ -1,5 +1,6 @@
 #include "compiler/Import/Onnx/Import.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
 #include <utility>
@@ -169,6 +170,22 @@ void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ig
 
 //===-- Nodes --------------------------------------------------------------------------------===//
 
+/// Refuses inputs or outputs beyond the op's last one: nobody would look at them. Empty names at the end are
+/// none.
+static void checkCount(const char *what, const google::protobuf::RepeatedPtrField<std::string> &names,
+                       int most) {
+  int count = names.size();
+  while (count > 0 && names.Get(count - 1).empty())
+    --count;
+  if (count <= most)
+    return;
+  ImportError error;
+  error.problem.why = "is given " + std::to_string(count) + " " + what + "; at this opset it has at most " +
+                      std::to_string(most);
+  error.problem.hint = "the model is not valid ONNX; export it again";
+  throw error;
+}
+
 void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &location, int64_t index) {
   auto loc = NameLoc::get(StringAttr::get(context, location));
   const std::string op = printable(proto.op_type());
@@ -190,6 +207,8 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
                                  : "docs/ops.md lists the supported operators";
       throw error;
     }
+    checkCount("inputs", proto.input(), row->inputs.at(opset));
+    checkCount("outputs", proto.output(), row->outputs.at(opset));
     std::vector<Entry *> inputs;
     for (const auto &input : proto.input()) {
       if (input.empty()) {
@@ -235,18 +254,47 @@ void Import::convertNodes(std::vector<FlatNode> &nodes) {
 }
 
 std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, Location loc) {
-  for (auto &initializer : *graph.mutable_initializer()) {
-    Entry entry;
-    entry.constant = current->tensor(context, initializer, printable(initializer.name()));
-    entry.type = entry.constant->type;
-    define(initializer.name(), std::move(entry));
-  }
   std::vector<const onnx::NodeProto *> protos;
   for (const auto &node : graph.node())
     protos.push_back(&node);
   std::vector<size_t> order = topologicalOrder(protos);
   if (order.size() < protos.size())
     fail("", "the branch has a cycle");
+
+  // The branch's own values end with it: branches beside it may give others the same names, values around it
+  // may not have them.
+  std::set<std::string> own;
+  for (const auto &initializer : graph.initializer())
+    own.insert(initializer.name());
+  for (const auto &node : graph.node())
+    own.insert(node.output().begin(), node.output().end());
+  own.erase("");
+  for (const std::string &name : own)
+    if (values.count(name))
+      fail("", "the branch makes value '" + printable(name) + "', which the graph around it has",
+           "names in a branch differ from those outside; export the model again");
+  std::vector<std::string> uses;
+  for (const auto &node : graph.node())
+    collectUses(node, uses);
+  for (const auto &output : graph.output())
+    uses.push_back(output.name());
+  llvm::erase_if(uses, [&](const std::string &use) { return !own.count(use); });
+  for (const std::string &use : uses)
+    ++useCount[use];
+  llvm::scope_exit leave([&] {
+    for (const std::string &name : own)
+      values.erase(name);
+    for (const std::string &use : uses)
+      if (auto it = useCount.find(use); --it->second == 0)
+        useCount.erase(it);
+  });
+
+  for (auto &initializer : *graph.mutable_initializer()) {
+    Entry entry;
+    entry.constant = current->tensor(context, initializer, printable(initializer.name()));
+    entry.type = entry.constant->type;
+    define(initializer.name(), std::move(entry));
+  }
   const std::string prefix = cast<NameLoc>(loc).getName().str() + "/";
   for (size_t i : order) {
     onnx::NodeProto &node = *graph.mutable_node(int(i));

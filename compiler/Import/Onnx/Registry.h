@@ -9,6 +9,8 @@
 #include "compiler/Import/Onnx/Importer.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <climits>
+#include <cstdint>
 
 namespace mpc::onnx_import {
 class Node;
@@ -29,9 +31,28 @@ enum class Position : char {
   View = '=',      // passes its input's elements on: what uses the output uses the input
 };
 
+/// For operands in any number.
+inline constexpr int kAnyNumber = INT_MAX;
+
+/// The most inputs or outputs that an op has: one number, or {number, opset, number from that opset on, ...}.
+class Most {
+public:
+  constexpr Most(int number, int64_t since = INT64_MAX, int then = 0, int64_t sinceAgain = INT64_MAX,
+                 int thenAgain = 0)
+      : number(number), then(then), thenAgain(thenAgain), since(since), sinceAgain(sinceAgain) {}
+  constexpr int at(int64_t opset) const {
+    return opset >= sinceAgain ? thenAgain : opset >= since ? then : number;
+  }
+
+private:
+  int number, then, thenAgain;
+  int64_t since, sinceAgain;
+};
+
 struct OpRow {
   llvm::StringLiteral name;
   int64_t since, until;
+  Most inputs, outputs;
   /// One letter an input (see Position), the last for all that follow; empty: all data.
   llvm::StringLiteral positions;
   /// What is not supported, for the documentation.

@@ -161,6 +161,7 @@ ROWS = [
     Row("huge-expansion", COMPILE, ["'Expand'", "2^33 elements"], graph(lambda g, x: g.node("Expand", [dense(g, x), g.constant("s", np.array([2**30, 2**30, 2, 3]))], "vast"))),
     # Graphs
     Row("cycle", COMPILE, ["depends on its own result", "cycle"], graph(cycle)),
+    Row("input-that-the-op-lacks", COMPILE, ["'Relu' (opset 17): is given 3 inputs; at this opset it has at most 1"], graph(lambda g, x: g.node("Relu", [dense(g, x), x, x], "relu"))),
     Row("value-made-twice", COMPILE, ["'relu1' is made twice"], edited(lambda m: m.graph.node.append(helper.make_node("Tanh", ["x"], ["relu1"], name="again")))),
     Row("input-made-by-nobody", COMPILE, ["'nowhere' is made by no node"], edited(lambda m: m.graph.node[1].input.__setitem__(0, "nowhere"))),
     Row("output-made-by-nobody", COMPILE, ["nothing", "made by no node"], edited(lambda m: m.graph.output.append(helper.make_tensor_value_info("nothing", FLOAT, [1])))),

@@ -147,13 +147,13 @@ static void nonZero(Node &n) {
 
 OpFamily onnx_import::constantOps() {
   static const OpRow rows[] = {
-      {"Constant", 1, 23, "", "dense tensors of numbers", constant},
-      {"ConstantOfShape", 9, 23, "", "constant shape", constantOfShape},
-      {"Shape", 1, 23, "", "", shapeOp},
-      {"Size", 1, 23, "", "", size},
-      {"Range", 11, 23, "", "constant bounds", range},
-      {"EyeLike", 9, 23, "", "", eyeLike},
-      {"NonZero", 9, 23, "", "of constants", nonZero},
+      {"Constant", 1, 23, 0, 1, "", "dense tensors of numbers", constant},
+      {"ConstantOfShape", 9, 23, 1, 1, "", "constant shape", constantOfShape},
+      {"Shape", 1, 23, 1, 1, "", "", shapeOp},
+      {"Size", 1, 23, 1, 1, "", "", size},
+      {"Range", 11, 23, 3, 1, "", "constant bounds", range},
+      {"EyeLike", 9, 23, 1, 1, "", "", eyeLike},
+      {"NonZero", 9, 23, 1, 1, "", "of constants", nonZero},
   };
   return {"Constants", rows};
 }

@@ -278,15 +278,15 @@ static void lpNorm(Node &n) {
 
 OpFamily onnx_import::normOps() {
   static const OpRow rows[] = {
-      {"BatchNormalization", 7, 23, "dsbmv", "", batchNorm},
-      {"Dropout", 7, 23, "", "constant ratio; one seed for the whole program", dropout},
-      {"LayerNormalization", 17, 23, "dsb", "", layerNorm},
-      {"RMSNormalization", 23, 23, "ds", "", rmsNorm},
-      {"InstanceNormalization", 6, 23, "dsb", "", instanceNorm},
-      {"GroupNormalization", 18, 23, "dsb", "", groupNorm},
-      {"LRN", 1, 23, "", "", lrn},
-      {"MeanVarianceNormalization", 9, 23, "", "", mvn},
-      {"LpNormalization", 1, 23, "", "", lpNorm},
+      {"BatchNormalization", 7, 23, 5, {5, 14, 3}, "dsbmv", "", batchNorm},
+      {"Dropout", 7, 23, {1, 12, 3}, 2, "", "constant ratio; one seed for the whole program", dropout},
+      {"LayerNormalization", 17, 23, 3, 3, "dsb", "", layerNorm},
+      {"RMSNormalization", 23, 23, 2, 1, "ds", "", rmsNorm},
+      {"InstanceNormalization", 6, 23, 3, 1, "dsb", "", instanceNorm},
+      {"GroupNormalization", 18, 23, 3, 1, "dsb", "", groupNorm},
+      {"LRN", 1, 23, 1, 1, "", "", lrn},
+      {"MeanVarianceNormalization", 9, 23, 1, 1, "", "", mvn},
+      {"LpNormalization", 1, 23, 1, 1, "", "", lpNorm},
   };
   return {"Norm", rows};
 }

@@ -137,19 +137,19 @@ static void cumSum(Node &n) {
 
 OpFamily onnx_import::reduceOps() {
   static const OpRow rows[] = {
-      {"ReduceSum", 1, 23, "", "constant axes", plain<ReduceSumOp, 13>},
-      {"ReduceMean", 1, 23, "", "constant axes", plain<ReduceMeanOp>},
-      {"ReduceMax", 1, 23, "", "constant axes", plain<ReduceMaxOp>},
-      {"ReduceMin", 1, 23, "", "constant axes", plain<ReduceMinOp>},
-      {"ReduceProd", 1, 23, "", "constant axes", plain<ReduceProdOp>},
-      {"ReduceL1", 1, 23, "", "constant axes", l1},
-      {"ReduceL2", 1, 23, "", "constant axes", l2},
-      {"ReduceSumSquare", 1, 23, "", "constant axes", sumSquare},
-      {"ReduceLogSum", 1, 23, "", "constant axes", logSum},
-      {"ReduceLogSumExp", 1, 23, "", "constant axes", logSumExp},
-      {"ArgMax", 1, 23, "", "", arg<false>},
-      {"ArgMin", 1, 23, "", "", arg<true>},
-      {"CumSum", 11, 23, "", "constant axis, at most 4096 elements along it", cumSum},
+      {"ReduceSum", 1, 23, {1, 13, 2}, 1, "", "constant axes", plain<ReduceSumOp, 13>},
+      {"ReduceMean", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMeanOp>},
+      {"ReduceMax", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMaxOp>},
+      {"ReduceMin", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMinOp>},
+      {"ReduceProd", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceProdOp>},
+      {"ReduceL1", 1, 23, {1, 18, 2}, 1, "", "constant axes", l1},
+      {"ReduceL2", 1, 23, {1, 18, 2}, 1, "", "constant axes", l2},
+      {"ReduceSumSquare", 1, 23, {1, 18, 2}, 1, "", "constant axes", sumSquare},
+      {"ReduceLogSum", 1, 23, {1, 18, 2}, 1, "", "constant axes", logSum},
+      {"ReduceLogSumExp", 1, 23, {1, 18, 2}, 1, "", "constant axes", logSumExp},
+      {"ArgMax", 1, 23, 1, 1, "", "", arg<false>},
+      {"ArgMin", 1, 23, 1, 1, "", "", arg<true>},
+      {"CumSum", 11, 23, 2, 1, "", "constant axis, at most 4096 elements along it", cumSum},
   };
   return {"Reduce", rows};
 }

@@ -197,9 +197,9 @@ static void upsample(Node &n) {
 
 OpFamily onnx_import::resizeOps() {
   static const OpRow rows[] = {
-      {"Resize", 10, 23, "",
+      {"Resize", 10, 23, {2, 11, 4}, 1, "",
        "nearest and linear, constant scales or sizes, no antialias, no tf_crop_and_resize", resize},
-      {"Upsample", 7, 9, "", "nearest and linear", upsample},
+      {"Upsample", 7, 9, {1, 9, 2}, 1, "", "nearest and linear", upsample},
   };
   return {"Resize", rows};
 }

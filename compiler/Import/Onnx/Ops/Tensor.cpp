@@ -453,20 +453,20 @@ static void trilu(Node &n) {
 
 OpFamily onnx_import::tensorOps() {
   static const OpRow rows[] = {
-      {"Reshape", 5, 23, "=d", "constant shape", reshape},
-      {"Flatten", 1, 23, "=", "", flatten},
-      {"Squeeze", 1, 23, "=d", "constant axes", squeeze},
-      {"Unsqueeze", 1, 23, "=d", "constant axes", unsqueeze},
-      {"Transpose", 1, 23, "=", "", transpose},
-      {"Expand", 8, 23, "=d", "constant shape", expand},
-      {"Tile", 6, 23, "=d", "constant repeats", tile},
-      {"Concat", 4, 23, "=", "", concat},
-      {"Split", 2, 23, "=d", "constant sizes", split},
-      {"Slice", 1, 23, "=d", "constant bounds", slice},
-      {"Pad", 2, 23, "", "constant pads; modes constant, reflect, edge, wrap", pad},
-      {"DepthToSpace", 1, 23, "", "", depthToSpace},
-      {"SpaceToDepth", 1, 23, "", "", spaceToDepth},
-      {"Trilu", 14, 23, "", "constant k", trilu},
+      {"Reshape", 5, 23, 2, 1, "=d", "constant shape", reshape},
+      {"Flatten", 1, 23, 1, 1, "=", "", flatten},
+      {"Squeeze", 1, 23, {1, 13, 2}, 1, "=d", "constant axes", squeeze},
+      {"Unsqueeze", 1, 23, {1, 13, 2}, 1, "=d", "constant axes", unsqueeze},
+      {"Transpose", 1, 23, 1, 1, "=", "", transpose},
+      {"Expand", 8, 23, 2, 1, "=d", "constant shape", expand},
+      {"Tile", 6, 23, 2, 1, "=d", "constant repeats", tile},
+      {"Concat", 4, 23, kAnyNumber, 1, "=", "", concat},
+      {"Split", 2, 23, {1, 13, 2}, kAnyNumber, "=d", "constant sizes", split},
+      {"Slice", 1, 23, {1, 10, 5}, 1, "=d", "constant bounds", slice},
+      {"Pad", 2, 23, {1, 11, 3, 18, 4}, 1, "", "constant pads; modes constant, reflect, edge, wrap", pad},
+      {"DepthToSpace", 1, 23, 1, 1, "", "", depthToSpace},
+      {"SpaceToDepth", 1, 23, 1, 1, "", "", spaceToDepth},
+      {"Trilu", 14, 23, 2, 1, "", "constant k", trilu},
   };
   return {"Tensor", rows};
 }
