@@ -1,5 +1,6 @@
 //===- HostTarget.cpp - LLVM's optimiser and code generator for x86-64 ----------------===//
 #include "compiler/Codegen/HostLowering.h"
+#include "compiler/Codegen/NativeCpu.h"
 #include "compiler/Codegen/OptPipeline.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -10,6 +11,10 @@
 #include <mutex>
 
 using namespace llvm;
+
+/// What code for one machine starts from; the machine's features come on top, by name, so that programs can
+/// record them.
+static constexpr StringLiteral kBaseline = "x86-64";
 
 std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std::string &error) {
   static std::once_flag initialized;
@@ -23,9 +28,9 @@ std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std:
     return nullptr;
   std::string name = cpu.name, features;
   if (name == "native") {
-    name = sys::getHostCPUName().str();
-    for (auto &feature : sys::getHostCPUFeatures())
-      features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") + feature.first().str();
+    name = kBaseline.str();
+    for (const std::string &feature : nativeFeatures())
+      features += (features.empty() ? "+" : ",+") + feature;
   }
   TargetOptions options;
   std::unique_ptr<TargetMachine> machine(
@@ -58,6 +63,8 @@ void mpc::optimize(Module &module, TargetMachine &machine) {
     f.addFnAttr("target-cpu", machine.getTargetCPU());
     if (!machine.getTargetFeatureString().empty())
       f.addFnAttr("target-features", machine.getTargetFeatureString());
+    if (machine.getTargetCPU() == kBaseline)
+      f.addFnAttr("tune-cpu", sys::getHostCPUName());
     // Where there are 512-bit registers they are used: the kernels stream memory, and CPUs since Ice Lake and Zen 4 do not
     // slow down for them.
     f.addFnAttr("prefer-vector-width", "512");

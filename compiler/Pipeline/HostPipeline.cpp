@@ -1,4 +1,5 @@
 //===- HostPipeline.cpp - from target-free entries to a host program --------------------===//
+#include "compiler/Codegen/NativeCpu.h"
 #include "compiler/Package/LibraryCalls.h"
 #include "compiler/Package/Manifest.h"
 #include "compiler/Pipeline/Pipeline.h"
@@ -10,6 +11,7 @@
 #include "passes/Memory/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -51,6 +53,9 @@ static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options
     return failure();
   for (HostObject &object : *objects)
     (relocatable ? program.kernelFiles[object.cpu.name] : program.sections["host." + object.cpu.name + ".so"]) = std::move(object.bytes);
+  // What the CPU must have, so that the program can refuse another one.
+  if (std::string native = HostCpu::native().name; program.sections.count("host." + native + ".so"))
+    program.sections["host." + native + ".cpu"] = llvm::join(nativeFeatures(), " ");
   return success();
 }
 

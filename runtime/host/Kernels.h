@@ -13,9 +13,9 @@ namespace mpc::rt {
 /// Symbol to function; lets tests and in-process users supply kernels without an object.
 using KernelTable = std::map<std::string, mpc_kernel_fn, std::less<>>;
 
-/// The name of the section to load on this CPU: host.native.so, then host.x86-64-v4.so (needs
-/// avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Empty when there is no host object at all; throws Error
-/// (located at `where`) when there are some but the CPU can run none.
+/// The name of the section to load on this CPU: host.native.so (needs the features that host.native.cpu
+/// lists), then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Empty when there is no
+/// host object at all; throws Error (located at `where`) when there are some but the CPU can run none.
 std::string bestKernelObject(const std::map<std::string, std::string_view> &sections,
                              const std::string &where);
 

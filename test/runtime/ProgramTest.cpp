@@ -2,6 +2,7 @@
 
 #include "LogisticProgram.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/host/Kernels.h"
 
 #include <array>
 #include <cstring>
@@ -142,6 +143,27 @@ TEST_F(PackedProgram, DamageIsALocatedError) {
                                   {"data", logisticData()},
                                   {"host.x86-64-v3.so", "no ELF"}}));
   EXPECT_NE(errorOf(open).text().find("cannot load the kernels"), std::string::npos);
+}
+
+TEST(Kernels, TheBestObjectThatTheCpuRuns) {
+  auto best = [](const std::map<std::string, std::string_view> &sections) {
+    return bestKernelObject(sections, "program");
+  };
+  EXPECT_EQ(best({}), "");
+  EXPECT_EQ(best({{"host.native.so", ""}, {"host.native.cpu", "sse3 popcnt"}, {"host.x86-64-v3.so", ""}}),
+            "host.native.so");
+  EXPECT_EQ(best({{"host.native.so", ""}, {"host.native.cpu", ""}}), "host.native.so");
+  // A feature that no CPU has stands for one that this CPU lacks.
+  std::map<std::string, std::string_view> sections = {{"host.native.so", ""},
+                                                      {"host.native.cpu", "sse3 avx-7 popcnt sse"}};
+  EXPECT_EQ(errorOf([&] { best(sections); }).text(),
+            "error: program: this CPU can run none of its kernels: host.native.so needs avx-7, sse\n"
+            "hint: run it on a CPU that has that, or compile the model for this one: --cpu=native here, or "
+            "--cpu=x86-64-v3\n");
+  if (__builtin_cpu_supports("x86-64-v3")) {
+    sections["host.x86-64-v3.so"] = "";
+    EXPECT_EQ(best(sections), "host.x86-64-v3.so");
+  }
 }
 
 TEST(Runner, WithoutAModelItSaysSo) {
