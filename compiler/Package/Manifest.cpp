@@ -7,6 +7,7 @@
 #include "dialects/Train/IR/Train.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Precision/ScalerState.h"
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
@@ -111,6 +112,14 @@ json ManifestBuilder::steps() {
       for (auto [key, variable] : {std::pair("scale", "/scale"), std::pair("tracker", "/growth_tracker"), std::pair("skipped", "/skipped")})
         if (has(name + variable))
           scaler[key] = name + variable;
+      // With the rule a bounded scale follows: the runtime says when a bound acts.
+      if (FailureOr<precision::ScalerOptions> options = precision::parseScaler(step);
+          succeeded(options) && options->kind == precision::ScalerOptions::Kind::Dynamic) {
+        if (options->minScale)
+          scaler["lower"] = {{"bound", *options->minScale}, {"factor", options->backoffFactor}};
+        if (options->maxScale)
+          scaler["upper"] = {{"bound", *options->maxScale}, {"factor", options->growthFactor}};
+      }
       // A static scale is no variable.
       if (auto value = step.getScaler().getAs<FloatAttr>("init_scale"); !scaler.contains("scale"))
         scaler["value"] = value ? value.getValueAsDouble() : 65536.0;

@@ -72,6 +72,11 @@ void RunLog::step(int64_t step, int64_t epoch, const StepLoop &loop, const std::
   line(out.dump());
 }
 
+void RunLog::note(int64_t step, const std::string &text) {
+  if (file_)
+    line(json({{"step", step}, {"note", text}}).dump());
+}
+
 void RunLog::evaluation(int64_t step, int64_t epoch, const Evaluation &evaluation) {
   if (!file_)
     return;

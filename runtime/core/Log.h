@@ -30,6 +30,8 @@ public:
   /// `step` counts from 1: steps done. Throws Error when the disk is full.
   void step(int64_t step, int64_t epoch, const StepLoop &loop, const std::vector<StepReport> &reports,
             double samplesPerSecond);
+  /// {"step": 12, "note": "…"}.
+  void note(int64_t step, const std::string &text);
   void evaluation(int64_t step, int64_t epoch, const Evaluation &evaluation);
 
 private:

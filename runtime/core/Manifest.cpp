@@ -157,6 +157,8 @@ struct Checker {
       if (step.scaler) {
         if (!step.scaler->scale.empty())
           scalar(step.scaler->scale);
+        if (!step.scaler->tracker.empty())
+          scalar(step.scaler->tracker);
         if (!step.scaler->skipped.empty())
           scalar(step.scaler->skipped);
       }

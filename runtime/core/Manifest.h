@@ -34,6 +34,11 @@ struct Scaler {
   std::string kind;                    // static, dynamic, calibrate
   std::string scale, tracker, skipped; // variables; "" where there is none: a static scale is `value`
   double value = 1;
+  /// What keeps a dynamic scale from its next value, scale * factor.
+  struct Bound {
+    double bound, factor;
+  };
+  std::optional<Bound> lower, upper;
 };
 
 struct Step {

@@ -71,8 +71,17 @@ Step parseStep(const json &object) {
       step.hyper.push_back({name, hyper.at("variable"), number(hyper, "default")});
   if (object.contains("scaler") && !object.at("scaler").is_null()) {
     const json &scaler = object.at("scaler");
-    step.scaler = Scaler{text(scaler, "kind"), text(scaler, "scale"), text(scaler, "tracker"),
-                         text(scaler, "skipped"), scaler.contains("value") ? number(scaler, "value") : 1};
+    step.scaler = Scaler{text(scaler, "kind"),
+                         text(scaler, "scale"),
+                         text(scaler, "tracker"),
+                         text(scaler, "skipped"),
+                         scaler.contains("value") ? number(scaler, "value") : 1,
+                         {},
+                         {}};
+    for (auto [key, bound] : {std::pair("lower", &Scaler::lower), std::pair("upper", &Scaler::upper)})
+      if (scaler.contains(key))
+        (*step.scaler).*bound =
+            Scaler::Bound{number(scaler.at(key), "bound"), number(scaler.at(key), "factor")};
   }
   return step;
 }

@@ -71,6 +71,7 @@ void StepLoop::begin(size_t i, int64_t iteration) {
   Prepared &prepared = steps_[i];
   StepReport &report = reports_[i];
   report.rate = schedule_.rate(prepared.rate, iteration);
+  prepared.updates = (iteration + 1) % prepared.step->accumulate == 0;
   for (auto &[hyper, value] : prepared.values)
     session_.setVariableScalar(hyper->variable, hyper->name == "lr" ? report.rate : value);
   if (const auto &scaler = prepared.step->scaler) {
@@ -89,6 +90,22 @@ void StepLoop::end(size_t i) {
     report.skipped = scaler->skipped.empty()
                          ? scale(i) < report.scale
                          : session_.variableScalar(scaler->skipped) != prepared.skippedBefore;
+  report.unbounded = unboundedScale(i);
+}
+
+/// The scale sits at a bound, and the rule's next value lies beyond it. The tracker counts updates since the
+/// scale last moved, so after an update that was not skipped a 0 says that the scale was to grow.
+std::optional<double> StepLoop::unboundedScale(size_t i) const {
+  const StepReport &report = reports_[i];
+  const std::optional<Scaler> &scaler = steps_[i].step->scaler;
+  if (!scaler || scaler->tracker.empty())
+    return std::nullopt;
+  const std::optional<Scaler::Bound> &bound = report.skipped ? scaler->lower : scaler->upper;
+  bool moves = report.skipped || (steps_[i].updates && session_.variableScalar(scaler->tracker) == 0);
+  if (!bound || !moves || scale(i) != double(float(bound->bound)))
+    return std::nullopt;
+  double next = report.scale * bound->factor;
+  return (report.skipped ? next < bound->bound : next > bound->bound) ? std::optional(next) : std::nullopt;
 }
 
 } // namespace mpc::rt

@@ -5,6 +5,7 @@
 #include "runtime/core/data/Batches.h"
 
 #include <map>
+#include <optional>
 
 namespace mpc::rt {
 
@@ -14,6 +15,8 @@ struct StepReport {
   double rate = 0;  // learning rate
   double scale = 1; // the loss scale that this iteration used
   bool skipped = false;
+  /// Where torch's GradScaler, which knows no bounds, would have put the scale; absent when no bound acted.
+  std::optional<double> unbounded;
 };
 
 class StepLoop {
@@ -56,9 +59,11 @@ private:
     double rate = 0;
     std::vector<std::pair<const Hyper *, double>> values;
     double skippedBefore = 0;
+    bool updates = true; // this iteration; the others only accumulate
   };
   void begin(size_t i, int64_t iteration);
   void end(size_t i);
+  std::optional<double> unboundedScale(size_t i) const;
 
   Session &session_;
   Schedule schedule_;

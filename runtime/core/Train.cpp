@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 namespace mpc::rt {
 
@@ -32,6 +33,7 @@ private:
   void resume();
   void checkInjection() const;
   void injectInfinity(const Entry &entry);
+  void noteBounds(const std::vector<StepReport> &reports);
   void watchScale(const std::vector<StepReport> &reports, const Batches &batches, const Batches::Batch &batch);
   std::string culprit(const std::vector<StepReport> &reports, const Batches &batches, const Batches::Batch &batch);
   void report(const std::vector<StepReport> &reports, bool last);
@@ -50,6 +52,7 @@ private:
   Cursor cursor_; // after the current step
   int64_t perEpoch_ = 0, total_ = 0, savedAt_ = -1;
   int64_t skippedInARow_ = 0;
+  std::set<std::pair<size_t, bool>> boundsNoted_; // optimizer; whether the lower bound
   double markSeconds_ = 0; // since when samples per second are counted
   int64_t markIteration_ = 0;
   TrainResult result_;
@@ -141,6 +144,20 @@ std::string Trainer::culprit(const std::vector<StepReport> &reports, const Batch
       }
   }
   return concat("the loss is ", reports[i].loss, found.empty() ? "" : concat(", the first gradient is that of '", found, "'"));
+}
+
+/// Says once of each bound that it acts: the run then differs from torch's.
+void Trainer::noteBounds(const std::vector<StepReport> &reports) {
+  for (size_t i = 0; i < reports.size(); ++i) {
+    if (!reports[i].unbounded || !boundsNoted_.insert({i, reports[i].skipped}).second)
+      continue;
+    std::string text =
+        concat(reports.size() > 1 ? concat(loop_.name(i), ": ") : "", "the loss scale stays at ",
+               loop_.scale(i), " (", reports[i].skipped ? "--min-scale" : "--max-scale",
+               "), where torch's GradScaler would go on to ", *reports[i].unbounded);
+    progress_->line(concat("note: step ", cursor_.iteration, ": ", text));
+    log_->note(cursor_.iteration, text);
+  }
 }
 
 void Trainer::watchScale(const std::vector<StepReport> &reports, const Batches &batches,
@@ -263,6 +280,7 @@ TrainResult Trainer::run() {
     result_.interrupted = options_.interrupted && *options_.interrupted;
     bool last = cursor_.iteration == total_ || result_.interrupted;
     report(reports, last);
+    noteBounds(reports);
     watchScale(reports, batches, *batch);
     if (epochEnds)
       endEpoch();

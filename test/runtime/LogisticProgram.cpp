@@ -69,8 +69,8 @@ std::string logisticData() {
   return {reinterpret_cast<const char *>(w), sizeof w};
 }
 
-std::shared_ptr<const Program> logisticProgram() {
-  return Program::fromMemory(logisticManifest(), {{"data", logisticData()}},
+std::shared_ptr<const Program> logisticProgram(const std::string &manifest) {
+  return Program::fromMemory(manifest, {{"data", logisticData()}},
                              {{"logistic_forward", logistic_forward},
                               {"logistic_loss", logistic_loss},
                               {"logistic_gradient", logistic_gradient},

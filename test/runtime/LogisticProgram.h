@@ -15,7 +15,7 @@ std::string logisticManifest();
 /// The "data" section: the initial w.
 std::string logisticData();
 /// With the kernels as C++ functions.
-std::shared_ptr<const Program> logisticProgram();
+std::shared_ptr<const Program> logisticProgram(const std::string &manifest = logisticManifest());
 
 /// Writes x [samples,3,2] f32 and target [samples] i64 (separable with some noise) and returns the path.
 std::string writeLogisticData(const std::string &path, int64_t samples, uint64_t seed = 1);

@@ -128,6 +128,35 @@ TEST_F(Train, AnInjectedInfinitySkipsExactlyThatStep) {
   EXPECT_EQ(after->variableScalar("main/scale"), 32768);
 }
 
+TEST_F(Train, ABoundOfTheScaleThatActsIsSaidOnce) {
+  // The kernel halves its scale down to 1, a true bound. It doubles it without one: from 2 it comes to 4, as if the
+  // bound in the manifest had kept it from 8.
+  std::string manifest = logisticManifest(), tracker = R"("tracker": "main/tracker",)";
+  manifest.insert(manifest.find(tracker) + tracker.size(),
+                  R"("lower": {"bound": 1, "factor": 0.5}, "upper": {"bound": 4, "factor": 4},)");
+  options.log = folder / "run.jsonl";
+  options.logEvery = 1;
+  options.steps = 90;
+  for (int64_t step = 1; step <= 20; ++step)
+    options.injectInf.insert(step); // 1 after 16 of them; the next four would go below
+  SessionOptions one;
+  one.threads = 1;
+  Session session(logisticProgram(manifest), one);
+  train(session, options);
+  std::vector<std::pair<int64_t, std::string>> notes;
+  for (const auto &line : logLines())
+    if (line.contains("note"))
+      notes.push_back({line["step"], line["note"]});
+  // 20 good updates to 2, 20 more to 4.
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_EQ(notes[0].first, 17);
+  EXPECT_EQ(notes[0].second,
+            "the loss scale stays at 1 (--min-scale), where torch's GradScaler would go on to 0.5");
+  EXPECT_EQ(notes[1].first, 60);
+  EXPECT_EQ(notes[1].second,
+            "the loss scale stays at 4 (--max-scale), where torch's GradScaler would go on to 8");
+}
+
 TEST_F(Train, ACollapsedScaleAborts) {
   for (int64_t step = 1; step <= 150; ++step)
     options.injectInf.insert(step);
