@@ -8,6 +8,10 @@ using namespace mpc::fusion;
 /// How many ops one chain and one launch compute at most. What networks are made of stays far below (a step of Adam is 20 ops, a decomposed
 /// layer norm as many); a chain of thousands would be one loop body, for which code generation needs more than linear time and deep recursion.
 static constexpr int64_t kLargestChain = 64, kLargestGroup = 128;
+/// How many groups a search for a path looks at, so that fusing a network takes time linear in its length. In
+/// networks either the ways between two groups are short, or there is a path (from a forward op through the
+/// loss to its gradient); both are found within far fewer.
+static constexpr int64_t kLongestSearch = 256;
 
 /// Reading the operand again costs no more than reading the result would.
 static bool isWideningCast(CastOp op) {
@@ -168,6 +172,14 @@ llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
   return result;
 }
 
+llvm::SetVector<Group *> Grouping::readersOf(Group *group) {
+  llvm::SetVector<Group *> result;
+  for (Operation *reader : group->readers)
+    if (Group *other = groupOf.lookup(reader); other != group)
+      result.insert(other);
+  return result;
+}
+
 void Grouping::formGroups() {
   for (Operation &op : block) {
     OpKind kind = kindOf(&op);
@@ -190,6 +202,11 @@ void Grouping::formGroups() {
       group->kind = kind == OpKind::Single ? GroupKind::Single : GroupKind::Pointwise;
     }
     groupOf[&op] = group.get();
+    group->rank = group->position;
+    for (Group *producer : producersOf(group.get())) {
+      producer->readers.push_back(&op);
+      group->rank = std::max(group->rank, producer->rank + 1);
+    }
     owned.push_back(std::move(group));
     mergeProducers(&op);
   }
@@ -300,26 +317,36 @@ void Grouping::mergeSiblings() {
 bool Grouping::canMerge(Group *a, Group *b) {
   if (a->ops + b->ops > kLargestGroup)
     return false;
-  for (auto [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-    // Walk up from `from`; reaching `to` other than directly is a path through others.
+  // Ranks rise along every path.
+  return a->rank == b->rank ||
+         !(a->rank < b->rank ? mayReachThroughOthers(a, b) : mayReachThroughOthers(b, a));
+}
+
+/// Whether `last` reads values of `first` through other groups. Goes down from `first` and up from `last` by
+/// turns, where ranks lie between theirs: either way may be short where the other is long. A search that has
+/// become too long is taken for a path.
+bool Grouping::mayReachThroughOthers(Group *first, Group *last) {
+  struct Walk {
     SmallVector<Group *> work;
     llvm::SmallPtrSet<Group *, 16> seen;
-    for (Group *producer : producersOf(from))
-      if (producer != to && seen.insert(producer).second)
-        work.push_back(producer);
-    while (!work.empty()) {
-      Group *group = work.pop_back_val();
-      if (group == to)
-        return false;
-      for (Group *producer : producersOf(group)) {
-        if (producer == to)
-          return false;
-        if (seen.insert(producer).second)
-          work.push_back(producer);
-      }
+  } down, up;
+  // Adds the next groups of one walk; whether it has met the other.
+  auto add = [&](Walk &walk, const Walk &other, const llvm::SetVector<Group *> &next) {
+    for (Group *group : next) {
+      if (other.seen.contains(group))
+        return true;
+      if (group->rank > first->rank && group->rank < last->rank && walk.seen.insert(group).second)
+        walk.work.push_back(group);
     }
-  }
-  return true;
+    return false;
+  };
+  if (add(down, up, readersOf(first)) || add(up, down, producersOf(last)))
+    return true;
+  for (int64_t looked = 0; !down.work.empty() && !up.work.empty(); ++looked)
+    if (looked == kLongestSearch || add(down, up, readersOf(down.work.pop_back_val())) ||
+        add(up, down, producersOf(up.work.pop_back_val())))
+      return true;
+  return false;
 }
 
 void Grouping::merge(Group *into, Group *from) {
@@ -329,7 +356,18 @@ void Grouping::merge(Group *into, Group *from) {
   }
   into->position = std::max(into->position, from->position);
   into->ops += from->ops;
+  into->rank = std::max(into->rank, from->rank);
+  into->readers.append(from->readers);
   from->roots.clear();
+  from->readers.clear();
+  // Readers of the one may not rank above the other.
+  SmallVector<Group *> raised{into};
+  for (size_t i = 0; i < raised.size(); ++i)
+    for (Group *reader : readersOf(raised[i]))
+      if (reader->rank <= raised[i]->rank) {
+        reader->rank = raised[i]->rank + 1;
+        raised.push_back(reader);
+      }
 }
 
 void Grouping::order() {

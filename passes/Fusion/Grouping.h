@@ -35,6 +35,10 @@ struct Group {
   int64_t position = 0;
   /// Ops that its loops compute, inlined ones included.
   int64_t ops = 0;
+  /// Greater than that of every group it reads.
+  int64_t rank = 0;
+  /// Roots, its own among them perhaps, that read its values.
+  llvm::SmallVector<mlir::Operation *, 4> readers;
 };
 
 /// Groups the ops of a block.
@@ -56,6 +60,7 @@ private:
   void mergeProducers(mlir::Operation *root);
   void mergeSiblings();
   bool canMerge(Group *a, Group *b);
+  bool mayReachThroughOthers(Group *first, Group *last);
   void merge(Group *into, Group *from);
   void order();
   /// A root with the ops inlined into it: the stored values that computing it reads, how many ops it is, whether one is a library call.
@@ -66,7 +71,9 @@ private:
   };
   const Cone &coneOf(mlir::Operation *root);
   const llvm::SetVector<mlir::Value> &inputsOf(mlir::Operation *root) { return coneOf(root).inputs; }
+  /// The other groups that a group reads, and those formed so far that read it.
   llvm::SetVector<Group *> producersOf(Group *group);
+  llvm::SetVector<Group *> readersOf(Group *group);
 
   mlir::Block &block;
   llvm::DenseMap<mlir::Operation *, int64_t> positions;

@@ -61,6 +61,8 @@ private:
   FunctionOpInterface entry;
   const MayShareFn &mayShare;
   DenseMap<Operation *, int64_t> positions;
+  /// By variable.
+  DenseMap<Attribute, SmallVector<train::ReadOp, 1>> reads;
   int64_t numLaunches = 0;
   SmallVector<Interval> intervals;
   /// Storage value → its interval; values in variables' homes map to the variable instead.
@@ -111,9 +113,7 @@ bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
   if (!dispatch || homes.contains(v))
     return false;
   int64_t position = positions[dispatch];
-  for (auto read : entry.getFunctionBody().getOps<train::ReadOp>()) {
-    if (read.getVariableAttr() != assign.getVariableAttr())
-      continue;
+  for (train::ReadOp read : reads.lookup(assign.getVariableAttr())) {
     if (lastUse(read) > position)
       return false;
     if (lastUse(read) < position)
@@ -137,6 +137,8 @@ void EntryPlanner::hoistReads() {
       continue;
     last ? op.moveAfter(last) : op.moveBefore(&block, block.begin());
     last = &op;
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      reads[read.getVariableAttr()].push_back(read);
   }
 }
 

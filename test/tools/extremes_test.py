@@ -29,6 +29,15 @@ def chain(op, length):
     return build
 
 
+def layers(g, y):
+    """2000 ops with 1000 parameters: forward, backward and updates make long ways between ops that could share a launch."""
+    for i in range(500):
+        z = g.node("Mul", [y, g.weight(f"scale{i}", (2, 3))], f"scaled{i}")
+        z = g.node("Tanh", [g.node("Add", [z, g.weight(f"shift{i}", (2, 3))], f"shifted{i}")], f"tanh{i}")
+        y = g.node("Add", [y, z], f"layer{i}")
+    return y
+
+
 def squares(g, y):
     """Each value is used twice: 2^60 paths."""
     for i in range(60):
@@ -65,6 +74,7 @@ SHAPE = np.array([2**32])
 CASES = {
     "chain-of-3000": compiles(chain("Tanh", 3000)),
     "chain-without-saved-values": compiles(chain("Neg", 3000)),
+    "2000-ops-of-layers": compiles(layers),
     "squares-of-squares": compiles(squares),
     "filled-constant": compiles(beside(lambda g: g.node("ConstantOfShape", [g.constant("shape", SHAPE)], "vast"))),
     "expanded-constant": compiles(beside(lambda g: g.node("Exp", [g.node("Expand", [g.constant("e", np.float32([2])), g.constant("shape", SHAPE)], "vast")], "exp"))),
