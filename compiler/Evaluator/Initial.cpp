@@ -1,5 +1,6 @@
 //===- Initial.cpp - initial values of variables ------------------------------------===//
 #include "compiler/Evaluator/Evaluator.h"
+#include "compiler/Evaluator/Ops/Models.h"
 #include "dialects/Train/IR/Train.h"
 #include <cmath>
 
@@ -22,13 +23,12 @@ static double uniform(uint64_t key, uint64_t i) {
   return double((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-FailureOr<HostTensor> mpc::initialValue(Operation *op, EvalMode mode) {
-  auto variable = cast<train::VariableOp>(op);
+static FailureOr<HostTensor> logicalValue(train::VariableOp variable, EvalMode mode) {
   Attribute init = variable.getInit();
   if (auto elements = dyn_cast<ElementsAttr>(init))
     return HostTensor::fromAttr(elements);
 
-  HostTensor result(variable.getTensorType());
+  HostTensor result(variable.getLogicalType());
   uint64_t key = hashName(variable.getSymName());
   if (auto fill = dyn_cast<train::FillAttr>(init)) {
     std::fill(result.values.begin(), result.values.end(), fill.getValue().getValueAsDouble());
@@ -44,7 +44,7 @@ FailureOr<HostTensor> mpc::initialValue(Operation *op, EvalMode mode) {
     train::VariableOp source = train::lookupVariable(variable, copy.getSource());
     if (!source)
       return variable.emitError("no variable ") << copy.getSource();
-    FailureOr<HostTensor> value = initialValue(source, mode);
+    FailureOr<HostTensor> value = logicalValue(source, mode);
     if (failed(value))
       return failure();
     result.values = std::move(value->values);
@@ -55,4 +55,18 @@ FailureOr<HostTensor> mpc::initialValue(Operation *op, EvalMode mode) {
   }
   result.round();
   return result;
+}
+
+FailureOr<HostTensor> mpc::initialValue(Operation *op, EvalMode mode) {
+  auto variable = cast<train::VariableOp>(op);
+  FailureOr<HostTensor> logical = logicalValue(variable, mode);
+  auto permutation = variable->getAttrOfType<DenseI64ArrayAttr>(train::kPermutationAttr);
+  if (failed(logical) || !permutation)
+    return logical;
+  HostTensor stored(variable.getTensorType());
+  SmallVector<int64_t> logicalStrides = stridesOf(logical->shape), strides;
+  for (int64_t dim : permutation.asArrayRef())
+    strides.push_back(logicalStrides[dim]);
+  walkStrided(stored.shape, strides, 0, [&](int64_t i, int64_t at) { stored.values[i] = logical->values[at]; });
+  return stored;
 }

@@ -75,15 +75,17 @@ static bool anyBehindToFirst(ValueRange operands) {
 
 namespace {
 
-/// Convolutions and pooling become channels_last. A convolution's weight keeps its order.
+/// Convolutions and pooling become channels_last. A convolution's weight keeps its order, or not.
 template <typename OpT>
 struct ConvertWindowOp : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
+  bool weights;
+  ConvertWindowOp(MLIRContext *context, bool weights) : OpRewritePattern<OpT>(context), weights(weights) {}
   LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
     if (op.getLayout() == Layout::ChannelsLast)
       return failure();
-    constexpr bool givesWeight = std::is_same_v<OpT, ConvWeightGradOp>;
-    constexpr bool takesWeight = std::is_same_v<OpT, ConvOp> || std::is_same_v<OpT, ConvInputGradOp>;
+    constexpr bool hasWeight = std::is_same_v<OpT, ConvOp> || std::is_same_v<OpT, ConvInputGradOp> || std::is_same_v<OpT, ConvWeightGradOp>;
+    const bool givesWeight = std::is_same_v<OpT, ConvWeightGradOp> && !weights;
+    const bool takesWeight = hasWeight && !std::is_same_v<OpT, ConvWeightGradOp> && !weights;
     SmallVector<Value> operands;
     for (auto [i, v] : llvm::enumerate(op->getOperands()))
       operands.push_back(takesWeight && i == 1 ? v : asLast(rewriter, op.getLoc(), v));
@@ -92,6 +94,8 @@ struct ConvertWindowOp : OpRewritePattern<OpT> {
       types.push_back(givesWeight ? t : Type(lastType(t)));
     OperationState state(op.getLoc(), op->getName(), operands, types, op->getAttrs());
     state.attributes.set("layout", LayoutAttr::get(op.getContext(), Layout::ChannelsLast));
+    if (hasWeight && weights)
+      state.attributes.set("weight_channels_last", rewriter.getUnitAttr());
     Operation *last = rewriter.create(state);
     SmallVector<Value> results(last->getResults());
     if (!givesWeight)
@@ -238,17 +242,66 @@ struct HoistOverBroadcast : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// Variables with the shape of a convolution's weight, the weight itself among them: all that has to change its order at once.
+static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module) {
+  llvm::SmallDenseSet<StringRef> parameters;
+  auto nameOf = [](train::VariableOp variable) { return variable.getOf() ? *variable.getOf() : variable.getSymName(); };
+  module.walk([&](Operation *op) {
+    if (!isa<ConvOp, ConvInputGradOp>(op))
+      return;
+    Value w = op->getOperand(1);
+    while (auto cast = w.getDefiningOp<CastOp>())
+      w = cast.getX();
+    if (auto read = w.getDefiningOp<train::ReadOp>())
+      if (auto variable = train::lookupVariable(read, read.getVariableAttr()))
+        parameters.insert(nameOf(variable));
+  });
+  llvm::SetVector<train::VariableOp> result;
+  for (auto variable : module.getOps<train::VariableOp>())
+    if (variable.getTensorType().getRank() >= 3 && parameters.contains(nameOf(variable)))
+      result.insert(variable);
+  return result;
+}
+
+/// Stores them channels-last: reads and assignments go through transposes, which then meet their opposites.
+static void storeWeightsChannelsLast(ModuleOp module) {
+  llvm::SetVector<train::VariableOp> variables = weightVariables(module);
+  for (train::VariableOp variable : variables) {
+    variable->setAttr(train::kPermutationAttr, DenseI64ArrayAttr::get(module.getContext(), toLast(variable.getTensorType().getRank())));
+    variable.setType(lastType(variable.getType()));
+  }
+  module.walk([&](Operation *op) {
+    OpBuilder b(op);
+    if (auto read = dyn_cast<train::ReadOp>(op); read && variables.contains(train::lookupVariable(read, read.getVariableAttr()))) {
+      Value value = read.getValue();
+      RankedTensorType logical = typeOf(value);
+      value.setType(lastType(logical));
+      b.setInsertionPointAfter(op);
+      auto back = TransposeOp::create(b, op->getLoc(), value, toFirst(logical.getRank()));
+      value.replaceAllUsesExcept(back, back);
+    } else if (auto assign = dyn_cast<train::AssignOp>(op);
+               assign && variables.contains(train::lookupVariable(assign, assign.getVariableAttr()))) {
+      Value value = assign.getValue();
+      assign.getValueMutable().assign(transpose(b, op->getLoc(), value, toLast(typeOf(value).getRank())));
+    }
+  });
+}
+
 struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
+  using ChannelsLastPassBase::ChannelsLastPassBase;
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr("layout") && isa<GraphDialect>(op->getDialect()))
         ++numConverted;
     });
+    if (weights)
+      storeWeightsChannelsLast(getOperation());
     RewritePatternSet patterns(context);
     patterns.add<ConvertWindowOp<ConvOp>, ConvertWindowOp<ConvInputGradOp>, ConvertWindowOp<ConvWeightGradOp>,
                  ConvertWindowOp<MaxPoolOp>, ConvertWindowOp<MaxPoolGradOp>, ConvertWindowOp<AvgPoolOp>,
-                 ConvertWindowOp<AvgPoolGradOp>, SinkThroughElementwise, SinkThroughMovement<ConcatOp>,
+                 ConvertWindowOp<AvgPoolGradOp>>(context, weights);
+    patterns.add<SinkThroughElementwise, SinkThroughMovement<ConcatOp>,
                  SinkThroughMovement<SoftmaxOp>, SinkThroughMovement<LogSoftmaxOp>, SinkThroughMovement<SliceOp>,
                  SinkThroughMovement<PadOp>, SinkThroughMovement<ResizeOp>, SinkThroughMovement<ResizeGradOp>,
                  SinkThroughBatchNorm<BatchNormOp>, SinkThroughBatchNorm<BatchNormGradOp>,
@@ -288,7 +341,7 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
         user->getResult(0).replaceAllUsesWith(arg);
         user->erase();
       }
-      entry.setArgAttr(arg.getArgNumber(), layout::kPermutationAttr, permutation);
+      entry.setArgAttr(arg.getArgNumber(), train::kPermutationAttr, permutation);
     }
     entry.setType(FunctionType::get(&getContext(), types, entry.getResultTypes()));
   }

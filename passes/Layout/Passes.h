@@ -9,8 +9,5 @@ namespace mpc::layout {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Layout/Passes.h.inc"
-
-/// Attribute on an entry's argument: stored dimension i is logical dimension permutation[i].
-inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";
 } // namespace mpc::layout
 #endif

@@ -20,9 +20,11 @@ def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
     %2 = graph.relu %1 : tensor<8x32x32x16xf32>
     %z = graph.transpose %2 {permutation = [0, 3, 1, 2]}
     ```
-    Weights keep the ONNX order: library calls and MMA emitters pack them.
+    Weights keep the ONNX order, which library calls pack, or with `weights` become [O, kernel..., C/groups] too, in memory as well: `train.permutation` on
+    a variable and all that belongs to it (copies, optimizer slots) records how.
   }];
-  let dependentDialects = ["::mpc::graph::GraphDialect"];
+  let options = [Option<"weights", "weights", "bool", "false", "weights of convolutions become channels-last too">];
+  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
   let statistics = [Statistic<"numConverted", "ops-converted", "Ops rewritten to channels_last">,
                     Statistic<"numTransposes", "transposes-left", "Transposes that remain">];
 }

@@ -4,7 +4,6 @@
 #include "dialects/Train/IR/Train.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/Layout/Passes.h"
 #include "runtime/core/data/Npz.h"
 #include "llvm/Support/FileSystem.h"
 #include <random>
@@ -108,7 +107,7 @@ SmallVector<HostTensor> mpc::test::inputsOf(Operation *entry, const NetworkCase 
       rt::Array array = reference->read("in_" + name.str());
       // Stored dimension d is dimension permutation[d] of the array.
       SmallVector<int64_t> arrayStrides = stridesOf(array.shape), storedStrides = stridesOf(tensor.shape);
-      auto permutation = function.getArgAttrOfType<DenseI64ArrayAttr>(i, layout::kPermutationAttr);
+      auto permutation = function.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr);
       for (size_t at = 0; at < tensor.values.size(); ++at) {
         int64_t from = 0;
         for (auto [d, stride] : llvm::enumerate(storedStrides))

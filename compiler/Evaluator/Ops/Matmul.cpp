@@ -46,6 +46,7 @@ struct MatMulModel : EvalModel<MatMulModel, MatMulOp> {
 /// A convolution with its spatial dimensions filled up to three.
 struct ConvGeometry {
   int64_t samples, groups, inChannels, outChannels; // channels per group
+  bool channelsInside;                              // taps are numbered as the weight stores them: channels within positions, or positions within channels
   int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
   // Strides of x and y in elements.
   int64_t xSample, xChannel, xSpace[3], ySample, yChannel, ySpace[3];
@@ -56,14 +57,16 @@ struct ConvGeometry {
     SmallVector<int64_t> xStrides = stridesOf(x), yStrides = stridesOf(y);
     samples = x[0];
     groups = op.getGroups();
-    inChannels = w[1];
+    channelsInside = op.getWeightChannelsLast();
+    int64_t firstTap = channelsInside ? 1 : 2;
+    inChannels = channelsInside ? w.back() : w[1];
     outChannels = w[0] / groups;
     xSample = xStrides[0], xChannel = xStrides[c], ySample = yStrides[0], yChannel = yStrides[c];
     for (int64_t d = 0; d < 3; ++d) {
       bool real = d < spatial;
       in[d] = real ? x[s + d] : 1;
       out[d] = real ? y[s + d] : 1;
-      kernel[d] = real ? w[2 + d] : 1;
+      kernel[d] = real ? w[firstTap + d] : 1;
       stride[d] = real ? op.getStrides()[d] : 1;
       dilation[d] = real ? op.getDilations()[d] : 1;
       pad[d] = real ? op.getPadLow()[d] : 0;
@@ -78,11 +81,13 @@ struct ConvGeometry {
   /// Calls fn(row, position, x offset) for each tap and output position that reads inside x: row of [taps, positions].
   template <typename Fn>
   void walkColumns(int64_t sample, int64_t group, Fn &&fn) const {
-    int64_t row = 0;
+    int64_t window = kernel[0] * kernel[1] * kernel[2];
     for (int64_t c = 0; c < inChannels; ++c)
       for (int64_t k0 = 0; k0 < kernel[0]; ++k0)
         for (int64_t k1 = 0; k1 < kernel[1]; ++k1)
-          for (int64_t k2 = 0; k2 < kernel[2]; ++k2, ++row) {
+          for (int64_t k2 = 0; k2 < kernel[2]; ++k2) {
+            int64_t tap = (k0 * kernel[1] + k1) * kernel[2] + k2;
+            int64_t row = channelsInside ? tap * inChannels + c : c * window + tap;
             int64_t base = sample * xSample + (group * inChannels + c) * xChannel;
             for (int64_t o0 = 0, p = 0; o0 < out[0]; ++o0)
               for (int64_t o1 = 0; o1 < out[1]; ++o1)

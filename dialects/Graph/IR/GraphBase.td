@@ -14,7 +14,7 @@ def Graph_Dialect : Dialect {
     `graph.cast`s.
 
     Activations are logical `[N, C, spatial...]` (`channels_first`) as ONNX has them; the layout pass turns the ops
-    that know a layout to `channels_last`. Weights are `[O, C/groups, spatial...]` in both.
+    that know a layout to `channels_last`. Weights are `[O, C/groups, spatial...]` in both, unless `weight_channels_last` says otherwise.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

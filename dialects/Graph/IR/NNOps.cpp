@@ -33,12 +33,13 @@ struct Window {
   ArrayRef<int64_t> strides, dilations, padLow, padHigh;
   int64_t groups;
   Layout layout;
+  bool weightChannelsLast;
 };
 } // namespace
 
 template <typename OpOrAdaptor>
 static Window windowOf(OpOrAdaptor op) {
-  return {op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(), int64_t(op.getGroups()), op.getLayout()};
+  return {op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(), int64_t(op.getGroups()), op.getLayout(), op.getWeightChannelsLast()};
 }
 
 /// The shape of y, or an error.
@@ -54,8 +55,10 @@ static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t>
     if (int64_t(a.size()) != spatial)
       return fail("window attributes need ", spatial, " entries, not ", a.size());
   int64_t c = channelAxis(win.layout, rank), s = spatialAxis(win.layout);
-  if (win.groups < 1 || x[c] != w[1] * win.groups)
-    return fail("x has ", x[c], " channels, w takes ", w[1], " x ", win.groups, " groups");
+  int64_t taken = win.weightChannelsLast ? w.back() : w[1];
+  ArrayRef<int64_t> kernel = win.weightChannelsLast ? w.slice(1, spatial) : w.drop_front(2);
+  if (win.groups < 1 || x[c] != taken * win.groups)
+    return fail("x has ", x[c], " channels, w takes ", taken, " x ", win.groups, " groups");
   if (w[0] % win.groups)
     return fail(w[0], " output channels do not divide into ", win.groups, " groups");
   Shape y(x);
@@ -63,9 +66,9 @@ static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t>
   for (int64_t i = 0; i < spatial; ++i) {
     if (win.strides[i] < 1 || win.dilations[i] < 1 || win.padLow[i] < 0 || win.padHigh[i] < 0)
       return fail("strides and dilations are positive, padding not negative");
-    y[s + i] = windowCount(x[s + i], w[2 + i], win.strides[i], win.dilations[i], win.padLow[i], win.padHigh[i]);
+    y[s + i] = windowCount(x[s + i], kernel[i], win.strides[i], win.dilations[i], win.padLow[i], win.padHigh[i]);
     if (y[s + i] < 1)
-      return fail("the kernel (", w[2 + i], ", dilation ", win.dilations[i], ") does not fit into ", x[s + i],
+      return fail("the kernel (", kernel[i], ", dilation ", win.dilations[i], ") does not fit into ", x[s + i],
                   " elements with padding ", win.padLow[i], " and ", win.padHigh[i]);
   }
   return y;

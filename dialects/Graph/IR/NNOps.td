@@ -17,13 +17,14 @@ def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, [SameOpera
 class Graph_ConvFamilyOp<string mnemonic, list<Trait> traits = []>
     : Graph_Op<mnemonic, LowPrecision, Differentiable, !listconcat([SameOperandsAndResultElementType], traits)> {
   dag window = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pad_low,
-                    DenseI64ArrayAttr:$pad_high, I64Attr:$groups, Graph_DefaultLayout:$layout);
+                    DenseI64ArrayAttr:$pad_high, I64Attr:$groups, Graph_DefaultLayout:$layout, UnitAttr:$weight_channels_last);
   let hasVerifier = 1;
 }
 def Graph_ConvOp : Graph_ConvFamilyOp<"conv", [InferTypeOpAdaptor]> {
   let summary = "y = correlation of x with w, one to three spatial dimensions";
   let description = [{
-    x is [N, C, spatial...] or, `channels_last`, [N, spatial..., C]; w is [O, C/groups, kernel...]; y has x's layout with O channels and
+    x is [N, C, spatial...] or, `channels_last`, [N, spatial..., C]; w is [O, C/groups, kernel...] or, with
+    `weight_channels_last`, [O, kernel..., C/groups]; y has x's layout with O channels and
     floor((in + pad_low + pad_high - dilation*(kernel-1) - 1)/stride) + 1 elements per spatial dimension.
   }];
   let arguments = !con((ins Graph_Float:$x, Graph_Float:$w), window);

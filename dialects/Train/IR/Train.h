@@ -28,6 +28,8 @@ namespace mpc::train {
 inline constexpr llvm::StringLiteral kNameAttr = "train.name";
 inline constexpr llvm::StringLiteral kBatchedAttr = "train.batched";
 inline constexpr llvm::StringLiteral kLabelsBelowAttr = "train.labels_below";
+/// On an entry's argument or a variable: its type is the stored one, whose dimension i is logical dimension permutation[i].
+inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";
 inline constexpr llvm::StringLiteral kRoleAttr = "train.role";
 
 inline constexpr llvm::StringLiteral kOfAttr = "train.of";

@@ -3,6 +3,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -26,11 +27,24 @@ void TrainDialect::initialize() {
       >();
 }
 
+RankedTensorType VariableOp::getLogicalType() {
+  auto permutation = (*this)->getAttrOfType<DenseI64ArrayAttr>(kPermutationAttr);
+  if (!permutation)
+    return getTensorType();
+  SmallVector<int64_t> shape(permutation.size());
+  for (auto [stored, logical] : llvm::enumerate(permutation.asArrayRef()))
+    shape[logical] = getTensorType().getDimSize(stored);
+  return getTensorType().clone(shape);
+}
+
 LogicalResult VariableOp::verify() {
+  if (auto permutation = (*this)->getAttrOfType<DenseI64ArrayAttr>(kPermutationAttr))
+    if (int64_t(permutation.size()) != getTensorType().getRank() || !isPermutationVector(permutation.asArrayRef()))
+      return emitOpError("stores ") << getType() << " by " << permutation << ", which is no permutation of its dimensions";
   Attribute init = getInit();
   if (auto elements = dyn_cast<ElementsAttr>(init)) {
-    if (elements.getType() != getType())
-      return emitOpError("initial value has type ") << elements.getType() << ", not " << getType();
+    if (elements.getType() != getLogicalType())
+      return emitOpError("initial value has type ") << elements.getType() << ", not " << getLogicalType();
     return success();
   }
   if (!isa<FillAttr, NormalAttr, UniformAttr, CopyOfAttr>(init))

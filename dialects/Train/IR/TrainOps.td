@@ -20,13 +20,15 @@ def Train_VariableOp : Train_Op<"variable", [Symbol]> {
     train.variable @"conv1.weight" parameter : tensor<6x1x5x5xf32> = dense_resource<conv1.weight>
     train.variable @"conv1.weight/momentum" slot : tensor<6x1x5x5xf32> = #train.fill<0.0> {of = @"conv1.weight", step = @main}
     ```
-    `of` names the parameter that a slot, copy or accumulator belongs to, `step` the train.step that owns it.
+    `train.permutation`, where a target has set it, says in which order the dimensions are stored (`getLogicalType`). `of` names the parameter that a slot, copy or accumulator belongs to, `step` the train.step that owns it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Train_RoleAttr:$role, TypeAttrOf<Graph_Tensor>:$type, AnyAttr:$init,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<FlatSymbolRefAttr>:$step);
   let assemblyFormat = "$sym_name $role `:` $type `=` $init attr-dict";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+    /// The type before `train.permutation`: that of `init`, of checkpoints and of the ONNX model.
+    ::mlir::RankedTensorType getLogicalType();
   }];
   let hasVerifier = 1;
 }
