@@ -62,6 +62,7 @@ static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
 
 namespace {
 struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
+  using FormDispatchesPassBase::FormDispatchesPassBase;
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
       if (!entry.isExternal())
@@ -70,7 +71,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
 
   void formDispatches(Block &block) {
     splitFreeOps(block);
-    Grouping grouping(block);
+    Grouping grouping(block, epilogues);
     SmallVector<Operation *> replaced;
     for (Operation &op : block)
       if (kindOf(&op) != OpKind::Outside)

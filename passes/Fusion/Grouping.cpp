@@ -13,6 +13,9 @@ static constexpr int64_t kLargestChain = 64, kLargestGroup = 128;
 /// loss to its gradient); both are found within far fewer.
 static constexpr int64_t kLongestSearch = 256;
 
+/// How many ops follow a hero in its launch: their operands take registers while the sums hold most of them.
+static constexpr int kLongestEpilogue = 8;
+
 /// Reading the operand again costs no more than reading the result would.
 static bool isWideningCast(CastOp op) {
   return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
@@ -53,7 +56,7 @@ static Shape axesOf(Operation *reduction) {
 static bool keepsDims(Operation *reduction) { return cast<BoolAttr>(reduction->getAttr("keepdims")).getValue(); }
 static ArrayRef<int64_t> resultShape(Operation *op) { return shapeOf(op->getResult(0)); }
 
-Grouping::Grouping(Block &block) : block(block) {
+Grouping::Grouping(Block &block, Epilogues epilogues) : block(block), epilogues(epilogues) {
   for (auto [i, op] : llvm::enumerate(block))
     positions[&op] = i;
   chooseRoots();
@@ -113,7 +116,7 @@ static bool isPerColumn(Value v, Value like) {
   return !shape.empty() && shape.back() == shapeOf(like).back() && typeOf(v).getNumElements() == shape.back();
 }
 
-/// matmul or conv + bias + relu becomes one library call when nobody else wants what is between.
+/// What is behind a hero becomes part of its launch when nobody else wants what is between.
 void Grouping::fuseEpilogue(Operation *hero) {
   Operation *last = hero;
   auto absorb = [&](Operation *next) {
@@ -121,12 +124,22 @@ void Grouping::fuseEpilogue(Operation *hero) {
     inlined.erase(next);
     last = next;
   };
+  auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
+  Operation *user = onlyUser(last);
+  if (epilogues == Epilogues::Pointwise) {
+    for (int i = 0; i < kLongestEpilogue && user && kindOf(user) == OpKind::Pointwise && resultShape(user) == resultShape(hero); ++i) {
+      // A sum of two heroes belongs to the first; a dropout mask is for four neighbours at once.
+      if (isa<DropoutOp>(user) || !absorbed.insert(user).second)
+        break;
+      absorb(user);
+      user = onlyUser(last);
+    }
+    return;
+  }
   if (!isa<MatMulOp, ConvOp>(hero) || elementOf(hero->getResult(0)).isF64())
     return;
   if (auto conv = dyn_cast<ConvOp>(hero); conv && conv.getLayout() != Layout::ChannelsLast)
     return;
-  auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
-  Operation *user = onlyUser(last);
   if (auto add = dyn_cast_or_null<AddOp>(user)) {
     Value bias = add.getLhs() == hero->getResult(0) ? add.getRhs() : add.getLhs();
     Operation *producer = bias.getDefiningOp();

@@ -6,6 +6,7 @@
 #ifndef MPC_PASSES_FUSION_GROUPING_H
 #define MPC_PASSES_FUSION_GROUPING_H
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Fusion/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -44,7 +45,7 @@ struct Group {
 /// Groups the ops of a block.
 class Grouping {
 public:
-  explicit Grouping(mlir::Block &block);
+  Grouping(mlir::Block &block, Epilogues epilogues);
 
   /// Groups in an order in which each reads only earlier ones.
   llvm::ArrayRef<std::unique_ptr<Group>> groups() const { return ordered; }
@@ -76,6 +77,8 @@ private:
   llvm::SetVector<Group *> readersOf(Group *group);
 
   mlir::Block &block;
+  Epilogues epilogues;
+  llvm::DenseSet<mlir::Operation *> absorbed; ///< into launches of heroes
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
   llvm::DenseSet<mlir::Operation *> inlined;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Cone>> cones;

@@ -1,0 +1,41 @@
+// RUN: mpc-opt %s --mpc-form-dispatches=epilogues=pointwise --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-form-dispatches --split-input-file | FileCheck %s --check-prefix=LIBRARY
+
+// A residual block's end: bias, addition of the other branch, relu, all behind the product.
+// CHECK-LABEL: @residual
+// CHECK: kernel.dispatch "matmul+add+relu"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {library}
+// CHECK-NOT: kernel.dispatch
+// LIBRARY-LABEL: @residual
+// LIBRARY: kernel.dispatch "matmul+add"(
+// LIBRARY: kernel.dispatch "add+relu"(
+func.func @residual(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %b: tensor<32xf16>, %r: tensor<8x32xf16>) -> tensor<8x32xf16> {
+  %0 = graph.matmul %x, %w : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
+  %1 = graph.add %0, %b : (tensor<8x32xf16>, tensor<32xf16>) -> tensor<8x32xf16>
+  %2 = graph.add %1, %r : (tensor<8x32xf16>, tensor<8x32xf16>) -> tensor<8x32xf16>
+  %3 = graph.relu %2 : tensor<8x32xf16>
+  return %3 : tensor<8x32xf16>
+}
+
+// -----
+// Two products that meet: the sum is computed once, behind the first.
+// CHECK-LABEL: @meet
+// CHECK: kernel.dispatch "matmul"
+// CHECK: kernel.dispatch "matmul+add"
+// CHECK-NOT: kernel.dispatch
+func.func @meet(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %v: tensor<16x32xf16>) -> tensor<8x32xf16> {
+  %0 = graph.matmul %x, %w : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
+  %1 = graph.matmul %x, %v : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
+  %2 = graph.add %0, %1 : (tensor<8x32xf16>, tensor<8x32xf16>) -> tensor<8x32xf16>
+  return %2 : tensor<8x32xf16>
+}
+
+// -----
+// What somebody else wants is stored, and ends the epilogue; so does a result of another shape.
+// CHECK-LABEL: @wanted
+// CHECK: kernel.dispatch "matmul"(
+// CHECK: kernel.dispatch "relu"(
+func.func @wanted(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>) -> (tensor<8x32xf16>, tensor<8x32xf16>) {
+  %0 = graph.matmul %x, %w : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
+  %1 = graph.relu %0 : tensor<8x32xf16>
+  return %0, %1 : tensor<8x32xf16>, tensor<8x32xf16>
+}
