@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -56,21 +55,21 @@ static Tensor madeUp(const Port &port) {
 BenchResult bench(Session &session, const BenchOptions &options) {
   StepLoop loop(session, {}, {});
   // Per entry: stored bytes, copied in before every step as in training.
-  std::vector<std::vector<std::pair<void *, Tensor>>> inputsOf;
+  std::vector<std::vector<std::pair<const Port *, Tensor>>> inputsOf;
   for (const Entry *entry : loop.entries()) {
     inputsOf.emplace_back();
     for (const Port &port : entry->inputs) {
       Tensor logical = madeUp(port), stored(port.dtype, port.shape);
       Transpose(port.shape, port.permutation)
           .toStored(logical.bytes.data(), stored.bytes.data(), sizeOf(port.dtype));
-      inputsOf.back().push_back({session.address(port), std::move(stored)});
+      inputsOf.back().push_back({&port, std::move(stored)});
     }
   }
   BenchResult result;
   size_t current = 0; // which optimizer's entry runs
   auto load = [&](const Entry &) {
-    for (const auto &[address, tensor] : inputsOf[current])
-      std::memcpy(address, tensor.bytes.data(), tensor.bytes.size());
+    for (const auto &[port, tensor] : inputsOf[current])
+      session.setStored(*port, tensor.bytes.data());
   };
   auto after = [&](const Entry &) { current = (current + 1) % inputsOf.size(); };
   auto run = [&](int64_t step) {

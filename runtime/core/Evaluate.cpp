@@ -35,11 +35,8 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   while (const Batches::Batch *batch = batches.next()) {
     batches.load(*batch, session, entry);
     // The run may overwrite the inputs, so the labels are taken before it.
-    for (size_t i = 0; i < accuracies.size(); ++i) {
-      const Port &port = accuracies[i].labels();
-      Transpose(port.shape, port.permutation)
-          .toLogical(session.address(port), labels[i].data(), sizeOf(port.dtype));
-    }
+    for (size_t i = 0; i < accuracies.size(); ++i)
+      session.read(accuracies[i].labels(), labels[i].data());
     session.run(entry);
     if (sampleLoss) {
       lossSum += sumOf(session, *sampleLoss, batch->count, data.batch());

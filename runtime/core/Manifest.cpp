@@ -105,6 +105,22 @@ struct Checker {
                     manifest.batch));
   }
 
+  void gpuKernels(const Plan &plan) const {
+    if (plan.target == "host")
+      return;
+    std::set<std::string> known;
+    for (const GpuKernel &kernel : plan.kernels) {
+      if (!known.insert(kernel.symbol).second)
+        broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " is listed twice"));
+      if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 || kernel.threads > 1024 || kernel.sharedBytes < 0)
+        broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " has an impossible module, block or shared memory"));
+    }
+    for (const Entry &entry : plan.entries)
+      for (const Launch &launch : entry.launches)
+        if (launch.library || !known.count(launch.kernel) || launch.argBytes.size() != launch.args.size())
+          broken(concat("launch '", launch.name, "' of entry '", entry.name, "' is none of ", plan.target));
+  }
+
   void plan(const Plan &plan) const {
     if (plan.arenaBytes < 0)
       broken("negative arena size");
@@ -134,13 +150,23 @@ struct Checker {
         std::string what = concat("launch '", launch.name, "' of entry '", entry.name, "'");
         if (launch.kernel.empty() == !launch.library)
           broken(what + " needs either a kernel or a library call");
-        if (launch.grid < 0 || launch.grain < 1)
-          broken(what + " has an impossible grid or grain");
-        for (int64_t offset : launch.args)
-          inside(offset, 0, plan.arenaBytes, "an argument of " + what);
+        for (int64_t extent : launch.grid)
+          if (extent < 0)
+            broken(what + " has an impossible grid");
+        if (launch.grain < 1)
+          broken(what + " has an impossible grain");
+        bool sized = !launch.argBytes.empty();
+        if (sized && launch.argBytes.size() != launch.args.size())
+          broken(what + " does not say how large its arguments are");
+        for (int64_t position : launch.writes)
+          if (position < 0 || position >= int64_t(launch.args.size()))
+            broken(what + " writes an argument that it does not have");
+        for (size_t i = 0; i < launch.args.size(); ++i)
+          inside(launch.args[i], sized ? launch.argBytes[i] : 0, plan.arenaBytes, "an argument of " + what);
         inside(launch.scratch, launch.scratchBytes, plan.arenaBytes, "the scratch of " + what);
       }
     }
+    gpuKernels(plan);
     for (const Step &step : manifest.steps) {
       const Entry *entry = plan.entry(step.entry);
       if (!entry || entry->kind != "train")

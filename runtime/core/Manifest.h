@@ -4,6 +4,7 @@
 #include "mpc/library.h"
 #include "runtime/core/Tensor.h"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -67,10 +68,26 @@ struct Port {
 struct Launch {
   std::string name, loc;
   std::string kernel;                      // symbol; empty for a library call
-  int64_t grid = 0, grain = 1;             // kernels
+  std::array<int64_t, 3> grid = {0, 1, 1}; // kernels; the host uses the first axis only
+  int64_t grain = 1;                       // kernels of the host
   std::optional<mpc_library_desc> library; // library calls
   int64_t scratch = 0, scratchBytes = 0;
-  std::vector<int64_t> args; // arena offsets
+  std::vector<int64_t> args;     // arena offsets
+  std::vector<int64_t> argBytes; // GPUs: what the kernel may touch behind each
+  std::vector<int64_t> writes;   // GPUs: positions of the args that are written
+};
+
+/// A kernel of a GPU plan.
+struct GpuKernel {
+  std::string symbol;
+  int64_t module = 0;      // of the plan
+  int64_t threads = 0;     // of a block
+  int64_t sharedBytes = 0; // dynamic
+};
+
+/// What the driver loads as one: names of sections; the cubin's is "" where there is none.
+struct GpuModule {
+  std::string ptx, cubin;
 };
 
 struct Entry {
@@ -100,6 +117,8 @@ struct Plan {
   std::vector<Storage> storage;
   std::vector<Constant> constants;
   std::vector<Entry> entries;
+  std::vector<GpuKernel> kernels; // GPUs
+  std::vector<GpuModule> modules;
 
   const Entry *entry(std::string_view name) const;
   /// The first entry of that kind ("train", "eval", "predict"), or null.

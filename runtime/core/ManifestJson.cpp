@@ -171,11 +171,16 @@ Launch parseLaunch(const json &object) {
   launch.name = text(object, "name");
   launch.loc = text(object, "loc");
   launch.kernel = text(object, "kernel");
-  launch.grid = integer(object, "grid");
+  if (object.contains("grid") && object.at("grid").is_array())
+    launch.grid = object.at("grid").get<std::array<int64_t, 3>>();
+  else
+    launch.grid[0] = integer(object, "grid");
   launch.grain = integer(object, "grain", 1);
   if (object.contains("library"))
     launch.library = parseLibrary(object.at("library"));
   launch.args = integers(object, "args");
+  launch.argBytes = integers(object, "arg_bytes");
+  launch.writes = integers(object, "writes");
   launch.scratch = integer(object, "scratch");
   launch.scratchBytes = integer(object, "scratch_bytes");
   return launch;
@@ -209,6 +214,12 @@ Plan parsePlan(const json &object) {
       plan.constants.push_back({item.at("offset"), item.at("bytes"), item.at("data_offset")});
   for (const json &item : object.at("entries"))
     plan.entries.push_back(parseEntry(item));
+  if (object.contains("kernels"))
+    for (const json &item : object.at("kernels"))
+      plan.kernels.push_back({item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared")});
+  if (object.contains("modules"))
+    for (const json &item : object.at("modules"))
+      plan.modules.push_back({item.at("ptx"), text(item, "cubin")});
   return plan;
 }
 

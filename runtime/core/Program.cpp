@@ -64,7 +64,7 @@ std::shared_ptr<const Program> Program::fromMemory(std::string_view manifestJson
     program->sections_[name] = bytes;
   program->table_ = std::move(kernels);
   program->manifest_ =
-      Manifest::parse(manifestJson, int64_t(program->section("data").size()), program->where_);
+      Manifest::parse(manifestJson, program->dataBytes(), program->where_);
   return program;
 }
 
@@ -102,29 +102,29 @@ void Program::readSections() {
   std::string_view manifest = section("manifest.json");
   if (manifest.empty())
     fail(where_, "has no manifest", kRebuild);
-  if (checksum(manifest) != checksums_.at("manifest.json"))
-    fail(where_, "its manifest has a wrong checksum", kRebuild);
-  manifest_ = Manifest::parse(manifest, int64_t(section("data").size()), where_);
+  manifest_ = Manifest::parse(manifest, dataBytes(), where_);
+}
+
+int64_t Program::dataBytes() const {
+  auto it = sections_.find("data");
+  return it == sections_.end() ? 0 : int64_t(it->second.size());
 }
 
 std::string_view Program::section(const std::string &name) const {
   auto it = sections_.find(name);
-  return it == sections_.end() ? std::string_view() : it->second;
-}
-
-std::string_view Program::data() const {
-  std::string_view data = section("data");
-  auto expected = checksums_.find("data");
-  if (!dataVerified_ && expected != checksums_.end() && checksum(data) != expected->second)
-    fail(where_, "its data section has a wrong checksum", kRebuild);
-  dataVerified_ = true;
-  return data;
+  if (it == sections_.end())
+    return {};
+  auto expected = checksums_.find(name);
+  if (expected != checksums_.end() && verified_.insert(name).second && checksum(it->second) != expected->second)
+    fail(where_, concat("section '", name, "' has a wrong checksum"), kRebuild);
+  return it->second;
 }
 
 void Program::releaseData() const {
   if (!mapping_)
     return;
-  std::string_view data = section("data");
+  auto found = sections_.find("data");
+  std::string_view data = found == sections_.end() ? std::string_view() : found->second;
   uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = reinterpret_cast<uintptr_t>(data.data());
   uintptr_t first = (begin + page - 1) / page * page, last = (begin + data.size()) / page * page;
   if (first < last) // clean pages of a file: reading them again is always possible
@@ -136,13 +136,8 @@ const Kernels &Program::kernels() const {
     return *kernels_;
   auto kernels = std::make_unique<Kernels>(table_);
   std::string name = bestKernelObject(sections_, where_);
-  if (!name.empty()) {
-    std::string_view object = section(name);
-    auto expected = checksums_.find(name);
-    if (expected != checksums_.end() && checksum(object) != expected->second)
-      fail(where_, concat("section '", name, "' has a wrong checksum"), kRebuild);
-    kernels->load(object, concat(where_, ": ", name));
-  }
+  if (!name.empty())
+    kernels->load(section(name), concat(where_, ": ", name));
   kernels_ = std::move(kernels);
   return *kernels_;
 }

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,8 +28,10 @@ public:
   const Manifest &manifest() const { return manifest_; }
   /// Where errors about the program itself are located: the file's path or "program".
   const std::string &where() const { return where_; }
-  /// The "data" section. Its checksum is verified by the first call, which throws Error when it is wrong.
-  std::string_view data() const;
+  std::string_view data() const { return section("data"); }
+  /// The bytes of a section, empty when there is none. Its checksum is verified by the first call, which throws Error when it is wrong.
+  std::string_view section(const std::string &name) const;
+  bool has(const std::string &section) const { return sections_.count(section) != 0; }
   /// Gives the memory of the data section back to the system until somebody reads it again.
   void releaseData() const;
   /// The kernels of the best object that this CPU runs; loaded by the first call. Throws Error when every
@@ -40,7 +43,7 @@ public:
 private:
   Program() = default;
   void readSections();
-  std::string_view section(const std::string &name) const;
+  int64_t dataBytes() const;
 
   std::string where_ = "program";
   Manifest manifest_;
@@ -51,7 +54,7 @@ private:
   std::map<std::string, uint32_t> checksums_;
   KernelTable table_;
   mutable std::unique_ptr<Kernels> kernels_;
-  mutable bool dataVerified_ = false;
+  mutable std::set<std::string> verified_; // sections
 };
 
 } // namespace mpc::rt

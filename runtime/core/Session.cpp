@@ -3,30 +3,17 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Random.h"
 
-#include <cassert>
-#include <chrono>
-#include <cstring>
 #include <malloc.h>
 
 namespace mpc::rt {
 
-static const Plan *choosePlan(const Program &program, const std::string &target) {
-  if (const Plan *plan = program.manifest().plan(target))
-    return plan;
-  std::string known;
-  for (const Plan &plan : program.manifest().plans)
-    known += (known.empty() ? "" : ", ") + plan.target;
-  fail(program.where(), concat("has no plan for target '", target, "' (it has: ", known, ")"),
-       concat("compile the model with --target=", target));
-}
-
 Session::Session(std::shared_ptr<const Program> program, SessionOptions options)
-    : program_(std::move(program)), options_(std::move(options)),
-      plan_(choosePlan(*program_, options_.target)), threads_(options_.threads) {
-  arena_ = std::make_unique<Arena>(plan_->arenaBytes);
+    : program_(std::move(program)), options_(std::move(options)) {
+  ChosenDevice chosen = chooseDevice(*program_, options_);
+  plan_ = chosen.plan;
+  device_ = std::move(chosen.device);
   for (const Constant &constant : plan_->constants)
-    std::memcpy(arena_->at(constant.offset), program_->data().data() + constant.dataOffset,
-                size_t(constant.bytes));
+    device_->write(constant.offset, program_->data().data() + constant.dataOffset, size_t(constant.bytes));
   // deque: the addresses of its elements stay valid.
   for (const Storage &storage : plan_->storage) {
     const Variable *variable = manifest().variable(storage.variable);
@@ -40,47 +27,42 @@ Session::Session(std::shared_ptr<const Program> program, SessionOptions options)
           master.copies.push_back(&copy);
   initialize(options_.seed);
   program_->releaseData();
-  for (const Entry &entry : plan_->entries)
-    for (const Launch &launch : entry.launches)
-      prepared_[&entry].push_back(prepare(launch));
+  device_->prepare();
   malloc_trim(0); // what parsing and initialising needed
 }
 
-Session::~Session() {
-  for (auto &[entry, launches] : prepared_)
-    for (Prepared &launch : launches)
-      if (launch.library.primitive)
-        launch.library.library->destroy(launch.library.primitive);
-  if (provider_)
-    LibraryProvider::useThreads(nullptr);
+void Session::fetch(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, void *logical) const {
+  size_t size = sizeOf(type), bytes = size_t(elementsOf(shape)) * size;
+  if (const std::byte *stored = device_->mapped(offset))
+    return order.toLogical(stored, logical, size);
+  if (order.identity())
+    return device_->read(offset, logical, bytes);
+  staging_.resize(bytes);
+  device_->read(offset, staging_.data(), bytes);
+  order.toLogical(staging_.data(), logical, size);
 }
 
-Session::Prepared Session::prepare(const Launch &launch) {
-  Prepared prepared;
-  for (int64_t offset : launch.args)
-    prepared.buffers.push_back(arena_->at(offset));
-  if (!launch.library) {
-    prepared.kernel = program_->kernels().find(launch.kernel);
-    prepared.grid = launch.grid;
-    prepared.grain = launch.grain;
-    return prepared;
-  }
-  if (!provider_)
-    provider_ = std::make_unique<LibraryProvider>(options_.library, threads_.count(), options_.note);
-  std::string where = concat(launch.loc.empty() ? "" : launch.loc + ": ", launch.name);
-  prepared.library = provider_->create(*launch.library, where);
-  size_t needed = prepared.library.library->scratch_bytes(prepared.library.primitive);
-  if (needed <= size_t(launch.scratchBytes)) {
-    prepared.scratch = arena_->at(launch.scratch);
-  } else {
-    extraScratch_.push_back(std::make_unique<Arena>(int64_t(needed)));
-    prepared.scratch = extraScratch_.back()->at(0);
-    if (options_.note)
-      options_.note(concat(where, ": ", prepared.library.library->name, " needs ", needed,
-                           " bytes of scratch, the plan has ", launch.scratchBytes,
-                           "; allocated outside the plan"));
-  }
-  return prepared;
+void Session::put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical) {
+  size_t size = sizeOf(type), bytes = size_t(elementsOf(shape)) * size;
+  if (std::byte *stored = device_->mapped(offset))
+    return order.toStored(logical, stored, size);
+  if (order.identity())
+    return device_->write(offset, logical, bytes);
+  staging_.resize(bytes);
+  order.toStored(logical, staging_.data(), size);
+  device_->write(offset, staging_.data(), bytes);
+}
+
+double Session::scalar(int64_t offset, mpc_dtype type) const {
+  std::byte bytes[8];
+  device_->read(offset, bytes, sizeOf(type));
+  return loadDouble(type, bytes, 0);
+}
+
+void Session::setScalar(int64_t offset, mpc_dtype type, double value) {
+  std::byte bytes[8];
+  storeDouble(type, bytes, 0, value);
+  device_->write(offset, bytes, sizeOf(type));
 }
 
 const Entry &Session::entry(std::string_view name) const {
@@ -117,38 +99,16 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
                   ", which ", nameOf(port->dtype), " cannot represent"),
            "scale the values down");
   }
-  order.toStored(logical, address(*port), sizeOf(port->dtype));
+  put(port->offset, order, port->dtype, port->shape, logical);
 }
 
-void Session::run(const Entry &entry) {
-  if (provider_)
-    LibraryProvider::useThreads(&threads_); // another session may have run in between
-  auto launches = prepared_.find(&entry);
-  assert((launches != prepared_.end() || entry.launches.empty()) && "an entry of another session");
-  if (launches == prepared_.end())
-    return;
-  if (!profiling_) {
-    for (const Prepared &launch : launches->second)
-      execute(launch);
-    return;
-  }
-  std::vector<double> &seconds = launchSeconds_[&entry];
-  seconds.resize(launches->second.size());
-  auto last = std::chrono::steady_clock::now();
-  for (size_t i = 0; i < seconds.size(); ++i) {
-    execute(launches->second[i]);
-    auto now = std::chrono::steady_clock::now();
-    seconds[i] += std::chrono::duration<double>(now - last).count();
-    last = now;
-  }
+void Session::setStored(const Port &port, const void *bytes) {
+  device_->write(port.offset, bytes, size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
 }
 
-void Session::execute(const Prepared &launch) {
-  if (launch.kernel)
-    threads_.parallelFor(launch.kernel, launch.buffers.data(), launch.grid, launch.grain);
-  else
-    launch.library.library->execute(launch.library.primitive, launch.buffers.data(), launch.scratch);
-}
+void Session::setFirst(const Port &port, double value) { setScalar(port.offset, port.dtype, value); }
+
+void Session::run(const Entry &entry) { device_->run(entry, profiling_ ? &launchSeconds_[&entry] : nullptr); }
 
 void Session::startProfile(bool on) {
   profiling_ = on;
@@ -169,11 +129,15 @@ Tensor Session::output(const Entry &entry, std::string_view name) const {
 
 Tensor Session::read(const Port &port) const {
   Tensor tensor(port.dtype, port.shape);
-  Transpose(port.shape, port.permutation).toLogical(address(port), tensor.bytes.data(), sizeOf(port.dtype));
+  read(port, tensor.bytes.data());
   return tensor;
 }
 
-double Session::readScalar(const Port &port) const { return loadDouble(port.dtype, address(port), 0); }
+void Session::read(const Port &port, void *logical) const {
+  fetch(port.offset, Transpose(port.shape, port.permutation), port.dtype, port.shape, logical);
+}
+
+double Session::readScalar(const Port &port) const { return scalar(port.offset, port.dtype); }
 
 const Session::Stored &Session::stored(std::string_view name) const {
   auto it = byName_.find(name);
@@ -187,7 +151,7 @@ bool Session::stores(std::string_view name) const { return byName_.count(name) !
 Tensor Session::variable(std::string_view name) const {
   const Stored &s = stored(name);
   Tensor tensor(s.variable->dtype, s.variable->shape);
-  s.order.toLogical(arena_->at(s.offset), tensor.bytes.data(), sizeOf(tensor.dtype));
+  fetch(s.offset, s.order, tensor.dtype, tensor.shape, tensor.bytes.data());
   return tensor;
 }
 
@@ -211,19 +175,19 @@ void Session::writeStored(const Stored &s, const TensorView &value) {
     convert(value.dtype, value.data, type, converted.data(), count);
     logical = converted.data();
   }
-  s.order.toStored(logical, arena_->at(s.offset), sizeOf(type));
+  put(s.offset, s.order, type, s.variable->shape, logical);
   for (const Stored *copy : s.copies)
     writeStored(*copy, {type, s.variable->shape, logical});
 }
 
 double Session::variableScalar(std::string_view name) const {
   const Stored &s = stored(name);
-  return loadDouble(s.variable->dtype, arena_->at(s.offset), 0);
+  return scalar(s.offset, s.variable->dtype);
 }
 
 void Session::setVariableScalar(std::string_view name, double value) {
   const Stored &s = stored(name);
-  storeDouble(s.variable->dtype, arena_->at(s.offset), 0, value);
+  setScalar(s.offset, s.variable->dtype, value);
 }
 
 void Session::initialize(uint64_t seed) {

@@ -1,11 +1,8 @@
-// One running copy of a program: its arena, its state, and the prepared launches of its entries.
+// One running copy of a program on a device: its state, and the entries that change it.
 #pragma once
 
-#include "runtime/core/Arena.h"
-#include "runtime/core/Program.h"
+#include "runtime/core/Device.h"
 #include "runtime/core/Transpose.h"
-#include "runtime/host/LibraryProvider.h"
-#include "runtime/host/Threads.h"
 
 #include <deque>
 #include <memory>
@@ -13,26 +10,19 @@
 
 namespace mpc::rt {
 
-struct SessionOptions {
-  int threads = 0;              // 0: all available CPUs
-  std::string library = "auto"; // see LibraryProvider
-  uint64_t seed = 0;            // of the random initial values
-  std::string target = "host";  // which plan
-  NoteSink note;                // one-line notes for the user; null: dropped
+struct SessionOptions : DeviceOptions {
+  uint64_t seed = 0; // of the random initial values
 };
 
 class Session {
 public:
-  /// Allocates the arena, writes constants and initial state, prepares every launch. Throws Error.
+  /// Chooses the device, writes constants and initial state, prepares every launch. Throws Error.
   explicit Session(std::shared_ptr<const Program> program, SessionOptions options = {});
-  ~Session();
 
   const Program &program() const { return *program_; }
   const Manifest &manifest() const { return program_->manifest(); }
   const Plan &plan() const { return *plan_; }
-  Threads &threads() { return threads_; }
-  /// The name of the library provider, or null when no launch needs one.
-  const char *libraryName() const { return provider_ ? provider_->name() : nullptr; }
+  const Device &device() const { return *device_; }
 
   /// The entry of that name; of the first entry of that kind. Throws Error when there is none.
   const Entry &entry(std::string_view name) const;
@@ -42,7 +32,11 @@ public:
   /// share the arena with temporaries: write all of them before each run. Throws Error, also for a finite
   /// number that the conversion would make an infinity.
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
-  /// Executes the entry's launches in order. Allocates nothing and cannot fail.
+  /// Writes an input that is already in stored order (see Transpose) and of the port's dtype.
+  void setStored(const Port &port, const void *bytes);
+  /// Overwrites the first stored element of an input.
+  void setFirst(const Port &port, double value);
+  /// Executes the entry's launches in order. Allocates nothing; throws Error only where the device found a fault.
   void run(const Entry &entry);
   /// From now on `run` sums the seconds of each launch (true), or does not (false); forgets earlier sums.
   void startProfile(bool on);
@@ -51,10 +45,10 @@ public:
   /// Copies an output of the entry that ran last. Throws Error for an unknown name.
   Tensor output(const Entry &entry, std::string_view name) const;
   Tensor read(const Port &port) const;
+  /// The same into memory of the caller: as many bytes as a Tensor of the port has.
+  void read(const Port &port, void *logical) const;
   /// The first element of an output, without allocating.
   double readScalar(const Port &port) const;
-  /// Stored bytes of a port: its data must be in stored order (see Transpose).
-  void *address(const Port &port) const { return arena_->at(port.offset); }
 
   /// A variable in logical order. Throws Error for an unknown name.
   Tensor variable(std::string_view name) const;
@@ -75,30 +69,22 @@ private:
     Transpose order;
     std::vector<const Stored *> copies;
   };
-  struct Prepared {
-    mpc_kernel_fn kernel = nullptr;
-    int64_t grid = 0, grain = 1;
-    LibraryProvider::Primitive library = {};
-    void *scratch = nullptr;
-    std::vector<void *> buffers;
-  };
-
   const Stored &stored(std::string_view name) const;
   void writeStored(const Stored &stored, const TensorView &value);
   void initializeVariable(const Stored &stored, uint64_t seed);
-  Prepared prepare(const Launch &launch);
-  void execute(const Prepared &launch);
+  /// A tensor of the arena, from and to logical order.
+  void fetch(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, void *logical) const;
+  void put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical);
+  double scalar(int64_t offset, mpc_dtype type) const;
+  void setScalar(int64_t offset, mpc_dtype type, double value);
 
   std::shared_ptr<const Program> program_;
   SessionOptions options_;
   const Plan *plan_;
-  Threads threads_;
-  std::unique_ptr<LibraryProvider> provider_;
-  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Device> device_;
   std::deque<Stored> stored_;
   std::unordered_map<std::string_view, const Stored *> byName_;
-  std::unordered_map<const Entry *, std::vector<Prepared>> prepared_;
-  std::vector<std::unique_ptr<Arena>> extraScratch_;
+  mutable std::vector<std::byte> staging_; // stored order, where the CPU does not reach the arena
   bool profiling_ = false;
   std::unordered_map<const Entry *, std::vector<double>> launchSeconds_;
 };

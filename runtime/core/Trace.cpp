@@ -36,10 +36,8 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
     return tensor;
   };
   auto load = [&](const Entry &entry) {
-    for (const Port &port : entry.inputs) {
-      const std::vector<std::byte> &bytes = staged[stagedIndex(ports, port)];
-      std::copy(bytes.begin(), bytes.end(), static_cast<std::byte *>(session.address(port)));
-    }
+    for (const Port &port : entry.inputs)
+      session.setStored(port, staged[stagedIndex(ports, port)].data());
   };
   for (int64_t i = 0; i < steps; ++i) {
     const auto &reports = (i == 0 ? first : loop).run(i, load, [&](const Entry &entry) {

@@ -115,7 +115,7 @@ void Trainer::checkInjection() const {
 void Trainer::injectInfinity(const Entry &entry) {
   for (const Port &port : entry.inputs)
     if (isFloat(port.dtype))
-      storeDouble(port.dtype, session_.address(port), 0, std::numeric_limits<double>::infinity());
+      session_.setFirst(port, std::numeric_limits<double>::infinity());
 }
 
 /// What was not finite in the first step that was skipped: the loss, or of the parameters' gradients the first

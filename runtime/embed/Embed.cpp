@@ -136,7 +136,7 @@ mpc_session *mpc_open(const char *path, const mpc_open_options *options) {
       if (options->library)
         own.library = options->library;
       if (options->target)
-        own.target = options->target;
+        own.device = options->target;
       if (options->note)
         own.note = [note = options->note, context = options->note_context](const std::string &text) {
           note(context, text.c_str());

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "mpc/kernel.h"
+#include "runtime/host/SharedObject.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,12 +24,8 @@ std::string bestKernelObject(const std::map<std::string, std::string_view> &sect
 class Kernels {
 public:
   explicit Kernels(KernelTable table = {}) : table_(std::move(table)) {}
-  ~Kernels();
-  Kernels(const Kernels &) = delete;
-  Kernels &operator=(const Kernels &) = delete;
 
-  /// Opens a shared object (all symbols bound now, none made global). Its imports resolve to libm, libc and
-  /// the conversion helpers of KernelImports.cpp. Throws Error located at `where`.
+  /// Opens a shared object, whose imports resolve to libm, libc and the conversion helpers of KernelImports.cpp. Throws Error located at `where`.
   void load(std::string_view object, const std::string &where);
 
   /// The kernel of that symbol; throws Error when there is none.
@@ -35,8 +33,7 @@ public:
 
 private:
   KernelTable table_;
-  void *handle_ = nullptr;
-  int file_ = -1; // open as long as the object: dlopen takes two objects of one name, /proc/self/fd/N, for the same
+  std::optional<SharedObject> object_;
   std::string where_ = "program";
 };
 

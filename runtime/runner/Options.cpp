@@ -11,6 +11,9 @@ namespace mpc::rt {
 static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")
       ->check(wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
+  app.add_option("--device", options.session.device, "where it runs: auto, host or emulator")
+      ->check(CLI::IsMember({"auto", "host", "emulator"}));
+  app.add_option("--arch", options.session.arch, "emulator: the architecture, of those that the program was compiled for (default: the newest)");
   app.add_option("--library", options.session.library,
                  "who computes matrix products and convolutions: auto, onednn or generic")
       ->check(CLI::IsMember({"auto", "onednn", "generic"}));

@@ -20,6 +20,8 @@ public:
   Error(std::string where, std::string what, std::string hint = {});
 
   const std::string &where() const { return where_; }
+  /// The clause without `where`.
+  const std::string &clause() const { return what_; }
   const std::string &hint() const { return hint_; }
   /// "error: WHERE: WHAT\nhint: HINT\n".
   std::string text() const;

@@ -52,7 +52,7 @@ TEST(Provider, RunsAMatmulWithItsEpilogue) {
         options.library = library;
         options.threads = threads;
         Session session(matmulProgram(fields, 1 << 19), options);
-        ASSERT_NE(session.libraryName(), nullptr);
+        EXPECT_NE(session.device().description().find(','), std::string::npos) << "names the library";
         expectProduct(session);
       }
 }

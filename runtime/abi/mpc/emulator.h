@@ -73,6 +73,28 @@ void mpc_emu_mma(mpc_emu_thread *, uint32_t element, uint32_t k, uint32_t site);
 /* function: 0 exp2, 1 log2, 2 reciprocal, 3 rsqrt. */
 float mpc_emu_approx(uint32_t function, float x);
 
+/* The emulator as a plugin: programs carry it as the section emulator.so, which exports mpc_emulator_plugin. */
+typedef struct mpc_emu_buffer {
+  void *data;
+  uint64_t bytes;
+  uint32_t writable;
+} mpc_emu_buffer;
+
+typedef struct mpc_emulator {
+  uint32_t version; /* MPC_EMU_PLUGIN */
+  /* The emulated kernels of one architecture. threads: CPU threads; order: seed of the order in which GPU threads run. Null: see error. */
+  void *(*open)(const void *object, uint64_t bytes, const char *where, uint32_t threads, uint64_t order);
+  void (*close)(void *emulator);
+  /* Runs one kernel over a grid of three axes, one buffer per argument. Returns 0, or 1 where it found a fault: see error. */
+  int32_t (*launch)(void *emulator, const char *kernel, const uint32_t *grid, const mpc_emu_buffer *buffers, uint32_t count,
+                    const char *dispatch);
+  /* Of the last failure on this thread: where (part 0), what (1), hint (2). */
+  const char *(*error)(uint32_t part);
+} mpc_emulator;
+
+#define MPC_EMU_PLUGIN 1
+const mpc_emulator *mpc_emulator_plugin(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,6 @@
 
 #include "runtime/support/Random.h"
 
-#include <cstring>
 #include <numeric>
 
 namespace mpc::rt {
@@ -111,10 +110,8 @@ const Batches::Batch *Batches::next() {
 }
 
 void Batches::load(const Batch &batch, Session &session, const Entry &entry) const {
-  for (const Port &port : entry.inputs) {
-    const std::vector<std::byte> &bytes = batch.inputs[stagedIndex(ports_, port)];
-    std::memcpy(session.address(port), bytes.data(), bytes.size());
-  }
+  for (const Port &port : entry.inputs)
+    session.setStored(port, batch.inputs[stagedIndex(ports_, port)].data());
 }
 
 } // namespace mpc::rt

@@ -3,15 +3,16 @@
 
 #include <cstring>
 
-#define MPC_DECLARE(isa)                                                                                     \
+#define MPC_DECLARE(isa, table, type)                                                                        \
   namespace mpc::generic::isa {                                                                              \
-  extern const Kernels<float> tableF32;                                                                      \
-  extern const Kernels<double> tableF64;                                                                     \
+  extern const Kernels<type> table;                                                                          \
   }
-MPC_DECLARE(baseline)
+MPC_DECLARE(baseline, tableF32, float)
+MPC_DECLARE(baseline, tableF64, double)
 #ifdef MPC_GENERIC_X86
-MPC_DECLARE(v3)
-MPC_DECLARE(v4)
+MPC_DECLARE(v3, tableF32, float)
+MPC_DECLARE(v3, tableF64, double)
+MPC_DECLARE(v4, tableF32, float)
 #endif
 
 namespace mpc::generic {
@@ -51,14 +52,23 @@ bool useKernels(const char *name) {
   return false;
 }
 
+template <> const Kernels<float> &kernels<float>() {
 #ifdef MPC_GENERIC_X86
-#define MPC_CHOOSE(table)                                                                                    \
-  level() == Level::V4 ? v4::table : level() == Level::V3 ? v3::table : baseline::table
-#else
-#define MPC_CHOOSE(table) baseline::table
+  if (level() == Level::V4)
+    return v4::tableF32;
+  if (level() == Level::V3)
+    return v3::tableF32;
 #endif
+  return baseline::tableF32;
+}
 
-template <> const Kernels<float> &kernels<float>() { return MPC_CHOOSE(tableF32); }
-template <> const Kernels<double> &kernels<double>() { return MPC_CHOOSE(tableF64); }
+/// f64 serves checks, which need no speed: v3 is its highest level, and every program is 60 KB smaller.
+template <> const Kernels<double> &kernels<double>() {
+#ifdef MPC_GENERIC_X86
+  if (level() != Level::Baseline)
+    return v3::tableF64;
+#endif
+  return baseline::tableF64;
+}
 
 } // namespace mpc::generic

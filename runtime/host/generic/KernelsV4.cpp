@@ -2,4 +2,5 @@
 #define MPC_ISA v4
 #define MPC_VECTOR_BYTES 64
 #define MPC_TILE_ROWS 12 // of two vectors each: what the registers hold beside the operands
+#define MPC_NO_F64 // see Kernels.cpp
 #include "Kernels.inc"

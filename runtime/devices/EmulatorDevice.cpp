@@ -1,0 +1,68 @@
+#include "runtime/devices/EmulatorDevice.h"
+
+#include "runtime/support/Error.h"
+
+#include <chrono>
+#include <cstring>
+
+namespace mpc::rt {
+
+static constexpr char kPluginSection[] = "emulator.so";
+
+std::string emulatorSection(std::string_view arch) { return concat("emulator.", arch, ".so"); }
+
+EmulatorDevice::EmulatorDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
+    : program_(program), plan_(plan), options_(options), arena_(plan.arenaBytes) {
+  plugin_ = std::make_unique<SharedObject>(program.section(kPluginSection), concat(program.where(), ": ", kPluginSection), /*global=*/true);
+  auto entry = reinterpret_cast<const mpc_emulator *(*)()>(plugin_->symbol("mpc_emulator_plugin"));
+  if (entry)
+    interface_ = entry();
+  if (!interface_ || interface_->version != MPC_EMU_PLUGIN)
+    fail(program.where(), "carries an emulator that this runtime does not know", "compile the model again");
+  std::string name = emulatorSection(plan.target);
+  std::string_view object = program.section(name);
+  emulator_ = interface_->open(object.data(), object.size(), concat(program.where(), ": ", name).c_str(), uint32_t(options.threads), options.threadOrder);
+  if (!emulator_)
+    failFromPlugin();
+}
+
+EmulatorDevice::~EmulatorDevice() {
+  if (emulator_)
+    interface_->close(emulator_);
+}
+
+void EmulatorDevice::failFromPlugin() const { fail(interface_->error(0), interface_->error(1), interface_->error(2)); }
+
+std::string EmulatorDevice::description() const { return concat("emulator of ", plan_.target); }
+
+void EmulatorDevice::write(int64_t offset, const void *bytes, size_t count) { std::memcpy(arena_.at(offset), bytes, count); }
+
+void EmulatorDevice::read(int64_t offset, void *bytes, size_t count) const { std::memcpy(bytes, arena_.at(offset), count); }
+
+void EmulatorDevice::prepare() {
+  for (const Entry &entry : plan_.entries)
+    for (const Launch &launch : entry.launches) {
+      std::vector<mpc_emu_buffer> &buffers = buffers_[&launch];
+      for (size_t i = 0; i < launch.args.size(); ++i)
+        buffers.push_back({arena_.at(launch.args[i]), uint64_t(launch.argBytes[i]), false});
+      for (int64_t written : launch.writes)
+        buffers[size_t(written)].writable = true;
+    }
+}
+
+void EmulatorDevice::run(const Entry &entry, std::vector<double> *seconds) {
+  if (seconds)
+    seconds->resize(entry.launches.size());
+  for (size_t i = 0; i < entry.launches.size(); ++i) {
+    const Launch &launch = entry.launches[i];
+    auto start = std::chrono::steady_clock::now();
+    const uint32_t grid[3] = {uint32_t(launch.grid[0]), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
+    const std::vector<mpc_emu_buffer> &buffers = buffers_.at(&launch);
+    if (interface_->launch(emulator_, launch.kernel.c_str(), grid, buffers.data(), uint32_t(buffers.size()), launch.name.c_str()))
+      failFromPlugin();
+    if (seconds)
+      (*seconds)[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+} // namespace mpc::rt

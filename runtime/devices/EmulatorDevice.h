@@ -1,0 +1,41 @@
+// A GPU that is none: executes a GPU plan on the CPU, with all the checks of the emulator.
+#pragma once
+
+#include "mpc/emulator.h"
+#include "runtime/core/Arena.h"
+#include "runtime/core/Device.h"
+
+#include <unordered_map>
+
+namespace mpc::rt {
+
+/// The section with the emulated kernels of an architecture.
+std::string emulatorSection(std::string_view arch);
+
+class EmulatorDevice : public Device {
+public:
+  /// Throws Error when the program has no emulated kernels for the plan.
+  EmulatorDevice(const Program &program, const Plan &plan, const DeviceOptions &options);
+  ~EmulatorDevice() override;
+
+  std::string description() const override;
+  void write(int64_t offset, const void *bytes, size_t count) override;
+  void read(int64_t offset, void *bytes, size_t count) const override;
+  std::byte *mapped(int64_t offset) const override { return arena_.at(offset); }
+  void prepare() override;
+  void run(const Entry &entry, std::vector<double> *seconds) override;
+
+private:
+  [[noreturn]] void failFromPlugin() const;
+
+  const Program &program_;
+  const Plan &plan_;
+  DeviceOptions options_;
+  Arena arena_;
+  std::unique_ptr<SharedObject> plugin_;
+  const mpc_emulator *interface_ = nullptr;
+  void *emulator_ = nullptr;
+  std::unordered_map<const Launch *, std::vector<mpc_emu_buffer>> buffers_;
+};
+
+} // namespace mpc::rt

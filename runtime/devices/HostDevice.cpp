@@ -1,0 +1,99 @@
+#include "runtime/devices/HostDevice.h"
+
+#include "runtime/support/Error.h"
+
+#include <cassert>
+#include <chrono>
+#include <cstring>
+
+namespace mpc::rt {
+
+HostDevice::HostDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
+    : program_(program), plan_(plan), options_(options), threads_(options.threads), arena_(plan.arenaBytes) {}
+
+HostDevice::~HostDevice() {
+  for (auto &[entry, launches] : prepared_)
+    for (Prepared &launch : launches)
+      if (launch.library.primitive)
+        launch.library.library->destroy(launch.library.primitive);
+  if (provider_)
+    LibraryProvider::useThreads(nullptr);
+}
+
+std::string HostDevice::description() const {
+  return concat("host, ", threads_.count(), threads_.count() == 1 ? " thread" : " threads",
+                provider_ ? concat(", ", provider_->name()) : "");
+}
+
+void HostDevice::write(int64_t offset, const void *bytes, size_t count) {
+  std::memcpy(arena_.at(offset), bytes, count);
+}
+
+void HostDevice::read(int64_t offset, void *bytes, size_t count) const {
+  std::memcpy(bytes, arena_.at(offset), count);
+}
+
+void HostDevice::prepare() {
+  for (const Entry &entry : plan_.entries)
+    for (const Launch &launch : entry.launches)
+      prepared_[&entry].push_back(prepare(launch));
+}
+
+HostDevice::Prepared HostDevice::prepare(const Launch &launch) {
+  Prepared prepared;
+  for (int64_t offset : launch.args)
+    prepared.buffers.push_back(arena_.at(offset));
+  if (!launch.library) {
+    prepared.kernel = program_.kernels().find(launch.kernel);
+    prepared.grid = launch.grid[0];
+    prepared.grain = launch.grain;
+    return prepared;
+  }
+  if (!provider_)
+    provider_ = std::make_unique<LibraryProvider>(options_.library, threads_.count(), options_.note);
+  std::string where = concat(launch.loc.empty() ? "" : launch.loc + ": ", launch.name);
+  prepared.library = provider_->create(*launch.library, where);
+  size_t needed = prepared.library.library->scratch_bytes(prepared.library.primitive);
+  if (needed <= size_t(launch.scratchBytes)) {
+    prepared.scratch = arena_.at(launch.scratch);
+  } else {
+    extraScratch_.push_back(std::make_unique<Arena>(int64_t(needed)));
+    prepared.scratch = extraScratch_.back()->at(0);
+    if (options_.note)
+      options_.note(concat(where, ": ", prepared.library.library->name, " needs ", needed,
+                           " bytes of scratch, the plan has ", launch.scratchBytes,
+                           "; allocated outside the plan"));
+  }
+  return prepared;
+}
+
+void HostDevice::run(const Entry &entry, std::vector<double> *seconds) {
+  if (provider_)
+    LibraryProvider::useThreads(&threads_); // another session may have run in between
+  auto launches = prepared_.find(&entry);
+  assert((launches != prepared_.end() || entry.launches.empty()) && "an entry of another device");
+  if (launches == prepared_.end())
+    return;
+  if (!seconds) {
+    for (const Prepared &launch : launches->second)
+      execute(launch);
+    return;
+  }
+  seconds->resize(launches->second.size());
+  auto last = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < seconds->size(); ++i) {
+    execute(launches->second[i]);
+    auto now = std::chrono::steady_clock::now();
+    (*seconds)[i] += std::chrono::duration<double>(now - last).count();
+    last = now;
+  }
+}
+
+void HostDevice::execute(const Prepared &launch) {
+  if (launch.kernel)
+    threads_.parallelFor(launch.kernel, launch.buffers.data(), launch.grid, launch.grain);
+  else
+    launch.library.library->execute(launch.library.primitive, launch.buffers.data(), launch.scratch);
+}
+
+} // namespace mpc::rt

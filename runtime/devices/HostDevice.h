@@ -1,0 +1,48 @@
+// The CPU as a device: kernels on a pool of threads, products and convolutions by a library.
+#pragma once
+
+#include "runtime/core/Arena.h"
+#include "runtime/core/Device.h"
+#include "runtime/host/Threads.h"
+
+#include <unordered_map>
+
+namespace mpc::rt {
+
+class HostDevice : public Device {
+public:
+  HostDevice(const Program &program, const Plan &plan, const DeviceOptions &options);
+  ~HostDevice() override;
+
+  std::string description() const override;
+  void write(int64_t offset, const void *bytes, size_t count) override;
+  void read(int64_t offset, void *bytes, size_t count) const override;
+  std::byte *mapped(int64_t offset) const override { return arena_.at(offset); }
+  void prepare() override;
+  void run(const Entry &entry, std::vector<double> *seconds) override;
+
+  /// The name of the library provider, or null when no launch needs one.
+  const char *libraryName() const { return provider_ ? provider_->name() : nullptr; }
+
+private:
+  struct Prepared {
+    mpc_kernel_fn kernel = nullptr;
+    int64_t grid = 0, grain = 1;
+    LibraryProvider::Primitive library = {};
+    void *scratch = nullptr;
+    std::vector<void *> buffers;
+  };
+  Prepared prepare(const Launch &launch);
+  void execute(const Prepared &launch);
+
+  const Program &program_;
+  const Plan &plan_;
+  DeviceOptions options_;
+  Threads threads_;
+  Arena arena_;
+  std::unique_ptr<LibraryProvider> provider_;
+  std::unordered_map<const Entry *, std::vector<Prepared>> prepared_;
+  std::vector<std::unique_ptr<Arena>> extraScratch_;
+};
+
+} // namespace mpc::rt
