@@ -2,6 +2,7 @@
 #include "compiler/Codegen/HostCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"
+#include "compiler/Codegen/Structure.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -48,21 +49,6 @@ void HostCodegen::registerDialects(DialectRegistry &registry) {
   registerElementalModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
-}
-
-/// The dispatch without name and locations.
-static std::string structureOf(kernel::DispatchOp dispatch) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (Attribute inPlace = dispatch->getAttr("in_place"))
-    stream << inPlace;
-  OpPrintingFlags flags;
-  flags.printGenericOpForm().useLocalScope();
-  for (BlockArgument argument : dispatch.getBody().front().getArguments())
-    stream << argument.getType();
-  for (Operation &op : dispatch.getBody().front())
-    op.print(stream, flags), stream << '\n';
-  return text;
 }
 
 FailureOr<HostKernel> HostCodegen::add(kernel::DispatchOp dispatch) {

@@ -5,7 +5,6 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Train.h"
-#include "passes/Layout/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Precision/ScalerState.h"
 #include <nlohmann/json.hpp>
@@ -17,23 +16,27 @@ using nlohmann::json;
 namespace {
 class ManifestBuilder {
 public:
-  ManifestBuilder(ModuleOp module, const llvm::DenseMap<Operation *, KernelLaunch> &kernels) : module(module), kernels(kernels) {}
-  FailureOr<json> plan();
+  explicit ManifestBuilder(ModuleOp module) : module(module) {}
+  FailureOr<json> plan(const TargetPlan &plan);
   json variables();
   json steps();
   std::string data;
 
 private:
   json initOf(train::VariableOp variable);
-  FailureOr<json> entry(FunctionOpInterface op);
-  FailureOr<json> launch(kernel::DispatchOp dispatch);
+  FailureOr<json> entry(FunctionOpInterface op, const TargetPlan &plan);
+  json kernelLaunch(kernel::DispatchOp dispatch, const KernelLaunch &kernel, const TargetPlan &plan);
+  FailureOr<json> libraryLaunch(kernel::DispatchOp dispatch);
   /// Appends to the data section, aligned; returns the offset.
   int64_t append(const std::string &bytes);
 
   ModuleOp module;
-  const llvm::DenseMap<Operation *, KernelLaunch> &kernels;
 };
 } // namespace
+
+bool mpc::computesNothing(kernel::DispatchOp dispatch) {
+  return llvm::all_of(dispatch.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).getNumElements() == 0; });
+}
 
 static int64_t offsetAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(); }
 static json tensorJson(Type type) {
@@ -145,21 +148,50 @@ static json libraryJson(const mpc_library_desc &d) {
   return j;
 }
 
-FailureOr<json> ManifestBuilder::launch(kernel::DispatchOp dispatch) {
-  json j = {{"name", dispatch.getName().str()}, {"loc", locationName(dispatch.getLoc())}};
-  ArrayRef<int64_t> offsets = dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
-  if (!dispatch.getLibrary()) {
-    auto kernel = kernels.find(dispatch);
-    assert(kernel != kernels.end() && "every loop dispatch has a kernel");
-    j.update({{"kernel", kernel->second.symbol}, {"grid", kernel->second.grid}, {"grain", kernel->second.grain}, {"args", offsets.vec()}});
+static json launchHead(kernel::DispatchOp dispatch) {
+  return {{"name", dispatch.getName().str()}, {"loc", locationName(dispatch.getLoc())}};
+}
+static ArrayRef<int64_t> argOffsets(kernel::DispatchOp dispatch) {
+  return dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
+}
+
+json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, const KernelLaunch &kernel, const TargetPlan &plan) {
+  json j = launchHead(dispatch);
+  j["kernel"] = kernel.symbol;
+  ArrayRef<int64_t> offsets = argOffsets(dispatch);
+  if (plan.kernels.empty()) {
+    j.update({{"grid", kernel.grid[0]}, {"grain", kernel.grain}, {"args", offsets.vec()}});
     return j;
   }
+  // GPUs: how much each argument holds, and which are written, lets the emulator check every access.
+  j["grid"] = kernel.grid;
+  j["writes"] = json::array();
+  int64_t inputs = dispatch.getInputs().size();
+  auto inPlace = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place");
+  for (auto [position, arg] : llvm::enumerate(kernel.args)) {
+    bool written = arg == KernelLaunch::kScratch || arg >= inputs || (inPlace && llvm::is_contained(inPlace.asArrayRef(), arg));
+    if (written)
+      j["writes"].push_back(position);
+    if (arg == KernelLaunch::kScratch) {
+      j["args"].push_back(dispatch->getAttrOfType<IntegerAttr>("scratch_offset").getInt());
+      j["arg_bytes"].push_back(dispatch->getAttrOfType<IntegerAttr>("scratch_bytes").getInt());
+      continue;
+    }
+    Type type = arg < inputs ? dispatch.getInputs()[arg].getType() : dispatch.getResultTypes()[arg - inputs];
+    j["args"].push_back(offsets[arg]);
+    j["arg_bytes"].push_back(memory::bytesOf(type));
+  }
+  return j;
+}
+
+FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
+  json j = launchHead(dispatch);
   FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
   if (failed(call))
     return failure();
   json args = json::array();
   for (unsigned i : call->args)
-    args.push_back(offsets[i]);
+    args.push_back(argOffsets(dispatch)[i]);
   j["args"] = std::move(args);
   j["library"] = libraryJson(call->desc);
   if (auto scratch = dispatch->getAttrOfType<IntegerAttr>("scratch_offset"))
@@ -169,7 +201,7 @@ FailureOr<json> ManifestBuilder::launch(kernel::DispatchOp dispatch) {
   return j;
 }
 
-FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op) {
+FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan &plan) {
   json j = {{"name", op.getName().str()}, {"inputs", json::array()}, {"outputs", json::array()}, {"launches", json::array()}};
   auto kind = op->getAttrOfType<StringAttr>("train.kind");
   j["kind"] = op->hasAttr("trace") ? "trace" : isa<train::StepOp>(op) ? "train" : kind ? kind.str() : op.getName().str();
@@ -182,7 +214,7 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op) {
     input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && memory::bytesOf(type) > 0;
     if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsBelowAttr))
       input["labels_below"] = below.getInt();
-    if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, layout::kPermutationAttr)) {
+    if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr)) {
       // The argument's type is the stored one; the manifest speaks of the logical shape.
       std::vector<int64_t> logical(permutation.size());
       for (auto [stored, dim] : llvm::enumerate(permutation.asArrayRef()))
@@ -204,9 +236,14 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op) {
     j["outputs"].push_back(std::move(output));
   }
   for (auto dispatch : op.getFunctionBody().getOps<kernel::DispatchOp>()) {
-    if (llvm::all_of(dispatch.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).getNumElements() == 0; }))
+    if (computesNothing(dispatch))
       continue;
-    FailureOr<json> l = launch(dispatch);
+    if (auto launches = plan.launches.find(dispatch); launches != plan.launches.end()) {
+      for (const KernelLaunch &kernel : launches->second)
+        j["launches"].push_back(kernelLaunch(dispatch, kernel, plan));
+      continue;
+    }
+    FailureOr<json> l = libraryLaunch(dispatch);
     if (failed(l))
       return failure();
     j["launches"].push_back(std::move(*l));
@@ -214,15 +251,19 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op) {
   return j;
 }
 
-FailureOr<json> ManifestBuilder::plan() {
+FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
+  ModuleOp module = *plan.module;
   auto attr = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
   auto number = [&](StringRef name) { return attr.getAs<IntegerAttr>(name).getInt(); };
-  json j = {{"target", "host"}, {"arena_bytes", number("arena_bytes")}, {"state_bytes", number("state_bytes")},
+  json j = {{"target", plan.target}, {"arena_bytes", number("arena_bytes")}, {"state_bytes", number("state_bytes")},
             {"saved_bytes", number("saved_bytes")}, {"peak_bytes", number("peak_bytes")}, {"storage", json::array()},
             {"constants", json::array()}, {"entries", json::array()}};
-  for (auto variable : module.getOps<train::VariableOp>())
-    j["storage"].push_back({{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)},
-                            {"bytes", memory::bytesOf(variable.getType())}});
+  for (auto variable : module.getOps<train::VariableOp>()) {
+    json storage = {{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)}, {"bytes", memory::bytesOf(variable.getType())}};
+    if (auto permutation = variable->getAttrOfType<DenseI64ArrayAttr>(train::kPermutationAttr))
+      storage["permutation"] = permutation.asArrayRef().vec();
+    j["storage"].push_back(std::move(storage));
+  }
   llvm::DenseSet<int64_t> written;
   module.walk([&](graph::ConstantOp constant) {
     if (!constant->hasAttr(memory::kOffsetAttr) || !written.insert(offsetAttr(constant)).second)
@@ -232,17 +273,23 @@ FailureOr<json> ManifestBuilder::plan() {
     j["constants"].push_back({{"offset", offsetAttr(constant)}, {"bytes", size}, {"data_offset", append(bytes)}});
   });
   for (auto op : module.getOps<FunctionOpInterface>()) {
-    FailureOr<json> e = entry(op);
+    FailureOr<json> e = entry(op, plan);
     if (failed(e))
       return failure();
     j["entries"].push_back(std::move(*e));
   }
+  for (const PlannedKernel &kernel : plan.kernels)
+    j["kernels"].push_back({{"symbol", kernel.symbol}, {"module", kernel.module}, {"threads", kernel.threads}, {"shared", kernel.sharedBytes}});
+  for (const TargetPlan::Module &m : plan.modules) {
+    j["modules"].push_back({{"ptx", m.ptx}});
+    if (!m.cubin.empty())
+      j["modules"].back()["cubin"] = m.cubin;
+  }
   return j;
 }
 
-FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
-                                       const llvm::DenseMap<Operation *, KernelLaunch> &kernels) {
-  ManifestBuilder builder(module, kernels);
+FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info, ArrayRef<TargetPlan> plans) {
+  ManifestBuilder builder(module);
   json j = {{"format", 1}, {"producer", "mpc 0.1.0"}, {"model", info.model}, {"precision", {{"type", info.precision}, {"opt_level", info.optLevel}}},
             {"batch", info.batch}};
   j["variables"] = builder.variables();
@@ -256,10 +303,13 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
           m[field.getName().str()] = text.str();
       j["metrics"].push_back(std::move(m));
     }
-  FailureOr<json> plan = builder.plan();
-  if (failed(plan))
-    return failure();
-  j["plans"] = json::array({std::move(*plan)});
+  j["plans"] = json::array();
+  for (const TargetPlan &target : plans) {
+    FailureOr<json> plan = builder.plan(target);
+    if (failed(plan))
+      return failure();
+    j["plans"].push_back(std::move(*plan));
+  }
   try {
     return Manifest{j.dump(), std::move(builder.data)};
   } catch (const json::exception &error) {

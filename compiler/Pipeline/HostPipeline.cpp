@@ -1,15 +1,12 @@
 //===- HostPipeline.cpp - from target-free entries to a host program --------------------===//
 #include "compiler/Codegen/NativeCpu.h"
 #include "compiler/Package/LibraryCalls.h"
-#include "compiler/Package/Manifest.h"
-#include "compiler/Pipeline/Pipeline.h"
-#include "dialects/Train/IR/Train.h"
+#include "compiler/Pipeline/Targets.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/Decompose/Passes.h"
 #include "passes/Lowering/LoopPlan/LoopForm.h"
 #include "passes/Memory/Passes.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -60,14 +57,7 @@ static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options
 }
 
 LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, const StageObserver &observe) {
-  auto run = [&](StringRef stage, auto &&...passes) {
-    PassManager manager(module.getContext());
-    (manager.addPass(std::move(passes)), ...);
-    LogicalResult result = manager.run(module);
-    if (succeeded(result) && observe)
-      observe(stage, module);
-    return result;
-  };
+  auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
   // Layout first: it speaks of whole ops (convolutions, batch norms), which decomposition takes apart.
   return success(succeeded(run("layout", layout::createChannelsLastPass(), createCanonicalizerPass(), createCSEPass())) &&
                  succeeded(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) &&
@@ -75,53 +65,31 @@ LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, cons
                  succeeded(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer))));
 }
 
-FailureOr<CompiledProgram> mpc::compileForHost(ModuleOp module, const HostOptions &options, StringRef modelName,
-                                               const TrainingOptions *training, const StageObserver &observe) {
-  if (failed(planForHost(module, options, observe)))
+FailureOr<TargetPlan> mpc::compileForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program,
+                                          const StageObserver &observe) {
+  if (failed(planForHost(*module, options, observe)))
     return failure();
-  CompiledProgram program;
-  HostCodegen codegen(module.getContext(), options.kernels == KernelForm::LlvmIR ? 1 : HostCodegen::defaultModules);
-  llvm::DenseMap<Operation *, KernelLaunch> kernels;
-  WalkResult added = module.walk([&](kernel::DispatchOp dispatch) {
-    // Nothing is launched to compute tensors without elements.
-    if (llvm::all_of(dispatch.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).getNumElements() == 0; }))
+  TargetPlan plan;
+  plan.target = "host";
+  HostCodegen codegen(module->getContext(), options.kernels == KernelForm::LlvmIR ? 1 : HostCodegen::defaultModules);
+  TargetSummary summary = summarize(*module, plan.target);
+  WalkResult added = module->walk([&](kernel::DispatchOp dispatch) {
+    if (computesNothing(dispatch))
       return WalkResult::advance();
-    ++program.launches;
+    ++summary.launches;
     if (dispatch.getLibrary())
       return WalkResult::advance();
     FailureOr<HostKernel> kernel = codegen.add(dispatch);
     if (failed(kernel))
       return WalkResult::interrupt();
-    kernels[dispatch] = {kernel->symbol, kernel->grid, kernel->grain};
+    plan.launches[dispatch] = {KernelLaunch{.symbol = kernel->symbol, .grid = {kernel->grid, 1, 1}, .grain = kernel->grain}};
     return WalkResult::advance();
   });
-  if (added.wasInterrupted())
-    return failure();
-  program.kernels = codegen.size();
-
-  ProgramInfo info;
-  info.model = modelName.str();
-  if (training) {
-    info.precision = training->precision;
-    info.optLevel = training->precision == "fp32" ? "O0" : training->optLevel;
-  }
-  for (auto entry : module.getOps<FunctionOpInterface>())
-    for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
-      if (entry.getArgAttr(i, train::kBatchedAttr) && info.batch == 0)
-        info.batch = cast<RankedTensorType>(entry.getArgumentTypes()[i]).getDimSize(0);
-  FailureOr<Manifest> manifest = buildManifest(module, info, kernels);
-  if (failed(manifest))
-    return failure();
   // A network of library calls alone has no kernels.
-  if (codegen.size() > 0 && failed(addKernels(codegen, options, program)))
+  if (added.wasInterrupted() || (codegen.size() > 0 && failed(addKernels(codegen, options, program))))
     return failure();
-  program.sections["manifest.json"] = std::move(manifest->json);
-  program.sections["data"] = std::move(manifest->data);
-
-  auto plan = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
-  for (auto [name, field] : {std::pair("peak_bytes", &program.peakBytes), std::pair("state_bytes", &program.stateBytes),
-                             std::pair("saved_bytes", &program.savedBytes), std::pair("temporary_bytes", &program.temporaryBytes),
-                             std::pair("constant_bytes", &program.constantBytes)})
-    *field = plan.getAs<IntegerAttr>(name).getInt();
-  return program;
+  summary.kernels = codegen.size();
+  program.targets.push_back(std::move(summary));
+  plan.module = std::move(module);
+  return plan;
 }

@@ -6,6 +6,8 @@
 #ifndef MPC_PIPELINE_PIPELINE_H
 #define MPC_PIPELINE_PIPELINE_H
 #include "compiler/Codegen/HostCodegen.h"
+#include "compiler/Codegen/NvptxCodegen.h"
+#include "compiler/Package/Manifest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mpc/library.h"
 #include <functional>
@@ -54,12 +56,34 @@ struct HostOptions {
   LibraryScratchFn libraryScratch;
 };
 
+struct GpuOptions {
+  const GpuArch *arch = nullptr;
+  std::string ptxas;     ///< path; empty: PTX only
+  bool emulator = false; ///< adds the kernels for the CPU (runtime/emulator)
+  unsigned threads = 2;
+};
+
+/// The targets of one program; at least one.
+struct TargetOptions {
+  std::optional<HostOptions> host;
+  std::vector<GpuOptions> gpus = {};
+};
+
+/// One target's plan in figures.
+struct TargetSummary {
+  std::string target;
+  int64_t peakBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
+  int64_t launches = 0; ///< of all entries
+  int64_t kernels = 0;  ///< distinct ones
+  /// GPUs, where ptxas was found: what it says of each kernel.
+  std::vector<NvptxKernel> reports = {};
+};
+
 /// A program without its runner: the sections of runtime/abi/README.md, manifest included.
 struct CompiledProgram {
   std::map<std::string, std::string> sections;
   std::map<std::string, std::string> kernelFiles; ///< by CPU, when HostOptions asks for another form than Shared
-  int64_t peakBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
-  int64_t launches = 0, kernels = 0;
+  std::vector<TargetSummary> targets;             ///< the host first
 };
 
 /// Dialects, interfaces and external models of everything below.
@@ -74,8 +98,12 @@ mlir::LogicalResult buildInference(mlir::ModuleOp module, const StageObserver &o
 /// Brings the entries of a target-free module into the form that host code is made of: dispatches, and a place in the arena for every tensor.
 mlir::LogicalResult planForHost(mlir::ModuleOp module, const HostOptions &options, const StageObserver &observe = {});
 
-/// Lowers the entries of a target-free module to the host and packages them. The module is left planned.
-mlir::FailureOr<CompiledProgram> compileForHost(mlir::ModuleOp module, const HostOptions &options, llvm::StringRef modelName,
+/// The same for a GPU.
+mlir::LogicalResult planForGpu(mlir::ModuleOp module, const GpuOptions &options, const StageObserver &observe = {});
+
+/// Lowers the entries of a target-free module, which stays as it is, to every target and packages them. The stages of targets behind the first are
+/// observed as "sm_80.layout" and so on.
+mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const TargetOptions &targets, llvm::StringRef modelName,
                                                 const TrainingOptions *training, const StageObserver &observe = {});
 
 } // namespace mpc

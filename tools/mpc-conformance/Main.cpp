@@ -121,7 +121,7 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
   host.libraryScratch = scratch;
   FailureOr<CompiledProgram> program = failure();
   if (succeeded(buildInference(*module)))
-    program = compileForHost(*module, host, llvm::sys::path::filename(folder), nullptr);
+    program = compileProgram(*module, {.host = host}, llvm::sys::path::filename(folder), nullptr);
   if (failed(program)) {
     why = "does not compile: " + diagnostics;
     return Outcome::Failed;

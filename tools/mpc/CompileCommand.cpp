@@ -3,6 +3,7 @@
 #include "compiler/Package/ProgramFile.h"
 #include "tools/mpc/Bundle.h"
 #include "tools/mpc/Common.h"
+#include "tools/mpc/Targets.h"
 #include "tools/mpc/TrainingFlags.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,7 +22,7 @@ struct CompileFlags {
   std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit;
   std::vector<std::string> targets = {"host"}, dims;
   std::string mode = "train";
-  bool bundle = false, quiet = false;
+  bool bundle = false, quiet = false, kernelReport = false;
   ImportOptions import;
   TrainingFlags training;
 };
@@ -115,9 +116,9 @@ bool writeRunnable(Location location, const CompileFlags &flags, const CompiledP
 int compile(CompileFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
-  for (const std::string &target : flags.targets)
-    if (target != "host")
-      return fail("--target", "unknown target '" + Twine(target) + "'", "known targets: host");
+  TargetOptions targets;
+  if (!parseTargets(flags.targets, targets))
+    return 1;
   HostOptions host;
   host.cpus.clear();
   SmallVector<StringRef> cpus;
@@ -139,6 +140,10 @@ int compile(CompileFlags &flags) {
   if (flags.bundle && flags.emit != "exe" && flags.emit != "lib")
     return fail("--bundle", "there is nothing to put libraries beside with --emit=" + Twine(flags.emit), "leave it out, or write a program or a library");
   host.kernels = flags.emit == "obj" ? KernelForm::Relocatable : flags.emit == "llvm" ? KernelForm::LlvmIR : KernelForm::Shared;
+  if (host.kernels != KernelForm::Shared && !targets.host)
+    return fail("--emit", Twine(flags.emit) + " is a form of host code", "add host to --target");
+  if (targets.host)
+    targets.host = host;
 
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
@@ -168,15 +173,18 @@ int compile(CompileFlags &flags) {
     module->print(stream, OpPrintingFlags().enableDebugInfo());
     return failed(writeFileAtomically(location, flags.output, text));
   }
-  FailureOr<CompiledProgram> program = compileForHost(*module, host, name, &flags.training.options, observe);
-  if (failed(program))
+  FailureOr<CompiledProgram> program = compileProgram(*module, targets, name, &flags.training.options, observe);
+  if (failed(program) || !addEmulator(targets, *program))
     return 1;
   if (!flags.dumpIr.empty() && !dumped)
     return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
-                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, all");
-  if (memoryLimit && program->peakBytes > memoryLimit)
-    return fail(flags.model, "needs " + printBytes(program->peakBytes) + ", more than the limit of " + printBytes(memoryLimit),
-                "take a smaller --batch, or --opt-level=O2");
+                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, all; those from "
+                "layout on of a second target: sm_80.layout and so on");
+  for (const TargetSummary &plan : program->targets)
+    if (memoryLimit && plan.peakBytes > memoryLimit)
+      return fail(flags.model,
+                  "needs " + printBytes(plan.peakBytes) + " on " + plan.target + ", more than the limit of " + printBytes(memoryLimit),
+                  "take a smaller --batch, or --opt-level=O2");
 
   std::vector<std::string> written;
   if (!(flags.emit == "obj" || flags.emit == "llvm" ? writeKernels(location, flags, *program, written)
@@ -189,11 +197,23 @@ int compile(CompileFlags &flags) {
       if (!llvm::sys::fs::file_size(path, fileBytes))
         llvm::outs() << path << ": " << printBytes(fileBytes) << '\n';
     }
-    llvm::outs() << llvm::formatv("{0} launches, {1} kernels, {2:f2} s\n", program->launches, program->kernels, seconds);
-    llvm::outs() << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(program->stateBytes),
-                                  printBytes(program->temporaryBytes), printBytes(program->savedBytes), printBytes(program->peakBytes),
-                                  memoryLimit ? " (fits)" : "");
+    bool several = program->targets.size() > 1;
+    for (const TargetSummary &plan : program->targets) {
+      std::string prefix = several ? plan.target + ": " : "";
+      llvm::outs() << prefix << llvm::formatv("{0} launches, {1} kernels", plan.launches, plan.kernels);
+      if (several)
+        llvm::outs() << '\n';
+      else
+        llvm::outs() << llvm::formatv(", {0:f2} s\n", seconds);
+      llvm::outs() << prefix
+                   << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(plan.stateBytes),
+                                    printBytes(plan.temporaryBytes), printBytes(plan.savedBytes), printBytes(plan.peakBytes), memoryLimit ? " (fits)" : "");
+    }
+    if (several)
+      llvm::outs() << llvm::formatv("{0:f2} s\n", seconds);
   }
+  if (flags.kernelReport)
+    printKernelReport(*program);
   return 0;
 }
 
@@ -204,7 +224,9 @@ void addCompileCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
-  command->add_option("--target", flags->targets, "Where the program runs")->delimiter(',')->capture_default_str();
+  command->add_option("--target", flags->targets, "Where the program runs, several allowed: " + targetNames() + "; emulator adds the kernels of the named GPUs for the CPU")
+      ->delimiter(',')->capture_default_str();
+  command->add_flag("--kernel-report", flags->kernelReport, "Print what ptxas says of each GPU kernel");
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
   command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; mlir: the target-free module")
       ->check(CLI::IsMember({"exe", "lib", "obj", "llvm", "mlir"}))->capture_default_str();

@@ -52,12 +52,13 @@ int explain(ExplainFlags &flags) {
   HostOptions host;
   host.cpus = {};
   host.libraryScratch = libraryScratch();
-  FailureOr<CompiledProgram> program = compileForHost(*module, host, "explain", &options);
+  FailureOr<CompiledProgram> program = compileProgram(*module, {.host = host}, "explain", &options);
   if (failed(program))
     return 1;
-  report["memory"] = {{"peak", program->peakBytes}, {"state", program->stateBytes}, {"temporaries", program->temporaryBytes},
-                      {"saved_for_backward", program->savedBytes}, {"constants", program->constantBytes}};
-  report["launches"] = program->launches;
+  const TargetSummary &plan = program->targets.front();
+  report["memory"] = {{"peak", plan.peakBytes}, {"state", plan.stateBytes}, {"temporaries", plan.temporaryBytes},
+                      {"saved_for_backward", plan.savedBytes}, {"constants", plan.constantBytes}};
+  report["launches"] = plan.launches;
   if (flags.json)
     llvm::outs() << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   else

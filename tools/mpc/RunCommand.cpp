@@ -52,7 +52,7 @@ int run(RunFlags &flags) {
   HostOptions host;
   host.cpus = {HostCpu::native()};
   host.libraryScratch = libraryScratch();
-  FailureOr<CompiledProgram> program = compileForHost(*module, host, llvm::sys::path::stem(flags.model), nullptr);
+  FailureOr<CompiledProgram> program = compileProgram(*module, {.host = host}, llvm::sys::path::stem(flags.model), nullptr);
   if (failed(program))
     return 1;
   auto execute = [&] {

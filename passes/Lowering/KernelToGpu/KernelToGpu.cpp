@@ -55,3 +55,10 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
     return failure();
   return launch;
 }
+
+bool mpc::mayShareBufferOnGpu(kernel::DispatchOp dispatch, unsigned result, unsigned input) {
+  if (!mayShareBuffer(dispatch, result, input))
+    return false;
+  FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/false);
+  return succeeded(plan) && (plan->form == LoopForm::Pointwise || llvm::is_contained(plan->fullResults, result));
+}

@@ -20,5 +20,9 @@ struct GpuLaunch {
 mlir::FailureOr<GpuLaunch> emitGpuKernel(kernel::DispatchOp dispatch, mlir::ModuleOp module,
                                          llvm::StringRef symbol);
 
+/// `mayShareBuffer` for GPUs. Only what each thread computes for itself qualifies: of what the threads of a row or column
+/// compute together, one thread's store would come before another's load.
+bool mayShareBufferOnGpu(kernel::DispatchOp dispatch, unsigned result, unsigned input);
+
 } // namespace mpc
 #endif

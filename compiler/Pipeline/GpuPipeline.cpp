@@ -1,0 +1,89 @@
+//===- GpuPipeline.cpp - from target-free entries to a plan for a GPU --------------------===//
+#include "compiler/Codegen/EmulatorCodegen.h"
+#include "compiler/Codegen/GpuCodegen.h"
+#include "compiler/Pipeline/Targets.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Layout/Passes.h"
+#include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "passes/Memory/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Records how much scratch the kernels of matrix products and convolutions need: the memory plan has to know.
+static void annotateScratch(ModuleOp module, const GpuArch &arch) {
+  module.walk([&](kernel::DispatchOp dispatch) {
+    if (!dispatch.getLibrary())
+      return;
+    if (int64_t bytes = heroScratchBytes(dispatch, arch))
+      dispatch->setAttr("scratch_bytes", Builder(module.getContext()).getI64IntegerAttr(bytes));
+  });
+}
+
+LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const StageObserver &observe) {
+  auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
+  if (failed(run("layout", layout::createChannelsLastPass({.weights = true}), createCanonicalizerPass(), createCSEPass())) ||
+      failed(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) ||
+      failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
+    return failure();
+  annotateScratch(module, *options.arch);
+  return run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBufferOnGpu));
+}
+
+/// PTX and, with ptxas, cubins: the sections and what the manifest says of them.
+static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, CompiledProgram &program, TargetPlan &plan, TargetSummary &summary) {
+  FailureOr<std::vector<NvptxModule>> modules =
+      compileNvptx(codegen.module(), {.arch = options.arch, .threads = options.threads, .ptxas = options.ptxas});
+  if (failed(modules))
+    return failure();
+  for (auto [i, module] : llvm::enumerate(*modules)) {
+    TargetPlan::Module names{.ptx = plan.target + "." + std::to_string(i) + ".ptx"};
+    program.sections[names.ptx] = std::move(module.ptx);
+    if (!module.cubin.empty()) {
+      names.cubin = plan.target + "." + std::to_string(i) + ".cubin";
+      program.sections[names.cubin] = std::move(module.cubin);
+    }
+    plan.modules.push_back(std::move(names));
+    for (NvptxKernel &kernel : module.kernels) {
+      plan.kernels.push_back({kernel.symbol, i, kernel.threads, kernel.dynamicSharedBytes});
+      summary.reports.push_back(std::move(kernel));
+    }
+  }
+  return success();
+}
+
+FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program,
+                                         const StageObserver &observe) {
+  if (failed(planForGpu(*module, options, observe)))
+    return failure();
+  TargetPlan plan;
+  plan.target = options.arch->name.str();
+  TargetSummary summary = summarize(*module, plan.target);
+  GpuCodegen codegen(module->getContext(), *options.arch);
+  WalkResult added = module->walk([&](kernel::DispatchOp dispatch) {
+    if (computesNothing(dispatch))
+      return WalkResult::advance();
+    auto kernels = codegen.add(dispatch);
+    if (failed(kernels))
+      return WalkResult::interrupt();
+    for (const GpuKernel &kernel : *kernels)
+      plan.launches[dispatch].push_back({.symbol = kernel.symbol, .grid = kernel.launch.grid, .args = kernel.args});
+    summary.launches += kernels->size();
+    return WalkResult::advance();
+  });
+  if (added.wasInterrupted() || failed(addModules(codegen, options, program, plan, summary)))
+    return failure();
+  if (options.emulator) {
+    FailureOr<std::string> object = emitEmulatorObject(codegen.module());
+    if (failed(object))
+      return failure();
+    program.sections["emulator." + plan.target + ".so"] = std::move(*object);
+  }
+  summary.kernels = plan.kernels.size();
+  program.targets.push_back(std::move(summary));
+  plan.module = std::move(module);
+  return plan;
+}

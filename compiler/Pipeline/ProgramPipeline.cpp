@@ -1,0 +1,65 @@
+//===- ProgramPipeline.cpp - one target-free module, a plan for each target -----------===//
+#include "compiler/Pipeline/Targets.h"
+#include "dialects/Train/IR/Train.h"
+#include "passes/Memory/Passes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mpc;
+
+TargetSummary mpc::summarize(ModuleOp module, StringRef target) {
+  TargetSummary summary;
+  summary.target = target.str();
+  auto plan = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
+  for (auto [name, field] : {std::pair("peak_bytes", &summary.peakBytes), std::pair("state_bytes", &summary.stateBytes),
+                             std::pair("saved_bytes", &summary.savedBytes), std::pair("temporary_bytes", &summary.temporaryBytes),
+                             std::pair("constant_bytes", &summary.constantBytes)})
+    *field = plan.getAs<IntegerAttr>(name).getInt();
+  return summary;
+}
+
+static ProgramInfo describe(ModuleOp module, StringRef modelName, const TrainingOptions *training) {
+  ProgramInfo info;
+  info.model = modelName.str();
+  if (training) {
+    info.precision = training->precision;
+    info.optLevel = training->precision == "fp32" ? "O0" : training->optLevel;
+  }
+  for (auto entry : module.getOps<FunctionOpInterface>())
+    for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)
+      if (entry.getArgAttr(i, train::kBatchedAttr) && info.batch == 0)
+        info.batch = cast<RankedTensorType>(entry.getArgumentTypes()[i]).getDimSize(0);
+  return info;
+}
+
+FailureOr<CompiledProgram> mpc::compileProgram(ModuleOp module, const TargetOptions &targets, StringRef modelName,
+                                               const TrainingOptions *training, const StageObserver &observe) {
+  assert((targets.host || !targets.gpus.empty()) && "a program has a target");
+  CompiledProgram program;
+  std::vector<TargetPlan> plans;
+  auto add = [&](StringRef target, auto &&compile) {
+    StageObserver named = [&](StringRef stage, ModuleOp planned) {
+      if (observe)
+        observe(plans.empty() ? stage.str() : (target + "." + stage).str(), planned);
+    };
+    FailureOr<TargetPlan> plan = compile(OwningOpRef<ModuleOp>(module.clone()), named);
+    if (succeeded(plan))
+      plans.push_back(std::move(*plan));
+    return LogicalResult(plan);
+  };
+  if (targets.host && failed(add("host", [&](OwningOpRef<ModuleOp> clone, const StageObserver &named) {
+        return compileForHost(std::move(clone), *targets.host, program, named);
+      })))
+    return failure();
+  for (const GpuOptions &gpu : targets.gpus)
+    if (failed(add(gpu.arch->name, [&](OwningOpRef<ModuleOp> clone, const StageObserver &named) {
+          return compileForGpu(std::move(clone), gpu, program, named);
+        })))
+      return failure();
+  FailureOr<Manifest> manifest = buildManifest(module, describe(module, modelName, training), plans);
+  if (failed(manifest))
+    return failure();
+  program.sections["manifest.json"] = std::move(manifest->json);
+  program.sections["data"] = std::move(manifest->data);
+  return program;
+}
