@@ -31,30 +31,43 @@ def relative(a, b):
     return float(np.linalg.norm(a.astype(np.float64) - b) / np.linalg.norm(b))
 
 
-def check(net, shared, work, precision, level):
-    folder = os.path.join(shared, "gradref")
-    info = json.load(open(os.path.join(folder, "INDEX.json")))[net]
-    reference = np.load(os.path.join(folder, f"ref_{net}.npz"))
-    data, program, out = (os.path.join(work, f"{net}.{end}") for end in ("in.npz", "program", "out.npz"))
-    np.savez(data, **{k[3:]: reference[k] for k in reference.files if k.startswith("in_")})
-    broken, curves = [], {}
-    for optimizer in ("sgd", "sgdm", "adam", "adamw"):
+class Reference:
+    """A network of gradref: its model, its data as a file in `work`, and what PyTorch made of them."""
+
+    def __init__(self, net, shared, work):
+        folder = os.path.join(shared, "gradref")
+        self.net, self.work = net, work
+        self.info = json.load(open(os.path.join(folder, "INDEX.json")))[net]
+        self.model = os.path.join(folder, f"ref_{net}.onnx")
+        self.values = np.load(os.path.join(folder, f"ref_{net}.npz"))
+        self.data, self.program, self.out = (os.path.join(work, f"{net}.{end}") for end in ("in.npz", "program", "out.npz"))
+        np.savez(self.data, **{k[3:]: self.values[k] for k in self.values.files if k.startswith("in_")})
+
+    def compile(self, precision, level, optimizer, *options):
         scale = [] if precision == "fp32" else ["--loss-scale=1024"]
-        subprocess.run(["mpc", "compile", os.path.join(folder, f"ref_{net}.onnx"), "-o", program, "-q", f"--precision={precision}",
-                        f"--opt-level={level}"] + optimizer_options(optimizer, info) + scale, check=True)
-        subprocess.run([program, "trace", "--data", data, "--steps", "20", "--out", out], check=True, stdout=subprocess.DEVNULL)
-        traced = np.load(out)
-        curve = reference[f"curve_{optimizer}"].astype(np.float64)
-        curves[optimizer] = float(np.max(np.abs(traced["loss"] - curve) / np.abs(curve)))
-        if not curves[optimizer] <= CURVE[precision]:
-            broken.append(f"curve of {optimizer}: {curves[optimizer]:.1e}")
-        if optimizer != "sgd":
-            continue
-        loss0 = abs(float(traced["loss"][0]) / float(reference["loss0"]) - 1)
-        gradients = [k for k in reference.files if k.startswith("grad/")]
+        subprocess.run(["mpc", "compile", self.model, "-o", self.program, "-q", f"--precision={precision}", f"--opt-level={level}"]
+                       + optimizer_options(optimizer, self.info) + scale + list(options), check=True)
+
+    def trace(self, steps, *options):
+        subprocess.run([self.program, "trace", "--data", self.data, "--steps", str(steps), "--out", self.out, *options], check=True,
+                       stdout=subprocess.DEVNULL)
+        return dict(np.load(self.out))
+
+    def check_curve(self, traced, precision, optimizer, broken):
+        """The largest relative difference of the losses."""
+        curve = self.values[f"curve_{optimizer}"].astype(np.float64)[:len(traced["loss"])]
+        worst = float(np.max(np.abs(traced["loss"] - curve) / np.abs(curve)))
+        if not worst <= CURVE[precision]:
+            broken.append(f"curve of {optimizer}: {worst:.1e}")
+        return worst
+
+    def check_gradients(self, traced, precision, broken):
+        """A text of the differences of the first loss and of the gradients."""
+        loss0 = abs(float(traced["loss"][0]) / float(self.values["loss0"]) - 1)
+        gradients = [k for k in self.values.files if k.startswith("grad/")]
         total = relative(np.concatenate([traced[k].ravel() for k in gradients]),
-                         np.concatenate([reference[k].ravel().astype(np.float64) for k in gradients]))
-        each = {k: relative(traced[k], reference[k].astype(np.float64)) for k in gradients if np.abs(reference[k]).max() >= 2e-6}
+                         np.concatenate([self.values[k].ravel().astype(np.float64) for k in gradients]))
+        each = {k: relative(traced[k], self.values[k].astype(np.float64)) for k in gradients if np.abs(self.values[k]).max() >= 2e-6}
         worst = max(each, key=each.get)
         if precision == "fp32":
             if not loss0 <= 1e-6:
@@ -62,8 +75,19 @@ def check(net, shared, work, precision, level):
             broken += [f"{k}: {error:.1e}" for k, error in each.items() if not error <= 1e-4]
         elif not total <= GRADIENT[precision]:
             broken.append(f"all gradients: {total:.1e}")
-    print(f"{net} {precision} {level}: loss0 {loss0:.1e}, worst gradient {each[worst]:.1e} ({worst[5:]}), all {total:.1e}, curves",
-          " ".join(f"{k} {v:.1e}" for k, v in curves.items()), flush=True)
+        return f"loss0 {loss0:.1e}, worst gradient {each[worst]:.1e} ({worst[5:]}), all {total:.1e}"
+
+
+def check(net, shared, work, precision, level):
+    reference = Reference(net, shared, work)
+    broken, curves, gradients = [], {}, ""
+    for optimizer in ("sgd", "sgdm", "adam", "adamw"):
+        reference.compile(precision, level, optimizer)
+        traced = reference.trace(20)
+        curves[optimizer] = reference.check_curve(traced, precision, optimizer, broken)
+        if optimizer == "sgd":
+            gradients = reference.check_gradients(traced, precision, broken)
+    print(f"{net} {precision} {level}: {gradients}, curves", " ".join(f"{k} {v:.1e}" for k, v in curves.items()), flush=True)
     for what in broken:
         print(f"FAIL {net} {precision} {level}: {what}", flush=True)
     return not broken

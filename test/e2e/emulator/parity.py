@@ -1,0 +1,37 @@
+#!/usr/bin/python3
+"""Compares training on emulated GPUs with PyTorch's losses, gradients and curves, in the bounds of gradref.py.
+
+usage: parity.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...
+One program holds the plans of the host and of every architecture; 5 steps of SGD on each. Prints one line a network and architecture; exit
+status 1 when a bound is broken.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from gradref import Reference  # noqa: E402
+
+ARCHS = ("sm_75", "sm_80", "sm_90a")
+
+
+def main():
+    shared, work, precision, level, *nets = sys.argv[1:]
+    os.makedirs(work, exist_ok=True)
+    failed = False
+    for net in nets:
+        reference = Reference(net, shared, work)
+        reference.compile(precision, level, "sgd", "--target=host," + ",".join(ARCHS) + ",emulator")
+        for arch in ARCHS:
+            broken = []
+            traced = reference.trace(5, "--device=emulator", f"--arch={arch}")
+            gradients = reference.check_gradients(traced, precision, broken)
+            curve = reference.check_curve(traced, precision, "sgd", broken)
+            print(f"{net} {precision} {level} {arch}: {gradients}, curve {curve:.1e}", flush=True)
+            for what in broken:
+                print(f"FAIL {net} {precision} {level} {arch}: {what}", flush=True)
+            failed = failed or bool(broken)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
