@@ -20,6 +20,8 @@ public:
   std::string metadata(const std::string &key) const;
   /// Compares the data with its checksum, where the metadata has one. Throws Error.
   void verify() const;
+  /// What follows the header: all tensors.
+  std::string_view data() const { return data_; }
 
 private:
   std::string path_;
