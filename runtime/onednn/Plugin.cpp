@@ -25,9 +25,9 @@ void parallelFor(void *, int64_t n, int64_t, void (*body)(void *, int64_t, int64
     body(ctx, i, i + 1);
 }
 
-/// AMX kernels of oneDNN 2.6.3 read scratch that nobody wrote: NaN in it reaches bf16 weight gradients (the test
-/// RepeatsBitForBitWhateverTheScratchHolds shows it on such a CPU). The kernels without AMX do not. A limit that the
-/// user sets in the environment stays.
+/// AMX kernels of oneDNN 2.6.3 read scratch that nobody wrote: NaN in it reaches bf16 weight gradients (the
+/// test RepeatsBitForBitWhateverTheScratchHolds shows it on such a CPU). The kernels without AMX do not. A
+/// limit that the user sets in the environment stays.
 void avoidAmx() {
   if (!std::getenv("ONEDNN_MAX_CPU_ISA") && !std::getenv("DNNL_MAX_CPU_ISA"))
     dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
