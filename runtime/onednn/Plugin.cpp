@@ -3,6 +3,7 @@
 // Chooses for every description between oneDNN and the generic kernels, of which the plugin carries a copy.
 //
 //===----------------------------------------------------------------------===//
+#include "CodePages.h"
 #include "GenericLibrary.h"
 #include "Program.h"
 #include "Validate.h"
@@ -67,6 +68,7 @@ std::unique_ptr<generic::Primitive> make(const mpc_library_desc &desc, int threa
   if (!prefersGeneric(desc) && (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16()))) {
     ThreadScope scope(threads);
     primitive = desc.op == MPC_MATMUL ? makeMatmul(desc, threads) : makeConvolution(desc, threads);
+    keepCodeInSmallPages();
   }
   return primitive ? std::move(primitive) : generic::makePrimitive(desc, threads);
 }
