@@ -32,7 +32,7 @@ def checked(name, counts, results, status):
 def run_lit(build, source, out):
     lit = next(p for p in ("/usr/lib/llvm-22/bin/lit", "lit") if p == "lit" or os.path.exists(p))
     results = fresh(out, "lit.json")
-    code = subprocess.call([lit, "-q", "--output", results, "-j", str(os.cpu_count()), os.path.join(build, "test")])
+    code = subprocess.call([lit, "-q", "-v", "--output", results, "-j", str(os.cpu_count()), os.path.join(build, "test")])
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for test in json.load(open(results))["tests"] if os.path.exists(results) else []:
         if test["code"] in ("PASS", "XFAIL"):
