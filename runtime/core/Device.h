@@ -21,6 +21,23 @@ struct DeviceOptions {
   NoteSink note;                // one-line notes for the user; null: dropped
 };
 
+/// Bytes of the arena.
+struct ArenaRange {
+  int64_t offset;
+  size_t bytes;
+};
+
+/// Copies of parts of the arena that are taken while the device works and looked at later, in numbered slots.
+class Snapshots {
+public:
+  virtual ~Snapshots() = default;
+  /// Copies the ranges into a slot, as they are behind all that was run and written so far. Neither waits for
+  /// the device nor allocates.
+  virtual void take(size_t slot) = 0;
+  /// A range as a slot holds it; waits until it is there.
+  virtual const std::byte *range(size_t slot, size_t index) = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -31,17 +48,26 @@ public:
   /// Bytes of the arena. A read sees everything that ran or was written before it.
   virtual void write(int64_t offset, const void *bytes, size_t count) = 0;
   virtual void read(int64_t offset, void *bytes, size_t count) const = 0;
+  /// Writes an input of the next run; `bytes` may be changed when it returns. The device may copy while
+  /// earlier runs go on.
+  virtual void stage(int64_t offset, const void *bytes, size_t count) { write(offset, bytes, count); }
   /// The address of an offset where the CPU reaches the arena itself, else null.
   virtual std::byte *mapped(int64_t) const { return nullptr; }
 
   /// Makes every launch of the plan ready; once, before the first run. Throws Error.
   virtual void prepare() = 0;
-  /// Executes the launches of an entry in order, allocating nothing. With `seconds`, adds to its elements the time of each launch.
-  /// Throws Error where the device found a fault.
+  /// Executes the launches of an entry in order, allocating nothing. With `seconds`, adds to its elements the
+  /// time of each launch. Throws Error where the device found a fault.
   virtual void run(const Entry &entry, std::vector<double> *seconds = nullptr) = 0;
+
+  /// How many iterations may be started before the report of the first is looked at: 1 where `run` returns
+  /// when all is done.
+  virtual size_t iterationsAhead() const { return 1; }
+  virtual std::unique_ptr<Snapshots> snapshots(std::vector<ArenaRange> ranges, size_t slots);
 };
 
-/// Chooses device and plan. Throws Error when the program has no plan for the device. The program must outlive the device.
+/// Chooses device and plan. Throws Error when the program has no plan for the device. The program must
+/// outlive the device.
 struct ChosenDevice {
   const Plan *plan;
   std::unique_ptr<Device> device;

@@ -18,7 +18,8 @@ RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
     std::string kept, line;
     std::ifstream old(path);
     while (std::getline(old, line)) {
-      json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
+      // As a view: every type that is parsed from is a copy of the parser in the runner.
+      json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
       if (parsed.is_object() && parsed.value("step", int64_t(-1)) <= keepBelow)
         kept += line + "\n";
     }

@@ -53,16 +53,16 @@ void Session::put(int64_t offset, const Transpose &order, mpc_dtype type, const 
   device_->write(offset, staging_.data(), bytes);
 }
 
-double Session::scalar(int64_t offset, mpc_dtype type) const {
+double Session::read(Scalar scalar) const {
   std::byte bytes[8];
-  device_->read(offset, bytes, sizeOf(type));
-  return loadDouble(type, bytes, 0);
+  device_->read(scalar.offset, bytes, sizeOf(scalar.type));
+  return loadDouble(scalar.type, bytes, 0);
 }
 
-void Session::setScalar(int64_t offset, mpc_dtype type, double value) {
+void Session::write(Scalar scalar, double value) {
   std::byte bytes[8];
-  storeDouble(type, bytes, 0, value);
-  device_->write(offset, bytes, sizeOf(type));
+  storeDouble(scalar.type, bytes, 0, value);
+  device_->write(scalar.offset, bytes, sizeOf(scalar.type));
 }
 
 const Entry &Session::entry(std::string_view name) const {
@@ -103,12 +103,15 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
 }
 
 void Session::setStored(const Port &port, const void *bytes) {
-  device_->write(port.offset, bytes, size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
+  device_->stage(port.offset, bytes, size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
 }
 
-void Session::setFirst(const Port &port, double value) { setScalar(port.offset, port.dtype, value); }
+void Session::setFirst(const Port &port, double value) { write(scalarOf(port), value); }
 
-void Session::run(const Entry &entry) { device_->run(entry, profiling_ ? &launchSeconds_[&entry] : nullptr); }
+void Session::run(const Entry &entry) {
+  ++changes_;
+  device_->run(entry, profiling_ ? &launchSeconds_[&entry] : nullptr);
+}
 
 void Session::startProfile(bool on) {
   profiling_ = on;
@@ -137,7 +140,19 @@ void Session::read(const Port &port, void *logical) const {
   fetch(port.offset, Transpose(port.shape, port.permutation), port.dtype, port.shape, logical);
 }
 
-double Session::readScalar(const Port &port) const { return scalar(port.offset, port.dtype); }
+double Session::readScalar(const Port &port) const { return read(scalarOf(port)); }
+
+std::unique_ptr<Snapshots> Session::snapshots(const std::vector<Scalar> &scalars, size_t slots) {
+  std::vector<ArenaRange> ranges;
+  for (Scalar scalar : scalars)
+    ranges.push_back({scalar.offset, sizeOf(scalar.type)});
+  return device_->snapshots(std::move(ranges), slots);
+}
+
+Scalar Session::scalarOf(std::string_view variable) const {
+  const Stored &s = stored(variable);
+  return {s.offset, s.variable->dtype};
+}
 
 const Session::Stored &Session::stored(std::string_view name) const {
   auto it = byName_.find(name);
@@ -164,6 +179,7 @@ void Session::setVariable(std::string_view name, const TensorView &value) {
 }
 
 void Session::writeStored(const Stored &s, const TensorView &value) {
+  ++changes_;
   mpc_dtype type = s.variable->dtype;
   std::vector<std::byte> converted;
   const void *logical = value.data;
@@ -180,14 +196,11 @@ void Session::writeStored(const Stored &s, const TensorView &value) {
     writeStored(*copy, {type, s.variable->shape, logical});
 }
 
-double Session::variableScalar(std::string_view name) const {
-  const Stored &s = stored(name);
-  return scalar(s.offset, s.variable->dtype);
-}
+double Session::variableScalar(std::string_view name) const { return read(scalarOf(name)); }
 
 void Session::setVariableScalar(std::string_view name, double value) {
-  const Stored &s = stored(name);
-  setScalar(s.offset, s.variable->dtype, value);
+  ++changes_;
+  write(scalarOf(name), value);
 }
 
 void Session::initialize(uint64_t seed) {

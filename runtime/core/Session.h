@@ -14,6 +14,12 @@ struct SessionOptions : DeviceOptions {
   uint64_t seed = 0; // of the random initial values
 };
 
+/// A number in the arena.
+struct Scalar {
+  int64_t offset;
+  mpc_dtype type;
+};
+
 class Session {
 public:
   /// Chooses the device, writes constants and initial state, prepares every launch. Throws Error.
@@ -50,6 +56,14 @@ public:
   /// The first element of an output, without allocating.
   double readScalar(const Port &port) const;
 
+  /// Where the first element of an output, or of a variable, lies.
+  static Scalar scalarOf(const Port &port) { return {port.offset, port.dtype}; }
+  Scalar scalarOf(std::string_view variable) const;
+  /// Counts what changes the state: runs, and variables that are set. Equal numbers: nothing did in between.
+  uint64_t changes() const { return changes_; }
+  size_t iterationsAhead() const { return device_->iterationsAhead(); }
+  std::unique_ptr<Snapshots> snapshots(const std::vector<Scalar> &scalars, size_t slots);
+
   /// A variable in logical order. Throws Error for an unknown name.
   Tensor variable(std::string_view name) const;
   /// Sets a variable (dtype converted when it differs; the shape must be equal) and refreshes its copies.
@@ -75,8 +89,8 @@ private:
   /// A tensor of the arena, from and to logical order.
   void fetch(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, void *logical) const;
   void put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical);
-  double scalar(int64_t offset, mpc_dtype type) const;
-  void setScalar(int64_t offset, mpc_dtype type, double value);
+  double read(Scalar scalar) const;
+  void write(Scalar scalar, double value);
 
   std::shared_ptr<const Program> program_;
   SessionOptions options_;
@@ -85,6 +99,7 @@ private:
   std::deque<Stored> stored_;
   std::unordered_map<std::string_view, const Stored *> byName_;
   mutable std::vector<std::byte> staging_; // stored order, where the CPU does not reach the arena
+  uint64_t changes_ = 0;
   bool profiling_ = false;
   std::unordered_map<const Entry *, std::vector<double>> launchSeconds_;
 };

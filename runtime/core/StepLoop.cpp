@@ -17,9 +17,22 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
     unused.insert(name);
   std::string known;
   for (const Step &step : session.manifest().steps) {
-    Prepared prepared{&step, nullptr, 0, {}, 0};
+    Prepared prepared;
+    prepared.step = &step;
     entries_.push_back(&session.entry(gradients && !step.traceEntry.empty() ? step.traceEntry : step.entry));
-    prepared.loss = entries_.back()->outputOfRole("loss");
+    auto watch = [&](Scalar scalar) {
+      prepared.scalars.push_back(scalar);
+      return prepared.scalars.size() - 1;
+    };
+    if (const Port *loss = entries_.back()->outputOfRole("loss"))
+      prepared.loss = watch(Session::scalarOf(*loss));
+    if (step.scaler)
+      for (auto [position, variable] : {std::pair(&prepared.scale, &step.scaler->scale),
+                                        std::pair(&prepared.skipped, &step.scaler->skipped),
+                                        std::pair(&prepared.tracker, &step.scaler->tracker)})
+        if (!variable->empty())
+          *position = watch(session.scalarOf(*variable));
+    prepared.snapshots = session.snapshots(prepared.scalars, session.iterationsAhead());
     for (const Hyper &h : step.hyper) {
       double value = h.standard;
       for (const std::string &name : {h.name, step.name + "." + h.name})
@@ -29,7 +42,7 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
         }
       if (h.name == "lr")
         prepared.rate = value;
-      prepared.values.push_back({&h, value});
+      prepared.values.push_back({&h, value, std::nullopt});
       if (known.find(h.name) == known.npos)
         known += (known.empty() ? "" : ", ") + h.name;
     }
@@ -38,16 +51,20 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
   if (!unused.empty())
     fail("--" + *unused.begin(), "the program's optimizer has no such hyperparameter",
          known.empty() ? "it has none" : "it has: " + known);
-  reports_.resize(steps_.size());
+  rounds_.resize(session.iterationsAhead());
+  for (Round &round : rounds_) {
+    round.report.steps.resize(steps_.size());
+    round.before.resize(steps_.size());
+  }
 }
 
 void StepLoop::setHyper(const std::string &name, double value) {
   bool found = false;
   for (Prepared &prepared : steps_)
-    for (auto &[hyper, current] : prepared.values)
-      if (name == hyper->name || name == prepared.step->name + "." + hyper->name) {
-        current = value;
-        if (hyper->name == "lr")
+    for (Value &current : prepared.values)
+      if (name == current.hyper->name || name == prepared.step->name + "." + current.hyper->name) {
+        current.value = value;
+        if (current.hyper->name == "lr")
           prepared.rate = value;
         found = true;
       }
@@ -62,47 +79,73 @@ bool StepLoop::hasScaler() const {
   return false;
 }
 
-double StepLoop::scale(size_t i) const {
-  const Scaler &scaler = *steps_[i].step->scaler;
-  return scaler.scale.empty() ? scaler.value : session_.variableScalar(scaler.scale);
+/// Between two of our iterations nothing but they changes the state: what one left the next one finds.
+/// Otherwise hyperparameters are written and scalers read anew, which waits for the device.
+void StepLoop::begin(int64_t iteration) {
+  Round &round = rounds_[slot(started_)];
+  round.report.iteration = iteration;
+  bool known = changes_ == session_.changes();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    round.before[i].reset();
+    if (known)
+      continue;
+    for (Value &value : steps_[i].values)
+      value.written.reset();
+    if (const std::optional<Scaler> &scaler = steps_[i].step->scaler)
+      round.before[i] = {scaler->scale.empty() ? scaler->value : session_.variableScalar(scaler->scale),
+                         scaler->skipped.empty() ? 0 : session_.variableScalar(scaler->skipped)};
+  }
 }
 
 void StepLoop::begin(size_t i, int64_t iteration) {
   Prepared &prepared = steps_[i];
-  StepReport &report = reports_[i];
-  report.rate = schedule_.rate(prepared.rate, iteration);
-  prepared.updates = (iteration + 1) % prepared.step->accumulate == 0;
-  for (auto &[hyper, value] : prepared.values)
-    session_.setVariableScalar(hyper->variable, hyper->name == "lr" ? report.rate : value);
-  if (const auto &scaler = prepared.step->scaler) {
-    report.scale = scale(i);
-    if (!scaler->skipped.empty())
-      prepared.skippedBefore = session_.variableScalar(scaler->skipped);
+  double rate = rounds_[slot(started_)].report.steps[i].rate = schedule_.rate(prepared.rate, iteration);
+  for (Value &value : prepared.values) {
+    double now = value.hyper->name == "lr" ? rate : value.value;
+    if (value.written != now)
+      session_.setVariableScalar(value.hyper->variable, now);
+    value.written = now;
   }
 }
 
-void StepLoop::end(size_t i) {
+const IterationReport &StepLoop::next() {
+  Round &round = rounds_[slot(taken_)];
+  for (size_t i = 0; i < steps_.size(); ++i)
+    finish(i, round);
+  ++taken_;
+  return round.report;
+}
+
+void StepLoop::finish(size_t i, Round &round) {
   Prepared &prepared = steps_[i];
-  StepReport &report = reports_[i];
-  report.loss = prepared.loss ? session_.readScalar(*prepared.loss) : 0;
+  StepReport &report = round.report.steps[i];
+  auto value = [&](std::optional<size_t> position, double absent) {
+    return position ? loadDouble(prepared.scalars[*position].type,
+                                 prepared.snapshots->range(slot(taken_), *position), 0)
+                    : absent;
+  };
+  report.loss = value(prepared.loss, 0);
   report.skipped = false;
-  if (const auto &scaler = prepared.step->scaler)
-    report.skipped = scaler->skipped.empty()
-                         ? scale(i) < report.scale
-                         : session_.variableScalar(scaler->skipped) != prepared.skippedBefore;
-  report.unbounded = unboundedScale(i);
+  report.unbounded.reset();
+  const std::optional<Scaler> &scaler = prepared.step->scaler;
+  if (!scaler)
+    return;
+  const State before = round.before[i].value_or(prepared.last),
+              after = {value(prepared.scale, scaler->value), value(prepared.skipped, 0)};
+  report.scale = before.scale;
+  report.scaleAfter = after.scale;
+  report.skipped = prepared.skipped ? after.skipped != before.skipped : after.scale < before.scale;
+  bool updates = (round.report.iteration + 1) % prepared.step->accumulate == 0;
+  if (prepared.tracker)
+    report.unbounded = unboundedScale(*scaler, report, updates && value(prepared.tracker, 0) == 0);
+  prepared.last = after;
 }
 
 /// The scale sits at a bound, and the rule's next value lies beyond it. The tracker counts updates since the
-/// scale last moved, so after an update that was not skipped a 0 says that the scale was to grow.
-std::optional<double> StepLoop::unboundedScale(size_t i) const {
-  const StepReport &report = reports_[i];
-  const std::optional<Scaler> &scaler = steps_[i].step->scaler;
-  if (!scaler || scaler->tracker.empty())
-    return std::nullopt;
-  const std::optional<Scaler::Bound> &bound = report.skipped ? scaler->lower : scaler->upper;
-  bool moves = report.skipped || (steps_[i].updates && session_.variableScalar(scaler->tracker) == 0);
-  if (!bound || !moves || scale(i) != double(float(bound->bound)))
+/// scale last moved, so after an update that was not skipped a 0 (`grows`) says that the scale was to grow.
+std::optional<double> StepLoop::unboundedScale(const Scaler &scaler, const StepReport &report, bool grows) {
+  const std::optional<Scaler::Bound> &bound = report.skipped ? scaler.lower : scaler.upper;
+  if (!bound || !(report.skipped || grows) || report.scaleAfter != double(float(bound->bound)))
     return std::nullopt;
   double next = report.scale * bound->factor;
   return (report.skipped ? next < bound->bound : next > bound->bound) ? std::optional(next) : std::nullopt;

@@ -1,4 +1,4 @@
-// One training iteration: the entries of all optimizers on one batch, and what is to be said about it.
+// Training iterations: the entries of all optimizers on one batch, and what is to be said about it.
 #pragma once
 
 #include "runtime/core/Schedule.h"
@@ -11,14 +11,22 @@ namespace mpc::rt {
 
 /// What one optimizer did in an iteration.
 struct StepReport {
-  double loss = 0;  // unscaled, before the update
-  double rate = 0;  // learning rate
-  double scale = 1; // the loss scale that this iteration used
+  double loss = 0;       // unscaled, before the update
+  double rate = 0;       // learning rate
+  double scale = 1;      // the loss scale that this iteration used
+  double scaleAfter = 1; // and the one it left to the next
   bool skipped = false;
   /// Where torch's GradScaler, which knows no bounds, would have put the scale; absent when no bound acted.
   std::optional<double> unbounded;
 };
 
+struct IterationReport {
+  int64_t iteration = 0; // from 0
+  std::vector<StepReport> steps;
+};
+
+/// A device may work behind: `start` gives it an iteration and goes on, `next` waits for the oldest one's
+/// report. At most `ahead()` iterations may be waiting for that; on a device that runs while we wait it is 1.
 class StepLoop {
 public:
   /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the others keep their defaults.
@@ -27,49 +35,84 @@ public:
   StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
            bool gradients = false);
 
-  /// Changes a hyperparameter ("lr" or "main.lr") from the next iteration on. Throws Error for a name that no step has.
+  /// Changes a hyperparameter ("lr" or "main.lr") from the next iteration on. Throws Error for a name that no
+  /// step has.
   void setHyper(const std::string &name, double value);
   void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
   /// The train entries in order, one per optimizer.
   const std::vector<const Entry *> &entries() const { return entries_; }
   const std::string &name(size_t step) const { return steps_[step].step->name; }
   bool hasScaler() const;
-  /// The loss scale of a step with a scaler, as it is now.
-  double scale(size_t step) const;
 
-  /// Writes the hyperparameters of the iteration, then for each entry: load(entry), run, read the report and
-  /// call after(entry), while the entry's outputs are still there. Allocates nothing. The reports stay valid
-  /// until the next call.
+  size_t ahead() const { return rounds_.size(); }
+  /// Iterations that were started and whose report nobody took.
+  size_t waiting() const { return size_t(started_ - taken_); }
+
+  /// Writes the hyperparameters of the iteration where they changed, then for each entry: load(entry), run
+  /// and call after(entry), while the entry's outputs are still there. Allocates nothing. Only while fewer
+  /// than `ahead()` are waiting.
   template <typename Load, typename After>
-  const std::vector<StepReport> &run(int64_t iteration, Load &&load, After &&after) {
+  void start(int64_t iteration, Load &&load, After &&after) {
+    begin(iteration);
     for (size_t i = 0; i < steps_.size(); ++i) {
       begin(i, iteration);
       load(*entries_[i]);
       session_.run(*entries_[i]);
-      end(i);
+      steps_[i].snapshots->take(slot(started_));
       after(*entries_[i]);
     }
-    return reports_;
+    changes_ = session_.changes();
+    ++started_;
+  }
+  /// The report of the oldest iteration that is waiting; valid until the next call of `start`.
+  const IterationReport &next();
+
+  /// Starts an iteration and waits for its report.
+  template <typename Load, typename After>
+  const std::vector<StepReport> &run(int64_t iteration, Load &&load, After &&after) {
+    start(iteration, load, after);
+    while (waiting() > 1)
+      next();
+    return next().steps;
   }
 
 private:
+  /// Of a scaler, between two iterations; `skipped`: its counter.
+  struct State {
+    double scale = 1, skipped = 0;
+  };
+  struct Value {
+    const Hyper *hyper;
+    double value;
+    std::optional<double> written;
+  };
   struct Prepared {
     const Step *step;
-    const Port *loss = nullptr;
     double rate = 0;
-    std::vector<std::pair<const Hyper *, double>> values;
-    double skippedBefore = 0;
-    bool updates = true; // this iteration; the others only accumulate
+    std::vector<Value> values;
+    std::unique_ptr<Snapshots> snapshots;                // a slot an iteration
+    std::vector<Scalar> scalars;                         // what they hold
+    std::optional<size_t> loss, scale, skipped, tracker; // positions among them
+    State last;                                          // behind the iteration whose report was taken last
   };
+  /// An iteration on its way.
+  struct Round {
+    IterationReport report;
+    std::vector<std::optional<State>> before; // one per step, where the iteration before does not say
+  };
+  void begin(int64_t iteration);
   void begin(size_t i, int64_t iteration);
-  void end(size_t i);
-  std::optional<double> unboundedScale(size_t i) const;
+  void finish(size_t i, Round &round);
+  size_t slot(uint64_t count) const { return size_t(count % rounds_.size()); }
+  static std::optional<double> unboundedScale(const Scaler &scaler, const StepReport &report, bool grows);
 
   Session &session_;
   Schedule schedule_;
   std::vector<Prepared> steps_;
   std::vector<const Entry *> entries_;
-  std::vector<StepReport> reports_;
+  std::vector<Round> rounds_;
+  uint64_t started_ = 0, taken_ = 0; // iterations
+  std::optional<uint64_t> changes_;  // of the session, behind our own last one
 };
 
 } // namespace mpc::rt

@@ -33,10 +33,12 @@ private:
   void resume();
   void checkInjection() const;
   void injectInfinity(const Entry &entry);
-  void noteBounds(const std::vector<StepReport> &reports);
-  void watchScale(const std::vector<StepReport> &reports, const Batches &batches, const Batches::Batch &batch);
+  bool logged(int64_t step) const { return options_.logEvery > 0 && step % options_.logEvery == 0; }
+  void takeReports(bool all, bool last, const Batches &batches, const Batches::Batch &batch);
+  void noteBounds(const IterationReport &done);
+  void watchScale(const IterationReport &done, const Batches &batches, const Batches::Batch &batch);
   std::string culprit(const std::vector<StepReport> &reports, const Batches &batches, const Batches::Batch &batch);
-  void report(const std::vector<StepReport> &reports, bool last);
+  void report(const IterationReport &done, bool last);
   void endEpoch();
   void checkpoint();
   std::string status(const std::vector<StepReport> &reports, double samplesPerSecond) const;
@@ -49,7 +51,7 @@ private:
   std::optional<CheckpointFolder> folder_;
   std::optional<RunLog> log_;
   std::optional<Progress> progress_;
-  Cursor cursor_; // after the current step
+  Cursor cursor_; // behind the iteration that was started last
   int64_t perEpoch_ = 0, total_ = 0, savedAt_ = -1;
   int64_t skippedInARow_ = 0;
   std::set<std::pair<size_t, bool>> boundsNoted_; // optimizer; whether the lower bound
@@ -119,7 +121,7 @@ void Trainer::injectInfinity(const Entry &entry) {
 }
 
 /// What was not finite in the first step that was skipped: the loss, or of the parameters' gradients the first
-/// on the way back. The trace form of the step, where the program has it, computes them again; the state is
+/// on the way back. The trace form of the step, where the program has it, computes them again, on the newest batch; the state is
 /// given up anyway.
 std::string Trainer::culprit(const std::vector<StepReport> &reports, const Batches &batches,
                              const Batches::Batch &batch) {
@@ -147,29 +149,30 @@ std::string Trainer::culprit(const std::vector<StepReport> &reports, const Batch
 }
 
 /// Says once of each bound that it acts: the run then differs from torch's.
-void Trainer::noteBounds(const std::vector<StepReport> &reports) {
+void Trainer::noteBounds(const IterationReport &done) {
+  const std::vector<StepReport> &reports = done.steps;
   for (size_t i = 0; i < reports.size(); ++i) {
     if (!reports[i].unbounded || !boundsNoted_.insert({i, reports[i].skipped}).second)
       continue;
     std::string text =
         concat(reports.size() > 1 ? concat(loop_.name(i), ": ") : "", "the loss scale stays at ",
-               loop_.scale(i), " (", reports[i].skipped ? "--min-scale" : "--max-scale",
+               reports[i].scaleAfter, " (", reports[i].skipped ? "--min-scale" : "--max-scale",
                "), where torch's GradScaler would go on to ", *reports[i].unbounded);
-    progress_->line(concat("note: step ", cursor_.iteration, ": ", text));
-    log_->note(cursor_.iteration, text);
+    progress_->line(concat("note: step ", done.iteration + 1, ": ", text));
+    log_->note(done.iteration + 1, text);
   }
 }
 
-void Trainer::watchScale(const std::vector<StepReport> &reports, const Batches &batches,
-                         const Batches::Batch &batch) {
+void Trainer::watchScale(const IterationReport &done, const Batches &batches, const Batches::Batch &batch) {
+  const std::vector<StepReport> &reports = done.steps;
+  int64_t step = done.iteration + 1;
   bool skipped = false, atFloor = true, due = false;
   for (size_t i = 0; i < reports.size(); ++i) {
     // A batch that is only accumulated updates nothing and skips nothing.
-    due |= cursor_.iteration % session_.manifest().steps[i].accumulate == 0;
+    due |= step % session_.manifest().steps[i].accumulate == 0;
     if (reports[i].skipped) {
       skipped = true;
-      double scale = loop_.scale(i);
-      atFloor &= scale >= reports[i].scale || scale < kSmallestScale;
+      atFloor &= reports[i].scaleAfter >= reports[i].scale || reports[i].scaleAfter < kSmallestScale;
     }
   }
   if (!due)
@@ -177,7 +180,7 @@ void Trainer::watchScale(const std::vector<StepReport> &reports, const Batches &
   result_.skipped += skipped;
   skippedInARow_ = skipped ? skippedInARow_ + 1 : 0;
   if (skippedInARow_ >= kSkipsAllowed && atFloor)
-    fail(concat("step ", cursor_.iteration),
+    fail(concat("step ", step),
          concat("the gradients of the last ", skippedInARow_,
                 " updates were not finite and the loss scale cannot shrink further (", reports[0].scale, "): ",
                 culprit(reports, batches, batch)),
@@ -194,10 +197,11 @@ std::string Trainer::status(const std::vector<StepReport> &reports, double sampl
   return text + concat("  ", int64_t(samplesPerSecond), " samples/s");
 }
 
-void Trainer::report(const std::vector<StepReport> &reports, bool last) {
-  int64_t step = cursor_.iteration;
-  bool due = (options_.logEvery > 0 && step % options_.logEvery == 0) || last;
-  if (!due && !progress_->due())
+void Trainer::report(const IterationReport &done, bool last) {
+  const std::vector<StepReport> &reports = done.steps;
+  int64_t step = done.iteration + 1;
+  bool due = logged(step) || last, newest = loop_.waiting() == 0;
+  if (!due && !(newest && progress_->due()))
     return;
   double seconds = progress_->seconds() - markSeconds_;
   double rate = seconds > 0 ? double((step - markIteration_) * data_.batch()) / seconds : 0;
@@ -209,7 +213,19 @@ void Trainer::report(const std::vector<StepReport> &reports, bool last) {
     markSeconds_ = progress_->seconds();
     markIteration_ = step;
   }
-  progress_->update(step, concat("epoch ", epoch + 1, "  ", status(reports, rate)));
+  if (newest)
+    progress_->update(step, concat("epoch ", epoch + 1, "  ", status(reports, rate)));
+}
+
+/// Takes the reports that are waiting, all or as many as keep the device from going on. `last`: the newest one ends the training.
+void Trainer::takeReports(bool all, bool last, const Batches &batches, const Batches::Batch &batch) {
+  while (loop_.waiting() == loop_.ahead() || (all && loop_.waiting() > 0)) {
+    const IterationReport &done = loop_.next();
+    result_.loss = done.steps[0].loss;
+    report(done, last && loop_.waiting() == 0);
+    noteBounds(done);
+    watchScale(done, batches, batch);
+  }
 }
 
 void Trainer::endEpoch() {
@@ -264,7 +280,7 @@ TrainResult Trainer::run() {
   while (cursor_.iteration < total_) {
     const Batches::Batch *batch = batches.next();
     bool inject = options_.injectInf.count(cursor_.iteration + 1) != 0;
-    const auto &reports = loop_.run(
+    loop_.start(
         cursor_.iteration,
         [&](const Entry &entry) {
           batches.load(*batch, session_, entry);
@@ -276,16 +292,13 @@ TrainResult Trainer::run() {
     ++cursor_.iteration;
     cursor_.epoch = batch->epoch + epochEnds;
     cursor_.batch = epochEnds ? 0 : batch->index + 1;
-    result_.loss = reports[0].loss;
     result_.interrupted = options_.interrupted && *options_.interrupted;
     bool last = cursor_.iteration == total_ || result_.interrupted;
-    report(reports, last);
-    noteBounds(reports);
-    watchScale(reports, batches, *batch);
+    bool saves = last || (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds);
+    takeReports(saves || epochEnds || logged(cursor_.iteration) || progress_->due(), last, batches, *batch);
     if (epochEnds)
       endEpoch();
-    if (last ||
-        (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds))
+    if (saves)
       checkpoint();
     if (result_.interrupted)
       break;
