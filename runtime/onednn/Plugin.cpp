@@ -8,9 +8,9 @@
 #include "Program.h"
 #include "Validate.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <omp.h>
 #include <string>
@@ -26,18 +26,23 @@ void parallelFor(void *, int64_t n, int64_t, void (*body)(void *, int64_t, int64
     body(ctx, i, i + 1);
 }
 
-/// AMX kernels of oneDNN 2.6.3 read scratch that nobody wrote: NaN in it reaches bf16 weight gradients (the
-/// test RepeatsBitForBitWhateverTheScratchHolds shows it on such a CPU). The kernels without AMX do not. A
-/// limit that the user sets in the environment stays.
-void avoidAmx() {
-  if (!std::getenv("ONEDNN_MAX_CPU_ISA") && !std::getenv("DNNL_MAX_CPU_ISA"))
-    dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);
+/// Whether oneDNN uses all that `isa` stands for; its names are sets of bits, and later ones contain earlier
+/// ones.
+bool has(dnnl::cpu_isa isa) {
+  const unsigned bits = unsigned(isa);
+  return (unsigned(dnnl::get_effective_cpu_isa()) & bits) == bits;
 }
 
 /// oneDNN emulates bf16 where the processor lacks its instructions; widening to f32 is faster then.
-bool hasBf16() {
-  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+bool hasBf16() { return has(dnnl::cpu_isa::avx512_core_bf16); }
+
+/// oneDNN 2.6.3's AMX kernel of dilated weight gradients reads scratch that nobody wrote when the channels of
+/// the input do not fill its blocks: what lies there reaches the result.
+bool readsStaleScratch(const mpc_library_desc &d) {
+  if (d.op != MPC_CONV_WEIGHT_GRAD || d.type_a != MPC_BF16 || !has(dnnl::cpu_isa::avx512_core_amx))
+    return false;
+  const bool dilated = std::any_of(d.dilation, d.dilation + d.spatial, [](int64_t n) { return n > 1; });
+  return dilated && d.C / d.groups % 32 != 0;
 }
 
 /// Where the generic kernels measure faster, on one core with AVX-512 and bf16 instructions, GFLOP/s generic
@@ -63,9 +68,9 @@ bool prefersGeneric(const mpc_library_desc &d) {
 }
 
 std::unique_ptr<generic::Primitive> make(const mpc_library_desc &desc, int threads) {
-  [[maybe_unused]] static const bool limited = (avoidAmx(), true); // before the first primitive
   std::unique_ptr<generic::Primitive> primitive;
-  if (!prefersGeneric(desc) && (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16()))) {
+  if (!prefersGeneric(desc) && !readsStaleScratch(desc) &&
+      (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16()))) {
     ThreadScope scope(threads);
     primitive = desc.op == MPC_MATMUL ? makeMatmul(desc, threads) : makeConvolution(desc, threads);
     keepCodeInSmallPages();

@@ -49,7 +49,7 @@ TEST_P(LibraryTest, MatchesReferenceOnRandomShapes) {
 TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
   struct Layer {
     const char *what;
-    int64_t N, C, in, O, kernel, stride, pad, groups;
+    int64_t N, C, in, O, kernel, stride, pad, groups, dilation = 1;
   };
   const Layer layers[] = {{"LeNet's first: planes, whole windows", 3, 1, 28, 6, 5, 1, 2, 1},
                           {"LeNet's second: planes in the input gradient", 2, 6, 14, 16, 5, 1, 0, 1},
@@ -58,7 +58,8 @@ TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
                           {"strided to a narrow map", 2, 64, 8, 80, 3, 2, 1, 1},
                           {"downsampling 1x1", 2, 48, 8, 64, 1, 2, 0, 1},
                           {"depthwise", 2, 24, 9, 24, 3, 1, 1, 24},
-                          {"several steps of positions in a piece", 5, 16, 32, 16, 3, 1, 1, 1}};
+                          {"several steps of positions in a piece", 5, 16, 32, 16, 3, 1, 1, 1},
+                          {"dilated, channels that fill no block", 2, 57, 14, 5, 4, 1, 0, 1, 3}};
   for (const Layer &l : layers) {
     Desc desc = {};
     desc.op = op;
@@ -72,9 +73,9 @@ TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
       desc.in[i] = l.in;
       desc.kernel[i] = l.kernel;
       desc.stride[i] = l.stride;
-      desc.dilation[i] = 1;
+      desc.dilation[i] = l.dilation;
       desc.pad_low[i] = desc.pad_high[i] = l.pad;
-      desc.out[i] = (l.in + 2 * l.pad - l.kernel) / l.stride + 1;
+      desc.out[i] = (l.in + 2 * l.pad - (l.kernel - 1) * l.dilation - 1) / l.stride + 1;
     }
     for (int epilogue = 0; epilogue < (op == MPC_CONV_WEIGHT_GRAD ? 1 : 2); ++epilogue) {
       desc.has_bias = desc.activation = epilogue;
