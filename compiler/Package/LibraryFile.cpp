@@ -37,7 +37,7 @@ static std::string portLine(const Json &port) {
   if (port.contains("role") && port["role"] != "output")
     line += " (" + port["role"].get<std::string>() + ")";
   if (port.contains("labels_below"))
-    line += ", values in [0, " + port["labels_below"].dump() + ")";
+    line += ", values in [0, " + port["labels_below"].dump() + ")" + (port.contains("labels_ignore") ? " or " + port["labels_ignore"].dump() : "");
   return inComment(line.substr(2)).insert(0, " *") + "\n";
 }
 

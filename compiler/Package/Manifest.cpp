@@ -4,6 +4,7 @@
 #include "compiler/Package/LibraryCalls.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Ranges.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Precision/ScalerState.h"
@@ -214,6 +215,8 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && memory::bytesOf(type) > 0;
     if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsBelowAttr))
       input["labels_below"] = below.getInt();
+    if (auto ignored = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsIgnoreAttr))
+      input["labels_ignore"] = ignored.getInt();
     if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr)) {
       // The argument's type is the stored one; the manifest speaks of the logical shape.
       std::vector<int64_t> logical(permutation.size());

@@ -226,8 +226,8 @@ private:
 
   static void boundLabels(EntryBuilder &entry, Value lossValue) {
     Classification classification = findClassification(lossValue);
-    if (classification.labels && !classification.ignoresOutside)
-      entry.boundLabels(classification.labels, classification.classes);
+    if (classification.labels)
+      entry.boundLabels(classification.labels, classification.classes, classification.ignored);
   }
 
   /// The name of a value among the network's outputs, or "logits".

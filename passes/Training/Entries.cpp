@@ -1,5 +1,6 @@
 #include "passes/Training/Entries.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Train/IR/Ranges.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -72,13 +73,11 @@ Value EntryBuilder::addArgument(StringRef name, RankedTensorType type, bool batc
   return block().addArgument(type, NameLoc::get(nameAttr));
 }
 
-void EntryBuilder::boundLabels(Value labels, int64_t classes) {
+void EntryBuilder::boundLabels(Value labels, int64_t classes, std::optional<int64_t> ignored) {
   auto argument = dyn_cast<BlockArgument>(stripViews(labels));
   if (!argument || !isa<IntegerType>(graph::elementOf(argument)))
     return;
-  NamedAttrList &attributes = argumentAttributes[argument.getArgNumber()];
-  if (!attributes.get(train::kLabelsBelowAttr))
-    attributes.set(train::kLabelsBelowAttr, builder.getI64IntegerAttr(classes));
+  train::boundLabels(argumentAttributes[argument.getArgNumber()], builder.getContext(), classes, ignored);
 }
 
 std::optional<int64_t> EntryBuilder::batchSize() {

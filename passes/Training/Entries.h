@@ -34,8 +34,8 @@ public:
   void keepArgument(mlir::Value argument) { kept.push_back(argument); }
   /// The name of an argument; "" for other values.
   llvm::StringRef argumentName(mlir::Value v) const;
-  /// Declares that the values of the data input that `labels` is a view of must be less than `classes`.
-  void boundLabels(mlir::Value labels, int64_t classes);
+  /// Declares that the data input that `labels` is a view of holds classes in [0, classes), or `ignored`.
+  void boundLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignored = {});
   /// The leading dimension of the batched inputs; nothing when no input is batched.
   std::optional<int64_t> batchSize();
 

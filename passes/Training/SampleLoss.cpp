@@ -48,12 +48,10 @@ Classification training::findClassification(Value loss) {
   if (!op)
     return {};
   Value scores = op->getOperand(0);
-  Classification result{scores, op->getOperand(1), shapeOf(scores)[1], false};
+  Classification result{scores, op->getOperand(1), shapeOf(scores)[1], ignoreIndexOf(op)};
   // The largest log-probability is the largest logit, and logits are what people expect of `predict`.
   if (auto logSoftmax = scores.getDefiningOp<LogSoftmaxOp>())
     result.logits = logSoftmax.getX();
-  if (std::optional<int64_t> ignored = ignoreIndexOf(op))
-    result.ignoresOutside = *ignored < 0 || *ignored >= result.classes;
   return result;
 }
 

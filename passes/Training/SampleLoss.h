@@ -9,8 +9,8 @@ namespace mpc::training {
 struct Classification {
   mlir::Value logits, labels;
   int64_t classes = 0;
-  /// Whether some label may lie outside [0, classes) because it is ignored.
-  bool ignoresOutside = false;
+  /// The label without a loss; it may lie outside [0, classes).
+  std::optional<int64_t> ignored;
 };
 Classification findClassification(mlir::Value loss);
 

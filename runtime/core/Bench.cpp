@@ -40,15 +40,16 @@ int64_t residentBytes() {
   return int64_t(resident) * sysconf(_SC_PAGESIZE);
 }
 
+/// Floats are normal; integers lie in [0, n) for the n that the port allows.
 static Tensor madeUp(const Port &port) {
+  int64_t below = port.ranges.empty() ? 2 : port.ranges[0].below;
+  for (const Range &range : port.ranges)
+    below = std::min(below, range.below);
   Tensor tensor(port.dtype, port.shape);
   RandomStream random(0, port.name);
-  bool floating =
-      port.dtype == MPC_F16 || port.dtype == MPC_BF16 || port.dtype == MPC_F32 || port.dtype == MPC_F64;
   for (size_t i = 0, n = size_t(tensor.elements()); i < n; ++i)
     storeDouble(port.dtype, tensor.bytes.data(), i,
-                floating ? random.normal(i)
-                         : double(int64_t(random.uniform(i) * double(port.labelsBelow.value_or(2)))));
+                isFloat(port.dtype) ? random.normal(i) : double(int64_t(random.uniform(i) * double(below))));
   return tensor;
 }
 

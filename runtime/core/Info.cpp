@@ -15,8 +15,8 @@ static json portJson(const Port &port) {
     out["role"] = port.role;
   if (!port.of.empty())
     out["of"] = port.of;
-  if (port.labelsBelow)
-    out["labels_below"] = *port.labelsBelow;
+  for (const Range &range : port.ranges)
+    out["values"].push_back(concat(range.what, " in ", range.text()));
   return out;
 }
 
@@ -89,8 +89,10 @@ static std::string bytesText(int64_t bytes) {
 }
 
 static std::string portText(const Port &port) {
-  return concat(port.name, " ", nameOf(port.dtype), toString(port.shape),
-                port.labelsBelow ? concat(" in [0, ", *port.labelsBelow, ")") : "");
+  std::string text = concat(port.name, " ", nameOf(port.dtype), toString(port.shape));
+  for (const Range &range : port.ranges)
+    text += concat(" in ", range.text());
+  return text;
 }
 
 std::string describeProgram(const Program &program, bool asJson) {

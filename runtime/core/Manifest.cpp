@@ -14,6 +14,16 @@ static const T *findByName(const std::vector<T> &items, std::string_view name) {
   return it == items.end() ? nullptr : &*it;
 }
 
+std::string Range::text() const {
+  return concat("[", low, ", ", below, ")", also ? concat(" or ", *also) : "");
+}
+std::string Port::refusal(int64_t value) const {
+  for (const Range &range : ranges)
+    if (!range.holds(value))
+      return concat(range.what, " ", value, ", not in ", range.text());
+  return "";
+}
+
 const Port *Entry::input(std::string_view name) const { return findByName(inputs, name); }
 const Port *Entry::output(std::string_view name) const { return findByName(outputs, name); }
 const Port *Entry::outputOfRole(std::string_view role) const {

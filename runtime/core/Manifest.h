@@ -54,6 +54,16 @@ struct Metric {
   std::string name, kind, logits, labels;
 };
 
+/// Integers that an input may hold.
+struct Range {
+  std::string what;           // of what they are numbers: "label"
+  int64_t low = 0, below = 0; // [low, below)
+  std::optional<int64_t> also; // a label that the loss ignores
+  bool holds(int64_t value) const { return (value >= low && value < below) || value == also; }
+  /// "[0, 10) or -100".
+  std::string text() const;
+};
+
 /// An input or an output of an entry.
 struct Port {
   std::string name, role, of;
@@ -62,7 +72,10 @@ struct Port {
   int64_t offset = 0, bytes = 0;
   std::vector<int64_t> permutation;
   bool batched = false;
-  std::optional<int64_t> labelsBelow;
+  std::vector<Range> ranges; // values must lie in all of them
+
+  /// "label -1, not in [0, 10)" for an integer that the port may not hold; "" for others.
+  std::string refusal(int64_t value) const;
 };
 
 struct Launch {

@@ -161,8 +161,11 @@ Port parsePort(const json &object) {
   port.bytes = object.at("bytes");
   port.permutation = integers(object, "permutation");
   port.batched = object.value("batched", false);
-  if (object.contains("labels_below") && !object.at("labels_below").is_null())
-    port.labelsBelow = object.at("labels_below").get<int64_t>();
+  if (object.contains("labels_below")) {
+    port.ranges.push_back({"label", 0, object.at("labels_below"), {}});
+    if (object.contains("labels_ignore"))
+      port.ranges.back().also = object.at("labels_ignore").get<int64_t>();
+  }
   return port;
 }
 

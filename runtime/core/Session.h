@@ -36,7 +36,7 @@ public:
 
   /// Writes an input: the port's dtype (converted when it differs), any shape with as many elements. Inputs
   /// share the arena with temporaries: write all of them before each run. Throws Error, also for a finite
-  /// number that the conversion would make an infinity.
+  /// number that the conversion would make an infinity, and for integers that the port may not hold.
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
   /// Writes an input that is already in stored order (see Transpose) and of the port's dtype.
   void setStored(const Port &port, const void *bytes);

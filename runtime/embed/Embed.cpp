@@ -31,7 +31,7 @@ struct mpc_session {
     cursor.seed = options.seed;
   }
 
-  /// Writes the bound inputs of an entry. Throws Error for what is not bound, and for labels out of range.
+  /// Writes the bound inputs of an entry. Throws Error for what is not bound, and as Session::setInput does.
   void load(const Entry &entry);
   const Entry &entryOf(mpc_mode mode);
 
@@ -86,13 +86,6 @@ void mpc_session::load(const Entry &entry) {
       fail(port.name, "this input is not bound", "call mpc_bind before the step");
     const Bound &input = it->second;
     checkElements(port.name.c_str(), input.elements, elementsOf(port.shape), port.shape);
-    if (port.labelsBelow)
-      for (size_t i = 0; i < input.elements; ++i) {
-        double label = loadDouble(input.dtype, input.data, i);
-        if (!(label >= 0 && label < double(*port.labelsBelow)))
-          fail(port.name, concat("element ", i, " is ", label, ", outside [0, ", *port.labelsBelow, ")"),
-               "labels count the classes from 0");
-      }
     session.setInput(entry, port.name, {input.dtype, port.shape, input.data});
   }
 }

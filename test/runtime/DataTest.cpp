@@ -233,7 +233,7 @@ TEST(Dataset, BadValuesNameTheSample) {
   };
   Port x = port("x", MPC_F32, {1, 2}), label = port("x", MPC_I64, {1}), half = port("x", MPC_F16, {1}),
        small = port("x", MPC_I8, {1});
-  label.labelsBelow = 10;
+  label.ranges = {{"label", 0, 10, {}}};
   EXPECT_NE(load(x, MPC_F32, {2, 2}, raw<float>({1, 2, NAN, 4})).find("sample 1, element 0 holds NaN"),
             std::string::npos);
   EXPECT_NE(load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY}))
@@ -244,6 +244,11 @@ TEST(Dataset, BadValuesNameTheSample) {
   EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"),
             std::string::npos);
   EXPECT_NE(load(label, MPC_F32, {2}, raw<float>({1, 2.5})).find("takes integers"), std::string::npos);
+  // Beside the classes, the one label that the loss ignores.
+  label.ranges[0].also = -100;
+  EXPECT_NE(load(label, MPC_I64, {4}, raw<int64_t>({9, -100, 0, -1})).find("sample 3 has label -1, not in [0, 10) or -100"),
+            std::string::npos);
+  EXPECT_NE(load(label, MPC_I64, {2}, raw<int64_t>({-100, 100})).find("sample 1 has label 100"), std::string::npos);
   EXPECT_NE(load(half, MPC_F32, {2}, raw<float>({1, 70000})).find("sample 1 holds 70000, which f16"),
             std::string::npos);
   EXPECT_NE(load(small, MPC_I64, {2}, raw<int64_t>({127, 128})).find("sample 1 holds 128, which i8"),

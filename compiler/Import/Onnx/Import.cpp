@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Import.h"
+#include "dialects/Train/IR/Ranges.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -151,9 +152,6 @@ Value Import::rngStep() {
 }
 
 void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ignoreIndex) {
-  // An ignored label may be any number; then the bound says nothing.
-  if (ignoreIndex && *ignoreIndex >= classes)
-    return;
   while (Operation *op = labels.getDefiningOp()) {
     if (!isa<CastOp, ReshapeOp, TransposeOp, SliceOp>(op))
       return;
@@ -163,9 +161,9 @@ void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ig
   if (!argument || !isa<IntegerType>(elementOf(labels)))
     return;
   unsigned i = argument.getArgNumber();
-  auto old = function.getArgAttrOfType<IntegerAttr>(i, train::kLabelsBelowAttr);
-  if (!old || old.getInt() > classes)
-    function.setArgAttr(i, train::kLabelsBelowAttr, builder.getI64IntegerAttr(classes));
+  NamedAttrList attributes(function.getArgAttrDict(i));
+  train::boundLabels(attributes, context, classes, ignoreIndex);
+  function.setArgAttrs(i, attributes);
 }
 
 //===-- Nodes --------------------------------------------------------------------------------===//

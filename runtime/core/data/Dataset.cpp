@@ -283,9 +283,8 @@ void Dataset::checkIntegers(const Source &source, const Port &port) const {
       convert(array.dtype, from, MPC_I64, exact, n);
     }
     for (size_t i = 0; i < n; ++i) {
-      if (port.labelsBelow && (exact[i] < 0 || exact[i] >= *port.labelsBelow))
-        complain(source, done + i, concat("has label ", exact[i], ", not in [0, ", *port.labelsBelow, ")"),
-                 "repair the labels or compile a model with more classes");
+      if (std::string refused = port.refusal(exact[i]); !refused.empty())
+        complain(source, done + i, concat("has ", refused), "repair the data, or compile a model that takes this value");
       if (exact[i] < low || exact[i] > high || (array.dtype == MPC_U64 && exact[i] < 0))
         complain(source, done + i,
                  concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"),

@@ -1,0 +1,25 @@
+#include "dialects/Train/IR/Ranges.h"
+#include "dialects/Train/IR/Train.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static std::optional<int64_t> integer(const NamedAttrList &argument, StringRef name) {
+  auto attr = dyn_cast_or_null<IntegerAttr>(argument.get(name));
+  return attr ? std::optional<int64_t>(attr.getInt()) : std::nullopt;
+}
+
+void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t classes, std::optional<int64_t> ignored) {
+  Builder b(context);
+  if (ignored && *ignored >= 0 && *ignored < classes)
+    ignored.reset(); // in the bound as it is
+  if (std::optional<int64_t> before = integer(argument, kLabelsBelowAttr)) {
+    classes = std::min(classes, *before);
+    if (integer(argument, kLabelsIgnoreAttr) != ignored)
+      ignored.reset();
+  }
+  argument.set(kLabelsBelowAttr, b.getI64IntegerAttr(classes));
+  argument.erase(kLabelsIgnoreAttr);
+  if (ignored)
+    argument.set(kLabelsIgnoreAttr, b.getI64IntegerAttr(*ignored));
+}

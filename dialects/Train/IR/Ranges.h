@@ -1,0 +1,17 @@
+//===- Ranges.h - which integers a data input may hold ---------------------------===//
+#ifndef MPC_TRAIN_IR_RANGES_H
+#define MPC_TRAIN_IR_RANGES_H
+#include "mlir/IR/OperationSupport.h"
+#include <optional>
+
+namespace mpc::train {
+
+/// i64, on an argument with kLabelsBelowAttr: the one label outside the bound that is allowed, because the loss ignores it.
+inline constexpr llvm::StringLiteral kLabelsIgnoreAttr = "train.labels_ignore";
+
+/// Declares in an argument's attributes that its values are labels in [0, classes), or `ignored`. What an earlier use of
+/// the argument declared keeps its force: values must suit all uses.
+void boundLabels(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t classes, std::optional<int64_t> ignored);
+
+} // namespace mpc::train
+#endif
