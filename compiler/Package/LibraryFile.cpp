@@ -38,6 +38,8 @@ static std::string portLine(const Json &port) {
     line += " (" + port["role"].get<std::string>() + ")";
   if (port.contains("labels_below"))
     line += ", values in [0, " + port["labels_below"].dump() + ")" + (port.contains("labels_ignore") ? " or " + port["labels_ignore"].dump() : "");
+  if (port.contains("indices_below"))
+    line += ", values in [-" + port["indices_below"].dump() + ", " + port["indices_below"].dump() + ")";
   return inComment(line.substr(2)).insert(0, " *") + "\n";
 }
 

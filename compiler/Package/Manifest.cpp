@@ -217,6 +217,8 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
       input["labels_below"] = below.getInt();
     if (auto ignored = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsIgnoreAttr))
       input["labels_ignore"] = ignored.getInt();
+    if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kIndicesBelowAttr))
+      input["indices_below"] = below.getInt();
     if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr)) {
       // The argument's type is the stored one; the manifest speaks of the logical shape.
       std::vector<int64_t> logical(permutation.size());

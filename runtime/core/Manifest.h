@@ -56,7 +56,7 @@ struct Metric {
 
 /// Integers that an input may hold.
 struct Range {
-  std::string what;           // of what they are numbers: "label"
+  std::string what;           // of what they are numbers: "label", "index"
   int64_t low = 0, below = 0; // [low, below)
   std::optional<int64_t> also; // a label that the loss ignores
   bool holds(int64_t value) const { return (value >= low && value < below) || value == also; }

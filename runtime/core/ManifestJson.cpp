@@ -166,6 +166,10 @@ Port parsePort(const json &object) {
     if (object.contains("labels_ignore"))
       port.ranges.back().also = object.at("labels_ignore").get<int64_t>();
   }
+  if (object.contains("indices_below")) {
+    int64_t below = object.at("indices_below");
+    port.ranges.push_back({"index", -below, below, {}});
+  }
   return port;
 }
 

@@ -102,7 +102,7 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
   if (!port->ranges.empty())
     for (size_t i = 0, count = size_t(elementsOf(port->shape)); i < count; ++i)
       if (std::string refused = port->refusal(loadInteger(port->dtype, logical, i)); !refused.empty())
-        fail("", concat("input '", name, "': element ", i, " is ", refused), "labels count the classes from 0");
+        fail("", concat("input '", name, "': element ", i, " is ", refused), "give values of the range");
   put(port->offset, order, port->dtype, port->shape, logical);
 }
 

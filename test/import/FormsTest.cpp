@@ -33,6 +33,48 @@ TEST(Forms, LeNet) {
   EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics;
 }
 
+TEST(Forms, IgnoredLabelsTravelWithTheBound) {
+  for (int64_t ignore : {-100, 255, 3}) {
+    ModelBuilder m(17);
+    m.input("z", {int64_t(4), int64_t(10)}).input("y", {int64_t(4)}, onnx::TensorProto::INT64);
+    m.node("SoftmaxCrossEntropyLoss", {"z", "y"}, {"loss"}, {{"ignore_index", ignore}});
+    m.output("loss");
+    std::string ignored = ignore == 3 ? "" : "train.labels_ignore = " + std::to_string(ignore) + " : i64, ";
+    Imported r = import(m);
+    expectIn(r, {("train.labels_below = 10 : i64, " + ignored + "train.name = \"y\"").c_str()});
+  }
+  // Labels that two losses share suit both.
+  ModelBuilder m(17);
+  m.input("z", {int64_t(4), int64_t(10)}).input("y", {int64_t(4)}, onnx::TensorProto::INT64);
+  m.node("SoftmaxCrossEntropyLoss", {"z", "y"}, {"loss"}, {{"ignore_index", int64_t(-100)}});
+  m.node("SoftmaxCrossEntropyLoss", {"z", "y"}, {"other"});
+  m.output("loss").output("other");
+  expectIn(import(m), {"train.labels_below = 10 : i64, train.name = \"y\""});
+}
+
+TEST(Forms, IndicesInDataAreBounded) {
+  ModelBuilder m(17);
+  m.input("rows", {int64_t(4)}, onnx::TensorProto::INT64).input("cast", {int64_t(2), int64_t(2)}, onnx::TensorProto::INT32);
+  m.input("elements", {int64_t(1), int64_t(6)}, onnx::TensorProto::INT64).input("pairs", {int64_t(3), int64_t(2)}, onnx::TensorProto::INT64);
+  m.input("columns", {int64_t(4), int64_t(2)}, onnx::TensorProto::INT64);
+  m.weight("table", {5, 6}).weight("small", {3, 6}).ints("zero", {0}).ints("one", {1}).ints("flat", {4});
+  m.node("Gather", {"table", "rows"}, {"a"});
+  m.node("Gather", {"small", "rows"}, {"b"}); // both tables: the smaller extent
+  m.node("Cast", {"cast"}, {"wide"}, {{"to", int64_t(onnx::TensorProto::INT64)}});
+  m.node("Reshape", {"wide", "flat"}, {"four"});
+  m.node("Gather", {"table", "four"}, {"c"}, {{"axis", int64_t(1)}});
+  m.node("GatherElements", {"table", "elements"}, {"d"}, {{"axis", int64_t(0)}});
+  m.node("GatherND", {"table", "pairs"}, {"e"});
+  m.node("Slice", {"columns", "zero", "one", "one"}, {"first"}); // the other column may be anything
+  m.node("Gather", {"table", "first"}, {"f"});
+  for (const char *name : {"a", "b", "c", "d", "e", "f"})
+    m.output(name);
+  Imported r = import(m);
+  expectIn(r, {"train.indices_below = 3 : i64, train.name = \"rows\"", "train.indices_below = 6 : i64, train.name = \"cast\"",
+               "train.indices_below = 5 : i64, train.name = \"elements\"", "train.indices_below = 6 : i64, train.name = \"pairs\"",
+               "{train.batched, train.name = \"columns\"}"});
+}
+
 TEST(Forms, NodesNamesAreLocations) {
   mlir::MLIRContext context;
   auto module = importOnnxBytes(context, lenet().bytes(), "m", "", {});

@@ -151,19 +151,33 @@ Value Import::rngStep() {
   return read(kStep);
 }
 
-void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ignoreIndex) {
-  while (Operation *op = labels.getDefiningOp()) {
-    if (!isa<CastOp, ReshapeOp, TransposeOp, SliceOp>(op))
-      return;
-    labels = op->getOperand(0);
+/// The integer data input that a value is a view of; with `slices` also where it is a part of it. Null when it is none.
+static BlockArgument integerData(Value x, bool slices) {
+  while (Operation *op = x.getDefiningOp()) {
+    // A cast to a narrow type (a truth value) is no view: other numbers come of it.
+    bool cast = isa<CastOp>(op) && (elementOf(x).isInteger(32) || elementOf(x).isInteger(64));
+    if (!cast && !isa<ReshapeOp, TransposeOp, BroadcastOp>(op) && !(slices && isa<SliceOp>(op)))
+      return {};
+    x = op->getOperand(0);
   }
-  auto argument = dyn_cast<BlockArgument>(labels);
-  if (!argument || !isa<IntegerType>(elementOf(labels)))
-    return;
-  unsigned i = argument.getArgNumber();
-  NamedAttrList attributes(function.getArgAttrDict(i));
-  train::boundLabels(attributes, context, classes, ignoreIndex);
-  function.setArgAttrs(i, attributes);
+  return isa<IntegerType>(elementOf(x)) ? dyn_cast<BlockArgument>(x) : BlockArgument();
+}
+
+void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ignoreIndex) {
+  if (BlockArgument argument = integerData(labels, /*slices=*/true)) {
+    NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
+    train::boundLabels(attributes, context, classes, ignoreIndex);
+    function.setArgAttrs(argument.getArgNumber(), attributes);
+  }
+}
+
+void Import::markIndices(Value indices, int64_t extent) {
+  // What a slice leaves out may be anything.
+  if (BlockArgument argument = integerData(indices, /*slices=*/false)) {
+    NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
+    train::boundIndices(attributes, context, extent);
+    function.setArgAttrs(argument.getArgNumber(), attributes);
+  }
 }
 
 //===-- Nodes --------------------------------------------------------------------------------===//

@@ -52,6 +52,8 @@ public:
   mlir::Value rngStep();
   /// The labels that a loss compares with `classes` scores: marks the argument they come from.
   void markLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignoreIndex);
+  /// Indices into a dimension of `extent` elements, negative ones from its end: marks the argument they are.
+  void markIndices(mlir::Value indices, int64_t extent);
   /// Imports a subgraph's nodes in place, in a scope of their own; returns its outputs. Throws ImportError
   /// for a cycle, for names of the graph around it, and for outputs that nothing makes.
   std::vector<Entry> inlineGraph(onnx::GraphProto &, int64_t opset, mlir::Location);

@@ -23,3 +23,8 @@ void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t c
   if (ignored)
     argument.set(kLabelsIgnoreAttr, b.getI64IntegerAttr(*ignored));
 }
+
+void train::boundIndices(NamedAttrList &argument, MLIRContext *context, int64_t extent) {
+  extent = std::min(extent, integer(argument, kIndicesBelowAttr).value_or(extent));
+  argument.set(kIndicesBelowAttr, Builder(context).getI64IntegerAttr(extent));
+}

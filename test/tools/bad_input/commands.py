@@ -1,14 +1,25 @@
 """Wrong options, outputs and checkpoints of mpc itself."""
 import os
 
+import numpy as np
 from onnx import TensorProto
 
 from bad_input.programs import checkpoint, cut, flip
 from bad_input.row import Row
-from models import mlp
+from models import INT64, Graph, mlp
 
 C = "mpc compile mlp.onnx --batch 8 -o out $LOSS "
 RUN = "mpc run mlp.onnx --batch 64 "
+
+
+def embedding(index):
+    """bad.onnx: words [2, 3] -> rows of a table of ten; bad.npz: words, the last of them `index`."""
+    def make(folder):
+        g = Graph()
+        g.node("Gather", [g.weight("table", (10, 4)), g.node("Cast", [g.input("words", [2, 3], INT64)], "cast", to=INT64)], "y")
+        g.output("y", [2, 3, 4]).save(f"{folder}/bad.onnx")
+        np.savez(f"{folder}/bad.npz", words=np.array([[0, -10, 9], [1, 2, index]]))
+    return make
 
 
 def beside_data(folder):
@@ -105,6 +116,8 @@ ROWS = [
     Row("run-data-truncated", RUN + "--data cut.npz --out out.npz", ["cut.npz"], cut("train.npz", "cut.npz", 300)),
     Row("run-data-of-another-model", RUN + "--data train5.npz --out out.npz", ["x", "[64,4]"]),
     Row("run-array-missing", "mpc run bad.onnx --data train.npz --out out.npz", ["has no array 'pixels'"], lambda f: __import__("models").mlp(name="pixels", batch=64).save(f"{f}/bad.onnx")),
+    Row("run-index-out-of-range", "mpc run bad.onnx --data bad.npz --out out.npz", ["input 'words': element 5 is index 10, not in [-10, 10)"], embedding(10)),
+    Row("run-index-before-the-first", "mpc run bad.onnx --data bad.npz --out out.npz", ["element 5 is index -11, not in [-10, 10)"], embedding(-11)),
     Row("run-library", RUN + "--data train.npz --out out.npz --library abacus", ["--library"]),
     Row("run-threads", RUN + "--data train.npz --out out.npz --threads -3", ["--threads"]),
     Row("export-checkpoint-missing", "mpc export mlp.onnx --checkpoint nowhere.safetensors -o out.onnx", ["nowhere.safetensors"]),
