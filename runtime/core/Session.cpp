@@ -90,14 +90,9 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
   Tensor converted;
   if (value.dtype != port->dtype) {
     converted = Tensor(port->dtype, port->shape);
-    size_t count = size_t(converted.elements());
-    convert(value.dtype, value.data, port->dtype, converted.bytes.data(), count);
+    convertExactly(value.dtype, value.data, port->dtype, converted.bytes.data(), size_t(converted.elements()),
+                   concat("input '", name, "'"));
     logical = converted.bytes.data();
-    if (size_t i = firstOverflow(value.dtype, value.data, port->dtype, logical, count); i < count)
-      fail("",
-           concat("input '", name, "': element ", i, " holds ", loadDouble(value.dtype, value.data, i),
-                  ", which ", nameOf(port->dtype), " cannot represent"),
-           "scale the values down");
   }
   if (!port->ranges.empty())
     for (size_t i = 0, count = size_t(elementsOf(port->shape)); i < count; ++i)
@@ -179,7 +174,10 @@ void Session::setVariable(std::string_view name, const TensorView &value) {
   if (value.shape != s.variable->shape)
     fail("", concat("variable '", name, "' has shape ", toString(s.variable->shape), ", not ",
                     toString(value.shape)), "give values of the variable's shape");
-  writeStored(s, value);
+  Tensor converted(s.variable->dtype, value.shape);
+  convertExactly(value.dtype, value.data, converted.dtype, converted.bytes.data(), size_t(converted.elements()),
+                 concat("variable '", name, "'"));
+  writeStored(s, converted);
 }
 
 void Session::writeStored(const Stored &s, const TensorView &value) {

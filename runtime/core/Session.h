@@ -35,8 +35,8 @@ public:
   const Entry &entryOfKind(std::string_view kind) const;
 
   /// Writes an input: the port's dtype (converted when it differs), any shape with as many elements. Inputs
-  /// share the arena with temporaries: write all of them before each run. Throws Error, also for a finite
-  /// number that the conversion would make an infinity, and for integers that the port may not hold.
+  /// share the arena with temporaries: write all of them before each run. Throws Error, also for
+  /// what the port's type cannot represent, and for integers that the port may not hold.
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
   /// Writes an input that is already in stored order (see Transpose) and of the port's dtype.
   void setStored(const Port &port, const void *bytes);
@@ -67,6 +67,7 @@ public:
   /// A variable in logical order. Throws Error for an unknown name.
   Tensor variable(std::string_view name) const;
   /// Sets a variable (dtype converted when it differs; the shape must be equal) and refreshes its copies.
+  /// Throws Error, and changes nothing, for values that its type cannot represent.
   void setVariable(std::string_view name, const TensorView &value);
   /// The first element of a variable, for scalars.
   double variableScalar(std::string_view name) const;

@@ -194,7 +194,7 @@ int mpc_get_variable(mpc_session *s, const char *name, mpc_dtype dtype, void *da
     const Variable &v = variableOf(s, name);
     checkElements(name, elements, elementsOf(v.shape), v.shape);
     Tensor value = s->session.variable(name);
-    convert(value.dtype, value.bytes.data(), dtype, data, elements);
+    convertExactly(value.dtype, value.bytes.data(), dtype, data, elements, name);
   });
 }
 
@@ -252,7 +252,7 @@ int mpc_get_output(mpc_session *s, const char *name, mpc_dtype dtype, void *data
       fail(name, concat("entry '", s->last->name, "', which ran last, has no such output"), "mpc_output lists them");
     checkElements(name, elements, elementsOf(port->shape), port->shape);
     Tensor value = s->session.read(*port);
-    convert(value.dtype, value.bytes.data(), dtype, data, elements);
+    convertExactly(value.dtype, value.bytes.data(), dtype, data, elements, name);
   });
 }
 

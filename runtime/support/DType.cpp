@@ -251,18 +251,44 @@ void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, siz
   }
 }
 
-size_t firstOverflow(mpc_dtype from, const void *source, mpc_dtype to, const void *target, size_t count) {
-  if (!isFloat(to))
+/// Whether an element is an integer that `to` has.
+static bool isIntegerOf(mpc_dtype from, const void *source, size_t i, mpc_dtype to) {
+  if (isFloat(from)) {
+    double value = loadDouble(from, source, i);
+    // highest + 1 is a power of two, and as a double exact; NaN fails every comparison.
+    return value >= double(lowestOf(to)) && value < double(highestOf(to)) + 1 && value == std::floor(value);
+  }
+  int64_t value = loadInteger(from, source, i);
+  return value >= lowestOf(to) && value <= highestOf(to) && (from != MPC_U64 || value >= 0);
+}
+
+size_t firstMisfit(mpc_dtype from, const void *source, mpc_dtype to, size_t count, Affine map) {
+  if (from == to && map.identity())
     return count;
-  double wide[kBlock];
+  if (!isFloat(to)) {
+    for (size_t i = 0; i < count; ++i)
+      if (!isIntegerOf(from, source, i, to))
+        return i;
+    return count;
+  }
+  double converted[kBlock], wide[kBlock]; // large enough for any type
   for (size_t done = 0; done < count; done += kBlock) {
     size_t n = std::min(kBlock, count - done);
-    convert(to, static_cast<const char *>(target) + done * sizeOf(to), MPC_F64, wide, n);
+    convert(from, static_cast<const char *>(source) + done * sizeOf(from), to, converted, n, map);
+    convert(to, converted, MPC_F64, wide, n);
     for (size_t i = 0; i < n; ++i)
       if (!std::isfinite(wide[i]) && std::isfinite(loadDouble(from, source, done + i)))
         return done + i;
   }
   return count;
+}
+
+void convertExactly(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count,
+                    std::string_view what) {
+  if (size_t i = firstMisfit(from, source, to, count); i < count)
+    fail("", concat(what, ": element ", i, " holds ", loadDouble(from, source, i), ", which ", nameOf(to), " cannot represent"),
+         "give values of the type's range");
+  convert(from, source, to, target, count);
 }
 
 double loadDouble(mpc_dtype type, const void *data, size_t index) {

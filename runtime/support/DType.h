@@ -36,12 +36,15 @@ struct Affine {
 };
 
 /// Converts `count` elements. Float to integer truncates, integer to narrower integer wraps: callers check
-/// the range first. The affine map is only for conversions to a float type.
+/// with firstMisfit. The affine map is only for conversions to a float type.
 void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count, Affine map = {});
 
-/// The first of `count` elements that is finite in `source`, but not in `target`, its conversion; `count`
-/// when there is none.
-size_t firstOverflow(mpc_dtype from, const void *source, mpc_dtype to, const void *target, size_t count);
+/// The first of `count` elements that `to` cannot hold, or `count`: for a float type a finite number that
+/// becomes infinite, for an integer type what is no integer of its range (beyond int64, none of u64's).
+size_t firstMisfit(mpc_dtype from, const void *source, mpc_dtype to, size_t count, Affine map = {});
+/// convert, but throws Error, "WHAT: element I holds V, which TYPE cannot represent", before it writes anything.
+void convertExactly(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count,
+                    std::string_view what);
 
 /// One element as double or, for integer types, exactly as int64.
 double loadDouble(mpc_dtype type, const void *data, size_t index);

@@ -223,6 +223,23 @@ TEST(Dataset, ConvertsReshapesNormalizesAndPermutes) {
       }
 }
 
+TEST(DType, FirstMisfit) {
+  auto misfit = [](mpc_dtype from, const std::string &values, mpc_dtype to) {
+    size_t count = values.size() / sizeOf(from), first = firstMisfit(from, values.data(), to, count);
+    return first == count ? -1 : int64_t(first);
+  };
+  EXPECT_EQ(misfit(MPC_F64, raw<double>({-128, 127, -0.0, 127.5}), MPC_I8), 3);
+  EXPECT_EQ(misfit(MPC_F32, raw<float>({127, 128}), MPC_I8), 1);
+  EXPECT_EQ(misfit(MPC_F64, raw<double>({0, NAN}), MPC_I32), 1);
+  EXPECT_EQ(misfit(MPC_F64, raw<double>({-0x1p63, 0x1.fffffffffffffp62, 0x1p63}), MPC_I64), 2);
+  EXPECT_EQ(misfit(MPC_F64, raw<double>({0, 1, 2}), MPC_BOOL), 2);
+  EXPECT_EQ(misfit(MPC_F64, raw<double>({0, -1}), MPC_U64), 1);
+  EXPECT_EQ(misfit(MPC_I64, raw<int64_t>({INT32_MAX, INT32_MIN, int64_t(INT32_MAX) + 1}), MPC_I32), 2);
+  EXPECT_EQ(misfit(MPC_U64, raw<uint64_t>({uint64_t(INT64_MAX), UINT64_MAX}), MPC_I64), 1);
+  EXPECT_EQ(misfit(MPC_U64, raw<uint64_t>({UINT64_MAX}), MPC_U64), -1);
+  EXPECT_EQ(misfit(MPC_F64, raw<double>({65504, INFINITY, NAN, 65520}), MPC_F16), 3);
+}
+
 TEST(Dataset, BadValuesNameTheSample) {
   TemporaryFolder folder;
   auto load = [&](Port p, mpc_dtype type, Shape shape, const std::string &bytes) {

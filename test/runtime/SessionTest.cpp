@@ -71,6 +71,32 @@ TEST(Session, InputsThatTheirTypeCannotHoldAreRefused) {
   session.setInput(entry, "x", x);
 }
 
+TEST(Session, LabelsAreCheckedWhereverTheyComeFrom) {
+  Session session(logisticProgram());
+  const Entry &entry = session.entryOfKind("eval");
+  Tensor target(MPC_I64, {4});
+  target.as<int64_t>()[2] = 2;
+  EXPECT_STREQ(errorOf([&] { session.setInput(entry, "target", target); }).what(),
+               "input 'target': element 2 is label 2, not in [0, 2)");
+  Tensor floats(MPC_F64, {4});
+  for (double value : {0.7, double(NAN), 1e300, double(INFINITY)}) {
+    floats.as<double>()[3] = value;
+    EXPECT_EQ(errorOf([&] { session.setInput(entry, "target", floats); }).what(),
+              concat("input 'target': element 3 holds ", value, ", which i64 cannot represent"));
+  }
+  floats.as<double>()[3] = 1;
+  session.setInput(entry, "target", floats);
+}
+
+TEST(Session, VariablesThatCannotHoldAValueKeepTheirs) {
+  Session session(logisticProgram());
+  Tensor before = session.variable("w"), w(MPC_F64, {3, 2});
+  w.as<double>()[4] = 1e300;
+  EXPECT_STREQ(errorOf([&] { session.setVariable("w", w); }).what(),
+               "variable 'w': element 4 holds 1e+300, which f32 cannot represent");
+  EXPECT_EQ(session.variable("w").bytes, before.bytes);
+}
+
 TEST(Session, TraceMatchesTheFormulas) {
   TemporaryFolder folder;
   DataOptions options;

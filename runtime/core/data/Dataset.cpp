@@ -223,18 +223,16 @@ static bool neverOverflows(mpc_dtype from, const std::vector<Affine> &maps, mpc_
     return false;
   const int64_t ends[] = {lowestOf(from), highestOf(from)};
   return std::all_of(maps.begin(), maps.end(), [&](const Affine &map) {
-    double results[2]; // room for two of any type
-    convert(MPC_I64, ends, to, results, 2, map);
-    return firstOverflow(MPC_I64, ends, to, results, 2) == 2;
+    return firstMisfit(MPC_I64, ends, to, 2, map) == 2;
   });
 }
 
-/// Converts every value once, as `fill` will.
+/// Looks at every value as `fill` will convert it.
 void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) const {
   const Array &array = source.array;
   if (neverOverflows(array.dtype, source.maps, port.dtype))
     return;
-  double wide[kBlock], converted[kBlock]; // large enough for any type
+  double wide[kBlock];
   // The parts that one map is for follow each other, a sample after the other.
   size_t part = size_t(source.unit()) / source.maps.size();
   size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
@@ -247,8 +245,7 @@ void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) c
       for (size_t i = 0; i < n; ++i)
         checkFinite(source, done + i, wide[i]);
     }
-    convert(array.dtype, from, port.dtype, converted, n, map);
-    size_t bad = firstOverflow(array.dtype, from, port.dtype, converted, n);
+    size_t bad = firstMisfit(array.dtype, from, port.dtype, n, map);
     if (bad == n)
       continue;
     double value = loadDouble(array.dtype, from, bad);
@@ -262,34 +259,25 @@ void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) c
 
 void Dataset::checkIntegers(const Source &source, const Port &port) const {
   const Array &array = source.array;
-  double wide[kBlock];
+  size_t count = size_t(array.elements()), bad = firstMisfit(array.dtype, array.data, port.dtype, count);
+  if (bad < count) {
+    double value = loadDouble(array.dtype, array.data, bad);
+    checkFinite(source, bad, value);
+    if (value != std::floor(value))
+      complain(source, bad, concat("holds ", value, ", but input '", port.name, "' takes integers"),
+               "save the array as integers");
+    complain(source, bad, concat("holds ", value, ", which ", nameOf(port.dtype), " cannot represent"),
+             "repair or remove the sample");
+  }
+  if (port.ranges.empty())
+    return;
   int64_t exact[kBlock];
-  size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
-  int64_t low = lowestOf(port.dtype), high = highestOf(port.dtype);
   for (size_t done = 0; done < count; done += kBlock) {
     size_t n = std::min(kBlock, count - done);
-    const std::byte *from = array.data + done * elementBytes;
-    if (isFloat(array.dtype)) {
-      convert(array.dtype, from, MPC_F64, wide, n);
-      for (size_t i = 0; i < n; ++i) {
-        checkFinite(source, done + i, wide[i]);
-        if (wide[i] != std::floor(wide[i]) || std::fabs(wide[i]) > 0x1p62)
-          complain(source, done + i,
-                   concat("holds ", wide[i], ", but input '", port.name, "' takes integers"),
-                   "save the array as integers");
-        exact[i] = int64_t(wide[i]);
-      }
-    } else {
-      convert(array.dtype, from, MPC_I64, exact, n);
-    }
-    for (size_t i = 0; i < n; ++i) {
+    convert(array.dtype, array.data + done * sizeOf(array.dtype), MPC_I64, exact, n);
+    for (size_t i = 0; i < n; ++i)
       if (std::string refused = port.refusal(exact[i]); !refused.empty())
         complain(source, done + i, concat("has ", refused), "repair the data, or compile a model that takes this value");
-      if (exact[i] < low || exact[i] > high || (array.dtype == MPC_U64 && exact[i] < 0))
-        complain(source, done + i,
-                 concat("holds ", exact[i], ", which ", nameOf(port.dtype), " cannot represent"),
-                 "repair or remove the sample");
-    }
   }
 }
 
