@@ -17,6 +17,12 @@ static double sumOf(const Session &session, const Port &port, int64_t count, int
   return sum;
 }
 
+std::string Evaluation::lossText(const std::string &name, const std::string &separator) const {
+  if (!loss)
+    return "";
+  return concat(name, separator, *loss, lossSamples < samples ? concat(" (over ", lossSamples, " of ", samples, " samples)") : "");
+}
+
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress) {
   const Entry &entry = session.entryOfKind("eval");
   const Port *sampleLoss = entry.outputOfRole("sample_loss"),
@@ -42,9 +48,11 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
       lossSum += sumOf(session, *sampleLoss, batch->count, data.batch());
       weightSum +=
           sampleWeight ? sumOf(session, *sampleWeight, batch->count, data.batch()) : double(batch->count);
+      result.lossSamples += batch->count;
     } else if (batchLoss && batch->count == data.batch()) {
       lossSum += session.readScalar(*batchLoss) * double(batch->count);
       weightSum += double(batch->count);
+      result.lossSamples += batch->count;
     }
     for (size_t i = 0; i < accuracies.size(); ++i)
       accuracies[i].add(session, labels[i].data(), batch->count, data.batch());
@@ -52,8 +60,8 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
     if (progress)
       progress(result.samples);
   }
-  if (weightSum > 0)
-    result.loss = lossSum / weightSum;
+  if (sampleLoss || batchLoss)
+    result.loss = lossSum / weightSum; // NaN when no sample counts
   for (const Accuracy &accuracy : accuracies)
     result.metrics.push_back(accuracy.result());
   return result;

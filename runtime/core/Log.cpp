@@ -82,8 +82,10 @@ void RunLog::evaluation(int64_t step, int64_t epoch, const Evaluation &evaluatio
   if (!file_)
     return;
   json out = {{"step", step}, {"epoch", epoch}};
-  if (evaluation.loss)
+  if (evaluation.loss) {
     out["val_loss"] = *evaluation.loss;
+    out["val_loss_samples"] = evaluation.lossSamples;
+  }
   for (const MetricResult &metric : evaluation.metrics) {
     out[metric.name] = metric.value();
     out["correct"] = metric.correct;

@@ -238,7 +238,7 @@ void Trainer::endEpoch() {
   log_->evaluation(cursor_.iteration, epoch, evaluation);
   std::string text = concat("epoch ", epoch + 1, "  step ", cursor_.iteration);
   if (evaluation.loss)
-    text += concat("  val_loss ", *evaluation.loss);
+    text += "  " + evaluation.lossText("val_loss", " ");
   for (const MetricResult &metric : evaluation.metrics)
     text += concat("  ", metric.name, " ", metric.value(), " (", metric.correct, "/", metric.counted, ")");
   progress_->line(text);

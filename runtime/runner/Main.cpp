@@ -9,6 +9,7 @@
 #include "runtime/runner/Options.h"
 #include "runtime/support/Error.h"
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 
@@ -33,6 +34,13 @@ static void runTrain(Session &session, Options &options) {
                          result.loss, ", ", clockText(progress.seconds())));
 }
 
+/// JSON has no infinity and no NaN.
+static std::string jsonNumber(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return std::isfinite(value) ? text : "null";
+}
+
 static void runEval(Session &session, const Options &options) {
   Dataset data(options.train.data, inputsOf({&session.entryOfKind("eval")}), session.manifest().batch);
   Evaluation evaluation;
@@ -43,22 +51,22 @@ static void runEval(Session &session, const Options &options) {
   std::string text;
   if (options.json) {
     text = concat("{\"samples\": ", evaluation.samples);
-    char number[40];
-    if (evaluation.loss) {
-      std::snprintf(number, sizeof number, "%.9g", *evaluation.loss);
-      text += concat(", \"loss\": ", evaluation.loss == evaluation.loss ? number : "null");
-    }
+    if (evaluation.loss)
+      text += concat(", \"loss\": ", jsonNumber(*evaluation.loss), ", \"loss_samples\": ", evaluation.lossSamples);
     for (const MetricResult &metric : evaluation.metrics)
-      text += concat(", \"", metric.name, "\": ", metric.value(), ", \"", metric.name,
+      text += concat(", \"", metric.name, "\": ", jsonNumber(metric.value()), ", \"", metric.name,
                      "_correct\": ", metric.correct, ", \"", metric.name, "_counted\": ", metric.counted);
     text += "}\n";
   } else {
     text = concat("samples: ", evaluation.samples, "\n");
     if (evaluation.loss)
-      text += concat("loss: ", *evaluation.loss, "\n");
+      text += evaluation.lossText("loss", ": ") + "\n";
     for (const MetricResult &metric : evaluation.metrics)
       text += concat(metric.name, ": ", metric.value(), " (", metric.correct, "/", metric.counted, ")\n");
   }
+  if (evaluation.loss && evaluation.lossSamples < evaluation.samples)
+    std::fputs(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
+                      evaluation.samples - evaluation.lossSamples, ", which fill none\n").c_str(), stderr);
   std::fputs(text.c_str(), stdout);
 }
 

@@ -175,6 +175,31 @@ TEST(Session, EvaluationCountsPaddedBatchesExactly) {
   EXPECT_EQ(evaluation.metrics[0].counted, 11);
 }
 
+TEST(Session, ALossOfWholeBatchesSaysWhatItCovers) {
+  std::string manifest = logisticManifest();
+  std::string split = R"({"name": "sample_loss", "role": "sample_loss", "dtype": "f32", "shape": [4], "offset": 640, "bytes": 16})";
+  manifest.replace(manifest.find(split), split.size(),
+                   R"({"name": "loss", "role": "loss", "dtype": "f32", "shape": [], "offset": 640, "bytes": 4})");
+  TemporaryFolder folder;
+  auto evaluated = [&](int64_t samples) {
+    Session session(logisticProgram(manifest));
+    DataOptions options;
+    options.files = {writeLogisticData(folder / "d.npz", samples)};
+    return evaluate(session, Dataset(options, inputsOf({&session.entry("eval")}), 4));
+  };
+  Evaluation partial = evaluated(11);
+  EXPECT_EQ(partial.samples, 11);
+  EXPECT_EQ(partial.lossSamples, 8);
+  EXPECT_TRUE(std::isfinite(*partial.loss));
+  EXPECT_EQ(partial.lossText("loss", ": "), concat("loss: ", *partial.loss, " (over 8 of 11 samples)"));
+  Evaluation whole = evaluated(8);
+  EXPECT_EQ(whole.lossText("loss", ": "), concat("loss: ", *whole.loss));
+  EXPECT_EQ(*whole.loss, *partial.loss); // of the same eight
+  Evaluation none = evaluated(3);
+  EXPECT_TRUE(std::isnan(*none.loss)); // there, though nothing counted
+  EXPECT_EQ(none.lossSamples, 0);
+}
+
 TEST(Session, PredictWritesOneRowPerSample) {
   TemporaryFolder folder;
   Session session(logisticProgram());
