@@ -2,6 +2,7 @@
 
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <cstring>
@@ -37,6 +38,26 @@ void HostDevice::prepare() {
   for (const Entry &entry : plan_.entries)
     for (const Launch &launch : entry.launches)
       prepared_[&entry].push_back(prepare(launch));
+  if (extraBytes_)
+    shareExtraScratch();
+}
+
+// Launches run one after the other.
+void HostDevice::shareExtraScratch() {
+  extraScratch_ = std::make_unique<Arena>(int64_t(extraBytes_));
+  size_t count = 0, calls = 0;
+  for (auto &[entry, launches] : prepared_)
+    for (Prepared &launch : launches)
+      if (launch.library.primitive) {
+        ++calls;
+        if (!launch.scratch) {
+          launch.scratch = extraScratch_->at(0);
+          ++count;
+        }
+      }
+  if (options_.note)
+    options_.note(concat(provider_->name(), " needs more scratch here than was planned for ", count, " of ",
+                         calls, " library calls: ", extraBytes_, " bytes outside the plan"));
 }
 
 HostDevice::Prepared HostDevice::prepare(const Launch &launch) {
@@ -54,16 +75,10 @@ HostDevice::Prepared HostDevice::prepare(const Launch &launch) {
   std::string where = concat(launch.loc.empty() ? "" : launch.loc + ": ", launch.name);
   prepared.library = provider_->create(*launch.library, where);
   size_t needed = prepared.library.library->scratch_bytes(prepared.library.primitive);
-  if (needed <= size_t(launch.scratchBytes)) {
+  if (needed <= size_t(launch.scratchBytes))
     prepared.scratch = arena_.at(launch.scratch);
-  } else {
-    extraScratch_.push_back(std::make_unique<Arena>(int64_t(needed)));
-    prepared.scratch = extraScratch_.back()->at(0);
-    if (options_.note)
-      options_.note(concat(where, ": ", prepared.library.library->name, " needs ", needed,
-                           " bytes of scratch, the plan has ", launch.scratchBytes,
-                           "; allocated outside the plan"));
-  }
+  else
+    extraBytes_ = std::max(extraBytes_, needed);
   return prepared;
 }
 

@@ -29,10 +29,11 @@ private:
     mpc_kernel_fn kernel = nullptr;
     int64_t grid = 0, grain = 1;
     LibraryProvider::Primitive library = {};
-    void *scratch = nullptr;
+    void *scratch = nullptr; ///< null until shareExtraScratch when the plan has too little
     std::vector<void *> buffers;
   };
   Prepared prepare(const Launch &launch);
+  void shareExtraScratch();
   void execute(const Prepared &launch);
 
   const Program &program_;
@@ -42,7 +43,8 @@ private:
   Arena arena_;
   std::unique_ptr<LibraryProvider> provider_;
   std::unordered_map<const Entry *, std::vector<Prepared>> prepared_;
-  std::vector<std::unique_ptr<Arena>> extraScratch_;
+  size_t extraBytes_ = 0; ///< what the launch needs that needs most of those that the plan has too little for
+  std::unique_ptr<Arena> extraScratch_;
 };
 
 } // namespace mpc::rt
