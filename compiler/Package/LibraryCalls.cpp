@@ -6,13 +6,6 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-static int64_t product(ArrayRef<int64_t> shape) {
-  int64_t n = 1;
-  for (int64_t extent : shape)
-    n *= extent;
-  return n;
-}
-
 static LogicalResult describeMatmul(MatMulOp op, mpc_library_desc &desc) {
   ArrayRef<int64_t> a = shapeOf(op.getA()), b = shapeOf(op.getB()), out = shapeOf(op.getResult());
   desc.op = MPC_MATMUL;
@@ -21,8 +14,8 @@ static LogicalResult describeMatmul(MatMulOp op, mpc_library_desc &desc) {
   desc.m = out[out.size() - 2];
   desc.n = out.back();
   desc.k = desc.transpose_a ? a[a.size() - 2] : a.back();
-  int64_t batchA = product(a.drop_back(2)), batchB = product(b.drop_back(2));
-  desc.batch = product(out.drop_back(2));
+  int64_t batchA = llvm::product_of(a.drop_back(2)), batchB = llvm::product_of(b.drop_back(2));
+  desc.batch = llvm::product_of(out.drop_back(2));
   if ((batchA != desc.batch && batchA != 1) || (batchB != desc.batch && batchB != 1))
     return op.emitOpError("batch dimensions broadcast in part");
   if (batchB == 1 && !desc.transpose_a && batchA == desc.batch) {

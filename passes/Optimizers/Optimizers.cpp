@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Attributes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
 #include "passes/Optimizers/Passes.h"
@@ -23,16 +24,6 @@ using namespace mpc;
 using namespace mpc::optimizers;
 
 namespace {
-
-std::optional<double> asNumber(Attribute attr) {
-  if (auto flag = dyn_cast<BoolAttr>(attr))
-    return flag.getValue();
-  if (auto value = dyn_cast<FloatAttr>(attr))
-    return value.getValueAsDouble();
-  if (auto value = dyn_cast<IntegerAttr>(attr))
-    return double(value.getInt());
-  return std::nullopt;
-}
 
 std::string describe(double number) {
   std::string text;
@@ -100,7 +91,8 @@ LogicalResult StepExpander::setHyperparameter(StringRef key, Attribute value) {
       llvm::find_if(optimizer->hyperparameters, [&](const Hyperparameter &h) { return h.name == key; });
   if (known == optimizer->hyperparameters.end())
     return fail("no hyperparameter '" + key + "'", "the optimizers are " + describeOptimizers());
-  std::optional<double> number = asNumber(value);
+  auto flag = dyn_cast<BoolAttr>(value); // nesterov
+  std::optional<double> number = flag ? flag.getValue() : asNumber(value);
   if (!number || !std::isfinite(*number) || *number < known->least || *number >= known->below)
     return fail("'" + key + "' is " + (number ? describe(*number) : std::string("no number")) +
                     ", which does not lie in " + describeRange(*known),

@@ -1,5 +1,6 @@
 #include "passes/Precision/ScalerState.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Attributes.h"
 #include "dialects/Support/Diagnostics.h"
 #include <cmath>
 
@@ -9,14 +10,6 @@ using namespace mpc::graph;
 using namespace mpc::precision;
 
 //===-- Options -------------------------------------------------------------------===//
-
-static std::optional<double> asNumber(Attribute attr) {
-  if (auto value = dyn_cast<FloatAttr>(attr))
-    return value.getValueAsDouble();
-  if (auto value = dyn_cast<IntegerAttr>(attr); value && !isa<BoolAttr>(attr))
-    return double(value.getInt());
-  return std::nullopt;
-}
 
 /// 0, which no count may be, for what is not a whole number.
 static int64_t wholeNumber(double v) { return v == std::floor(v) && std::fabs(v) < 1e15 ? int64_t(v) : 0; }

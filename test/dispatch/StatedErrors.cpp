@@ -28,12 +28,6 @@ test::StatedError test::statedError(StringRef mnemonic) {
       .Default({});
 }
 
-static int64_t product(ArrayRef<int64_t> extents) {
-  int64_t n = 1;
-  for (int64_t extent : extents)
-    n *= extent;
-  return n;
-}
 static int64_t shrinkage(Value from, Value to) {
   return typeOf(from).getNumElements() / std::max<int64_t>(1, typeOf(to).getNumElements());
 }
@@ -45,17 +39,17 @@ int64_t test::accumulationLength(Operation *operation) {
         ArrayRef<int64_t> a = shapeOf(op.getA());
         return op.getTransposeA() ? a[a.size() - 2] : a.back();
       })
-      .Case<ConvOp>([](ConvOp op) { return product(shapeOf(op.getW()).drop_front()); })
+      .Case<ConvOp>([](ConvOp op) { return llvm::product_of(shapeOf(op.getW()).drop_front()); })
       .Case<ConvInputGradOp>([](ConvInputGradOp op) {
-        return shapeOf(op.getW())[0] / op.getGroups() * product(shapeOf(op.getW()).drop_front(2));
+        return shapeOf(op.getW())[0] / op.getGroups() * llvm::product_of(shapeOf(op.getW()).drop_front(2));
       })
       .Case<ConvWeightGradOp>([](ConvWeightGradOp op) {
         // Samples times output positions.
         int64_t channels = shapeOf(op.getDw())[0];
         return typeOf(op.getDy()).getNumElements() / channels;
       })
-      .Case<AvgPoolOp, AvgPoolGradOp>([](auto op) { return product(op.getKernel()); })
-      .Case<MaxPoolGradOp>([](MaxPoolGradOp op) { return product(op.getKernel()); })
+      .Case<AvgPoolOp, AvgPoolGradOp>([](auto op) { return llvm::product_of(op.getKernel()); })
+      .Case<MaxPoolGradOp>([](MaxPoolGradOp op) { return llvm::product_of(op.getKernel()); })
       .Case<GatherGradOp>([](GatherGradOp op) { return typeOf(op.getIndices()).getNumElements(); })
       .Case<ResizeOp>([](ResizeOp op) { return int64_t(1) << typeOf(op.getX()).getRank(); })
       .Case<ResizeGradOp>([](ResizeGradOp op) {

@@ -21,18 +21,8 @@ static Value transposed(VjpContext &ctx, Value x) {
 
 /// x: [batch..., rows, columns] as [batch*rows, columns].
 static Value flattened(VjpContext &ctx, Value x) {
-  int64_t columns = shapeOf(x).back();
-  int64_t rows = 1;
-  for (int64_t extent : shapeOf(x).drop_back())
-    rows *= extent;
-  return reshapeTo(ctx.builder, ctx.loc, x, {rows, columns});
-}
-
-static int64_t product(ArrayRef<int64_t> shape) {
-  int64_t n = 1;
-  for (int64_t extent : shape)
-    n *= extent;
-  return n;
+  ArrayRef<int64_t> shape = shapeOf(x);
+  return reshapeTo(ctx.builder, ctx.loc, x, {llvm::product_of(shape.drop_back()), shape.back()});
 }
 
 /// With A = op(a): [..., m, k], B = op(b): [..., k, n] and C = A B: dA = dC B^T, dB = A^T dC; operands stored transposed take the transposed
@@ -43,11 +33,12 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
   Value a = getA(), b = getB(), dc = ctx.cotangent();
   bool ta = getTransposeA(), tb = getTransposeB();
   ArrayRef<int64_t> batch = shapeOf(dc).drop_back(2), batchA = shapeOf(a).drop_back(2), batchB = shapeOf(b).drop_back(2);
-  bool sharedB = product(batch) != 1 && product(batchB) == 1 && product(batchA) == product(batch);
-  auto wide = [&](Value x, ArrayRef<int64_t> own) { return product(own) == product(batch) ? x : f.up(x); };
+  int64_t matrices = llvm::product_of(batch), ofA = llvm::product_of(batchA), ofB = llvm::product_of(batchB);
+  bool sharedB = matrices != 1 && ofB == 1 && ofA == matrices;
+  auto wide = [&](Value x, int64_t own) { return own == matrices ? x : f.up(x); };
 
   if (ctx.needs(0)) {
-    Value g = wide(dc, batchA), other = wide(b, batchA);
+    Value g = wide(dc, ofA), other = wide(b, ofA);
     // a: [m,k] = dC B^T; a: [k,m] = B dC^T
     ctx.set(0, ta ? matmul(ctx, other, g, tb, true) : matmul(ctx, g, other, false, !tb));
   }
@@ -59,7 +50,7 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
     ctx.set(1, reshapeTo(ctx.builder, ctx.loc, db, shapeOf(b)));
     return success();
   }
-  Value g = wide(dc, batchB), other = wide(a, batchB);
+  Value g = wide(dc, ofB), other = wide(a, ofB);
   // b: [k,n] = A^T dC; b: [n,k] = dC^T A
   ctx.set(1, tb ? matmul(ctx, g, other, true, ta) : matmul(ctx, other, g, !ta, false));
   return success();

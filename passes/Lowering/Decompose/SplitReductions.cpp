@@ -33,13 +33,6 @@ struct Split {
 };
 } // namespace
 
-static int64_t product(ArrayRef<int64_t> shape) {
-  int64_t n = 1;
-  for (int64_t extent : shape)
-    n *= extent;
-  return n;
-}
-
 /// v, which broadcasts to the shape that was split, in the split shape; null where it would need data movement. Elementwise
 /// producers are rebuilt, down to values that are stored anyway, where a reshape is a view.
 static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b, IRMapping &known, int depth) {
@@ -51,9 +44,9 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
     // A broadcast operand: constant along the split dimensions.
     Shape aligned(missing, 1);
     llvm::append_range(aligned, shape);
-    if (product(ArrayRef<int64_t>(aligned).slice(split.begin, split.end - split.begin)) != 1)
+    if (llvm::product_of(ArrayRef<int64_t>(aligned).slice(split.begin, split.end - split.begin)) != 1)
       return {};
-    if (missing >= split.end || product(shape) == 1)
+    if (missing >= split.end || llvm::product_of(shape) == 1)
       return v; // the split dimensions are not there at all
     Shape result(ArrayRef<int64_t>(aligned).take_front(split.begin));
     result.append({1, 1});
@@ -87,7 +80,7 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
     return false;
   Value x = op->getOperand(0);
   Shape shape(graph::shapeOf(x)), axes(cast<DenseI64ArrayAttr>(op->getAttr("axes")).asArrayRef());
-  int64_t rank = shape.size(), total = product(shape);
+  int64_t rank = shape.size(), total = llvm::product_of(shape);
   if (axes.empty() || total < leastElements)
     return false;
   auto isReduced = [&](int64_t d) { return llvm::is_contained(axes, d); };
@@ -99,7 +92,7 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   int64_t columns = 1;
   for (int64_t d = last; d >= 0 && !isReduced(d); --d)
     columns *= shape[d];
-  int64_t kept = product(graph::shapeOf(op->getResult(0)));
+  int64_t kept = llvm::product_of(graph::shapeOf(op->getResult(0)));
   int64_t slices = isReduced(last) ? kept : kept / columns * ((columns + columnBlock - 1) / columnBlock);
   if (slices * 2 > wantedPieces)
     return false;
@@ -112,7 +105,7 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   int64_t end = begin;
   while (end < rank && isReduced(end))
     ++end;
-  int64_t run = product(ArrayRef<int64_t>(shape).slice(begin, end - begin));
+  int64_t run = llvm::product_of(ArrayRef<int64_t>(shape).slice(begin, end - begin));
   // As many whole dimensions of the run as make enough pieces.
   int64_t keep = begin, pieces = 1;
   while (keep < end && pieces * slices < enoughPieces)

@@ -44,7 +44,6 @@ public:
   void setRange(SymbolId id, int64_t low, int64_t high) { symbols[id].low = low, symbols[id].high = high; }
   /// A computed i64 in [low, high].
   Index opaque(mlir::Value value, int64_t low, int64_t high);
-  int64_t extentOf(SymbolId id) const { return symbols[id].extent; }
   /// Least and greatest value.
   std::pair<int64_t, int64_t> range(const Index &i) const;
 

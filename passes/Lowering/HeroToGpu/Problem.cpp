@@ -9,14 +9,7 @@ using namespace mpc;
 using namespace mpc::hero;
 using namespace mpc::graph;
 
-static int64_t product(ArrayRef<int64_t> extents) {
-  int64_t n = 1;
-  for (int64_t extent : extents)
-    n *= extent;
-  return n;
-}
-
-int64_t Problem::extent(Axis axis) const { return product(digits[unsigned(axis)]); }
+int64_t Problem::extent(Axis axis) const { return llvm::product_of(digits[unsigned(axis)]); }
 Type Problem::element() const { return elementOf(hero->getResult(0)); }
 Type Problem::accumulator() const { return computeType(element()); }
 
@@ -142,7 +135,7 @@ static void describe(MatMulOp op, Problem &p) {
   ArrayRef<int64_t> a = shapeOf(op.getA()), b = shapeOf(op.getB()), c = shapeOf(op.getResult());
   ArrayRef<int64_t> batch = c.drop_back(2);
   // One matrix for all batches: the rows (columns) of the other are one matrix.
-  auto isShared = [](ArrayRef<int64_t> shape) { return product(shape.drop_back(2)) == 1; };
+  auto isShared = [](ArrayRef<int64_t> shape) { return llvm::product_of(shape.drop_back(2)) == 1; };
   Axis batchAxis = isShared(b) ? Axis::M : isShared(a) ? Axis::N : Axis::Z;
   unsigned mDigit = batchAxis == Axis::M ? batch.size() : 0, nDigit = batchAxis == Axis::N ? batch.size() : 0;
   auto &digits = p.digits;
@@ -354,9 +347,9 @@ FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
   llvm::TypeSwitch<Operation *>(p.hero).Case<MatMulOp, ConvOp, ConvInputGradOp, ConvWeightGradOp>(
       [&](auto op) { describe(op, p); });
   for (const Digits &digits : p.digits)
-    if (product(digits) > INT32_MAX / 2)
+    if (llvm::product_of(digits) > INT32_MAX / 2)
       return p.hero->emitError("has an axis of ")
-             << product(digits) << " elements: kernels count them in 32 bits";
+             << llvm::product_of(digits) << " elements: kernels count them in 32 bits";
   p.a.outer = Axis::M;
   p.b.outer = Axis::N;
   for (Coordinate &c : p.c)

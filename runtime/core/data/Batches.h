@@ -33,7 +33,6 @@ public:
   Batches(const Dataset &data, const std::vector<const Entry *> &entries, BatchOptions options);
   ~Batches();
 
-  int64_t perEpoch() const { return perEpoch_; }
   /// The next batch, or null at the end of the pass. It stays valid until the next call. Throws the Error
   /// that preparing it met.
   const Batch *next();

@@ -37,3 +37,13 @@ train.step @main(%g: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], 
   train.update @w, %g : tensor<f32>
   train.yield %g : tensor<f32>
 }
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{parameter group 'w': cannot set 'lr' so}}
+// expected-note @+1 {{hint: a group sets lr (a factor)}}
+train.step @main(%g: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}, groups = [{match = "w", lr = true}]} {
+  train.update @w, %g : tensor<f32>
+  train.yield %g : tensor<f32>
+}
