@@ -202,6 +202,14 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
   return j;
 }
 
+/// The labels that a dictionary of an argument's attributes declares.
+static void addLabels(json &object, DictionaryAttr attributes) {
+  if (auto below = attributes.getAs<IntegerAttr>(train::kLabelsBelowAttr))
+    object["labels_below"] = below.getInt();
+  if (auto ignored = attributes.getAs<IntegerAttr>(train::kLabelsIgnoreAttr))
+    object["labels_ignore"] = ignored.getInt();
+}
+
 FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan &plan) {
   json j = {{"name", op.getName().str()}, {"inputs", json::array()}, {"outputs", json::array()}, {"launches", json::array()}};
   auto kind = op->getAttrOfType<StringAttr>("train.kind");
@@ -213,10 +221,15 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     input["name"] = name ? name.str() : "input" + std::to_string(i);
     input["offset"] = op.getArgAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
     input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && memory::bytesOf(type) > 0;
-    if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsBelowAttr))
-      input["labels_below"] = below.getInt();
-    if (auto ignored = op.getArgAttrOfType<IntegerAttr>(i, train::kLabelsIgnoreAttr))
-      input["labels_ignore"] = ignored.getInt();
+    if (DictionaryAttr attributes = op.getArgAttrDict(i))
+      addLabels(input, attributes);
+    if (auto parts = op.getArgAttrOfType<ArrayAttr>(i, train::kLabelPartsAttr))
+      for (auto part : parts.getAsRange<DictionaryAttr>()) {
+        json &of = input["label_parts"].emplace_back(json::object());
+        for (StringRef end : {"from", "to"})
+          of[end.str()] = part.getAs<DenseI64ArrayAttr>(end).asArrayRef().vec();
+        addLabels(of, part);
+      }
     if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kIndicesBelowAttr))
       input["indices_below"] = below.getInt();
     if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr)) {

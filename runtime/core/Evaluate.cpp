@@ -20,7 +20,8 @@ static double sumOf(const Session &session, const Port &port, int64_t count, int
 std::string Evaluation::lossText(const std::string &name, const std::string &separator) const {
   if (!loss)
     return "";
-  return concat(name, separator, *loss, lossSamples < samples ? concat(" (over ", lossSamples, " of ", samples, " samples)") : "");
+  return concat(name, separator, *loss,
+                lossSamples < samples ? concat(" (over ", lossSamples, " of ", samples, " samples)") : "");
 }
 
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress) {

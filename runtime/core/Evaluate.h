@@ -12,12 +12,13 @@ namespace mpc::rt {
 
 struct Evaluation {
   int64_t samples = 0;
-  /// Σ sample_loss / Σ sample_weight over all samples. Without those outputs the mean over full batches; NaN when there is none.
-  /// Empty when the program computes no loss.
+  /// Σ sample_loss / Σ sample_weight over all samples. Without those outputs the mean over full batches; NaN
+  /// when there is none. Empty when the program computes no loss.
   std::optional<double> loss;
   /// Samples that the loss covers.
   int64_t lossSamples = 0;
-  /// "loss 0.25", or "loss 0.25 (over 1984 of 2000 samples)"; "" without a loss. The separator stands before the number.
+  /// "loss 0.25", or "loss 0.25 (over 1984 of 2000 samples)"; "" without a loss. The separator stands before
+  /// the number.
   std::string lossText(const std::string &name, const std::string &separator) const;
   std::vector<MetricResult> metrics;
 };

@@ -16,7 +16,7 @@ static json portJson(const Port &port) {
   if (!port.of.empty())
     out["of"] = port.of;
   for (const Range &range : port.ranges)
-    out["values"].push_back(concat(range.what, " in ", range.text()));
+    out["values"].push_back(concat(range.what, range.part(), " in ", range.text()));
   return out;
 }
 
@@ -91,7 +91,7 @@ static std::string bytesText(int64_t bytes) {
 static std::string portText(const Port &port) {
   std::string text = concat(port.name, " ", nameOf(port.dtype), toString(port.shape));
   for (const Range &range : port.ranges)
-    text += concat(" in ", range.text());
+    text += concat(" ", range.part(), range.part().empty() ? "" : " ", "in ", range.text());
   return text;
 }
 

@@ -17,9 +17,21 @@ static const T *findByName(const std::vector<T> &items, std::string_view name) {
 std::string Range::text() const {
   return concat("[", low, ", ", below, ")", also ? concat(" or ", *also) : "");
 }
-std::string Port::refusal(int64_t value) const {
+bool Range::covers(int64_t element, const Shape &shape) const {
+  for (size_t d = from.size(); d-- > 0; element /= shape[d + 1])
+    if (int64_t at = element % shape[d + 1]; at < from[d] || at >= to[d])
+      return false;
+  return true;
+}
+std::string Range::part() const {
+  std::string text;
+  for (size_t d = 0; d < from.size(); ++d)
+    text += concat(d == 0 ? "[:, " : ", ", from[d], ":", to[d]);
+  return from.empty() ? "" : text + "]";
+}
+std::string Port::refusal(int64_t value, int64_t element) const {
   for (const Range &range : ranges)
-    if (!range.holds(value))
+    if (!range.holds(value) && range.covers(element, shape))
       return concat(range.what, " ", value, ", not in ", range.text());
   return "";
 }
@@ -80,6 +92,13 @@ struct Checker {
       broken(concat(what, " has a permutation that does not fit the shape ", toString(shape)));
   }
 
+  void parts(const Port &port, const std::string &what) const {
+    for (const Range &range : port.ranges)
+      if (range.from.size() != range.to.size() ||
+          (!range.from.empty() && range.from.size() + 1 != port.shape.size()))
+        broken(concat(what, " has labels in a part that does not fit the shape ", toString(port.shape)));
+  }
+
   void variables() const {
     std::set<std::string> names;
     for (const Variable &v : manifest.variables) {
@@ -107,6 +126,7 @@ struct Checker {
     std::string what = concat("'", port.name, "' of entry '", entry, "'");
     shape(port.shape, what);
     permutation(port.permutation, port.shape, what);
+    parts(port, what);
     inside(port.offset, port.bytes, plan.arenaBytes, what);
     if (port.bytes < elementsOf(port.shape) * int64_t(sizeOf(port.dtype)))
       broken(concat(what, " has ", port.bytes, " bytes for shape ", toString(port.shape)));

@@ -56,12 +56,18 @@ struct Metric {
 
 /// Integers that an input may hold.
 struct Range {
-  std::string what;           // of what they are numbers: "label", "index"
-  int64_t low = 0, below = 0; // [low, below)
+  std::string what;            // of what they are numbers: "label", "index"
+  int64_t low = 0, below = 0;  // [low, below)
   std::optional<int64_t> also; // a label that the loss ignores
+  // The part [from, to) of a sample that is meant, without the batch's dimension; empty: all of it.
+  std::vector<int64_t> from = {}, to = {};
   bool holds(int64_t value) const { return (value >= low && value < below) || value == also; }
+  /// Whether an element of a tensor of the shape, however many samples, lies in the part.
+  bool covers(int64_t element, const Shape &shape) const;
   /// "[0, 10) or -100".
   std::string text() const;
+  /// "[:, 1:2]", or "" for all of a sample.
+  std::string part() const;
 };
 
 /// An input or an output of an entry.
@@ -74,8 +80,8 @@ struct Port {
   bool batched = false;
   std::vector<Range> ranges; // values must lie in all of them
 
-  /// "label -1, not in [0, 10)" for an integer that the port may not hold; "" for others.
-  std::string refusal(int64_t value) const;
+  /// "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for others.
+  std::string refusal(int64_t value, int64_t element) const;
 };
 
 struct Launch {

@@ -150,6 +150,16 @@ mpc_library_desc parseLibrary(const json &object) {
   return desc;
 }
 
+/// Of a port, or of a part of it.
+Range parseLabels(const json &object) {
+  Range range{"label", 0, object.at("labels_below"), {}};
+  if (object.contains("labels_ignore"))
+    range.also = object.at("labels_ignore").get<int64_t>();
+  range.from = integers(object, "from");
+  range.to = integers(object, "to");
+  return range;
+}
+
 Port parsePort(const json &object) {
   Port port;
   port.name = object.at("name");
@@ -161,11 +171,10 @@ Port parsePort(const json &object) {
   port.bytes = object.at("bytes");
   port.permutation = integers(object, "permutation");
   port.batched = object.value("batched", false);
-  if (object.contains("labels_below")) {
-    port.ranges.push_back({"label", 0, object.at("labels_below"), {}});
-    if (object.contains("labels_ignore"))
-      port.ranges.back().also = object.at("labels_ignore").get<int64_t>();
-  }
+  if (object.contains("labels_below"))
+    port.ranges.push_back(parseLabels(object));
+  for (const json &part : object.value("label_parts", json::array()))
+    port.ranges.push_back(parseLabels(part));
   if (object.contains("indices_below")) {
     int64_t below = object.at("indices_below");
     port.ranges.push_back({"index", -below, below, {}});

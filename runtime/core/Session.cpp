@@ -96,7 +96,8 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
   }
   if (!port->ranges.empty())
     for (size_t i = 0, count = size_t(elementsOf(port->shape)); i < count; ++i)
-      if (std::string refused = port->refusal(loadInteger(port->dtype, logical, i)); !refused.empty())
+      if (std::string refused = port->refusal(loadInteger(port->dtype, logical, i), int64_t(i));
+          !refused.empty())
         fail("", concat("input '", name, "': element ", i, " is ", refused), "give values of the range");
   put(port->offset, order, port->dtype, port->shape, logical);
 }
@@ -175,8 +176,8 @@ void Session::setVariable(std::string_view name, const TensorView &value) {
     fail("", concat("variable '", name, "' has shape ", toString(s.variable->shape), ", not ",
                     toString(value.shape)), "give values of the variable's shape");
   Tensor converted(s.variable->dtype, value.shape);
-  convertExactly(value.dtype, value.data, converted.dtype, converted.bytes.data(), size_t(converted.elements()),
-                 concat("variable '", name, "'"));
+  convertExactly(value.dtype, value.data, converted.dtype, converted.bytes.data(),
+                 size_t(converted.elements()), concat("variable '", name, "'"));
   writeStored(s, converted);
 }
 

@@ -52,7 +52,8 @@ static void runEval(Session &session, const Options &options) {
   if (options.json) {
     text = concat("{\"samples\": ", evaluation.samples);
     if (evaluation.loss)
-      text += concat(", \"loss\": ", jsonNumber(*evaluation.loss), ", \"loss_samples\": ", evaluation.lossSamples);
+      text += concat(", \"loss\": ", jsonNumber(*evaluation.loss),
+                     ", \"loss_samples\": ", evaluation.lossSamples);
     for (const MetricResult &metric : evaluation.metrics)
       text += concat(", \"", metric.name, "\": ", jsonNumber(metric.value()), ", \"", metric.name,
                      "_correct\": ", metric.correct, ", \"", metric.name, "_counted\": ", metric.counted);
@@ -65,8 +66,11 @@ static void runEval(Session &session, const Options &options) {
       text += concat(metric.name, ": ", metric.value(), " (", metric.correct, "/", metric.counted, ")\n");
   }
   if (evaluation.loss && evaluation.lossSamples < evaluation.samples)
-    std::fputs(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
-                      evaluation.samples - evaluation.lossSamples, ", which fill none\n").c_str(), stderr);
+    std::fputs(
+        concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
+               evaluation.samples - evaluation.lossSamples, ", which fill none\n")
+            .c_str(),
+        stderr);
   std::fputs(text.c_str(), stdout);
 }
 

@@ -286,7 +286,9 @@ size_t firstMisfit(mpc_dtype from, const void *source, mpc_dtype to, size_t coun
 void convertExactly(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count,
                     std::string_view what) {
   if (size_t i = firstMisfit(from, source, to, count); i < count)
-    fail("", concat(what, ": element ", i, " holds ", loadDouble(from, source, i), ", which ", nameOf(to), " cannot represent"),
+    fail("",
+         concat(what, ": element ", i, " holds ", loadDouble(from, source, i), ", which ", nameOf(to),
+                " cannot represent"),
          "give values of the type's range");
   convert(from, source, to, target, count);
 }

@@ -52,10 +52,32 @@ TEST(Forms, IgnoredLabelsTravelWithTheBound) {
   expectIn(import(m), {"train.labels_below = 10 : i64, train.name = \"y\""});
 }
 
+TEST(Forms, LabelsInColumnsAreBoundedApart) {
+  ModelBuilder m(17);
+  m.input("z", {int64_t(4), int64_t(10)}).input("v", {int64_t(4), int64_t(5)});
+  m.input("y", {int64_t(4), int64_t(3)},
+          onnx::TensorProto::INT64); // one of ten classes, one of five, and a number
+  m.ints("one", {1}).ints("two", {2}).ints("flat", {4}).ints("first", {0});
+  m.node("Slice", {"y", "first", "one", "one"}, {"column0"});
+  m.node("Reshape", {"column0", "flat"}, {"y0"});
+  m.node("Slice", {"y", "one", "two", "one"}, {"column1"});
+  m.node("Reshape", {"column1", "flat"}, {"y1"});
+  m.node("SoftmaxCrossEntropyLoss", {"z", "y0"}, {"a"});
+  m.node("SoftmaxCrossEntropyLoss", {"v", "y1"}, {"b"}, {{"ignore_index", int64_t(-100)}});
+  m.output("a").output("b");
+  expectIn(import(m), {"{train.batched, train.label_parts = [{from = array<i64: 0>, to = array<i64: 1>, "
+                       "train.labels_below = 10 : i64}, "
+                       "{from = array<i64: 1>, to = array<i64: 2>, train.labels_below = 5 : i64, "
+                       "train.labels_ignore = -100 : i64}], "
+                       "train.name = \"y\"}"});
+}
+
 TEST(Forms, IndicesInDataAreBounded) {
   ModelBuilder m(17);
-  m.input("rows", {int64_t(4)}, onnx::TensorProto::INT64).input("cast", {int64_t(2), int64_t(2)}, onnx::TensorProto::INT32);
-  m.input("elements", {int64_t(1), int64_t(6)}, onnx::TensorProto::INT64).input("pairs", {int64_t(3), int64_t(2)}, onnx::TensorProto::INT64);
+  m.input("rows", {int64_t(4)}, onnx::TensorProto::INT64)
+      .input("cast", {int64_t(2), int64_t(2)}, onnx::TensorProto::INT32);
+  m.input("elements", {int64_t(1), int64_t(6)}, onnx::TensorProto::INT64)
+      .input("pairs", {int64_t(3), int64_t(2)}, onnx::TensorProto::INT64);
   m.input("columns", {int64_t(4), int64_t(2)}, onnx::TensorProto::INT64);
   m.weight("table", {5, 6}).weight("small", {3, 6}).ints("zero", {0}).ints("one", {1}).ints("flat", {4});
   m.node("Gather", {"table", "rows"}, {"a"});
@@ -70,8 +92,10 @@ TEST(Forms, IndicesInDataAreBounded) {
   for (const char *name : {"a", "b", "c", "d", "e", "f"})
     m.output(name);
   Imported r = import(m);
-  expectIn(r, {"train.indices_below = 3 : i64, train.name = \"rows\"", "train.indices_below = 6 : i64, train.name = \"cast\"",
-               "train.indices_below = 5 : i64, train.name = \"elements\"", "train.indices_below = 6 : i64, train.name = \"pairs\"",
+  expectIn(r, {"train.indices_below = 3 : i64, train.name = \"rows\"",
+               "train.indices_below = 6 : i64, train.name = \"cast\"",
+               "train.indices_below = 5 : i64, train.name = \"elements\"",
+               "train.indices_below = 6 : i64, train.name = \"pairs\"",
                "{train.batched, train.name = \"columns\"}"});
 }
 

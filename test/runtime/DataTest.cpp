@@ -263,13 +263,22 @@ TEST(Dataset, BadValuesNameTheSample) {
   EXPECT_NE(load(label, MPC_F32, {2}, raw<float>({1, 2.5})).find("takes integers"), std::string::npos);
   // Beside the classes, the one label that the loss ignores.
   label.ranges[0].also = -100;
-  EXPECT_NE(load(label, MPC_I64, {4}, raw<int64_t>({9, -100, 0, -1})).find("sample 3 has label -1, not in [0, 10) or -100"),
+  EXPECT_NE(load(label, MPC_I64, {4}, raw<int64_t>({9, -100, 0, -1}))
+                .find("sample 3 has label -1, not in [0, 10) or -100"),
             std::string::npos);
-  EXPECT_NE(load(label, MPC_I64, {2}, raw<int64_t>({-100, 100})).find("sample 1 has label 100"), std::string::npos);
+  EXPECT_NE(load(label, MPC_I64, {2}, raw<int64_t>({-100, 100})).find("sample 1 has label 100"),
+            std::string::npos);
+  // A class of ten, and beside it any number.
+  Port column = port("x", MPC_I64, {1, 2});
+  column.ranges = {{"label", 0, 10, {}, {0}, {1}}};
+  EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({9, 70, 10, -1}))
+                .find("sample 1, element 0 has label 10, not in [0, 10)"),
+            std::string::npos);
   Port index = port("x", MPC_I64, {1});
   index.ranges = {{"index", -5, 5, {}}};
-  EXPECT_NE(load(index, MPC_I64, {4}, raw<int64_t>({4, -5, 0, 5})).find("sample 3 has index 5, not in [-5, 5)"),
-            std::string::npos);
+  EXPECT_NE(
+      load(index, MPC_I64, {4}, raw<int64_t>({4, -5, 0, 5})).find("sample 3 has index 5, not in [-5, 5)"),
+      std::string::npos);
   EXPECT_NE(load(half, MPC_F32, {2}, raw<float>({1, 70000})).find("sample 1 holds 70000, which f16"),
             std::string::npos);
   EXPECT_NE(load(small, MPC_I64, {2}, raw<int64_t>({127, 128})).find("sample 1 holds 128, which i8"),

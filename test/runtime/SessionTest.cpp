@@ -177,9 +177,11 @@ TEST(Session, EvaluationCountsPaddedBatchesExactly) {
 
 TEST(Session, ALossOfWholeBatchesSaysWhatItCovers) {
   std::string manifest = logisticManifest();
-  std::string split = R"({"name": "sample_loss", "role": "sample_loss", "dtype": "f32", "shape": [4], "offset": 640, "bytes": 16})";
-  manifest.replace(manifest.find(split), split.size(),
-                   R"({"name": "loss", "role": "loss", "dtype": "f32", "shape": [], "offset": 640, "bytes": 4})");
+  std::string split =
+      R"({"name": "sample_loss", "role": "sample_loss", "dtype": "f32", "shape": [4], "offset": 640, "bytes": 16})";
+  manifest.replace(
+      manifest.find(split), split.size(),
+      R"({"name": "loss", "role": "loss", "dtype": "f32", "shape": [], "offset": 640, "bytes": 4})");
   TemporaryFolder folder;
   auto evaluated = [&](int64_t samples) {
     Session session(logisticProgram(manifest));

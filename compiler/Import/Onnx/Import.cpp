@@ -151,29 +151,54 @@ Value Import::rngStep() {
   return read(kStep);
 }
 
-/// The integer data input that a value is a view of; with `slices` also where it is a part of it. Null when it is none.
-static BlockArgument integerData(Value x, bool slices) {
+namespace {
+/// A part [from, to) of a tensor; all of it where they are empty.
+struct Part {
+  Shape from, to;
+};
+} // namespace
+
+/// The integer data input that a value is a view of, or, with `part`, a part of. Null when it is none.
+static BlockArgument integerData(Value x, Part *part = nullptr) {
   while (Operation *op = x.getDefiningOp()) {
     // A cast to a narrow type (a truth value) is no view: other numbers come of it.
     bool cast = isa<CastOp>(op) && (elementOf(x).isInteger(32) || elementOf(x).isInteger(64));
-    if (!cast && !isa<ReshapeOp, TransposeOp, BroadcastOp>(op) && !(slices && isa<SliceOp>(op)))
-      return {};
+    auto slice = part ? dyn_cast<SliceOp>(op) : SliceOp();
+    if (slice && llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; })) {
+      bool first = part->from.empty();
+      part->from.resize(slice.getStarts().size());
+      if (first)
+        part->to.assign(slice.getSizes().begin(), slice.getSizes().end());
+      for (auto [d, start] : llvm::enumerate(slice.getStarts())) {
+        part->from[d] += start;
+        part->to[d] += start;
+      }
+    } else if (!cast && (!isa<ReshapeOp, TransposeOp, BroadcastOp>(op) || (part && !part->from.empty()))) {
+      return {}; // also what moves the dimensions that a part was taken of
+    }
     x = op->getOperand(0);
   }
   return isa<IntegerType>(elementOf(x)) ? dyn_cast<BlockArgument>(x) : BlockArgument();
 }
 
 void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ignoreIndex) {
-  if (BlockArgument argument = integerData(labels, /*slices=*/true)) {
-    NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
+  Part part;
+  BlockArgument argument = integerData(labels, &part);
+  if (!argument)
+    return;
+  NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
+  ArrayRef<int64_t> from = part.from, to = part.to;
+  if (from.empty())
     train::boundLabels(attributes, context, classes, ignoreIndex);
-    function.setArgAttrs(argument.getArgNumber(), attributes);
-  }
+  else if (to[0] - from[0] ==
+           shapeOf(argument)[0]) // data are checked before they are batches: of all samples the same part
+    train::boundLabels(attributes, context, classes, ignoreIndex, from.drop_front(), to.drop_front());
+  function.setArgAttrs(argument.getArgNumber(), attributes);
 }
 
 void Import::markIndices(Value indices, int64_t extent) {
   // What a slice leaves out may be anything.
-  if (BlockArgument argument = integerData(indices, /*slices=*/false)) {
+  if (BlockArgument argument = integerData(indices)) {
     NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
     train::boundIndices(attributes, context, extent);
     function.setArgAttrs(argument.getArgNumber(), attributes);

@@ -9,7 +9,8 @@ static std::optional<int64_t> integer(const NamedAttrList &argument, StringRef n
   return attr ? std::optional<int64_t>(attr.getInt()) : std::nullopt;
 }
 
-void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t classes, std::optional<int64_t> ignored) {
+void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t classes,
+                        std::optional<int64_t> ignored) {
   Builder b(context);
   if (ignored && *ignored >= 0 && *ignored < classes)
     ignored.reset(); // in the bound as it is
@@ -22,6 +23,25 @@ void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t c
   argument.erase(kLabelsIgnoreAttr);
   if (ignored)
     argument.set(kLabelsIgnoreAttr, b.getI64IntegerAttr(*ignored));
+}
+
+void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t classes,
+                        std::optional<int64_t> ignored, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  Builder b(context);
+  NamedAttrList part;
+  part.set("from", b.getDenseI64ArrayAttr(from));
+  part.set("to", b.getDenseI64ArrayAttr(to));
+  SmallVector<Attribute> parts;
+  if (auto before = dyn_cast_or_null<ArrayAttr>(argument.get(kLabelPartsAttr)))
+    for (auto other : before.getAsRange<DictionaryAttr>()) {
+      if (other.get("from") == part.get("from") && other.get("to") == part.get("to"))
+        part = NamedAttrList(other);
+      else
+        parts.push_back(other);
+    }
+  boundLabels(part, context, classes, ignored);
+  parts.push_back(part.getDictionary(context));
+  argument.set(kLabelPartsAttr, b.getArrayAttr(parts));
 }
 
 void train::boundIndices(NamedAttrList &argument, MLIRContext *context, int64_t extent) {

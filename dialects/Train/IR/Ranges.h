@@ -6,15 +6,25 @@
 
 namespace mpc::train {
 
-/// i64, on an argument with kLabelsBelowAttr: the one label outside the bound that is allowed, because the loss ignores it.
+/// i64, on an argument with kLabelsBelowAttr: the one label outside the bound that is allowed, because the
+/// loss ignores it.
 inline constexpr llvm::StringLiteral kLabelsIgnoreAttr = "train.labels_ignore";
+
+/// Dictionaries, on an argument: labels that are a part of it. `from` and `to`, i64 arrays: the part [from,
+/// to) of a sample, without the batch's dimension; with kLabelsBelowAttr and kLabelsIgnoreAttr.
+inline constexpr llvm::StringLiteral kLabelPartsAttr = "train.label_parts";
 
 /// i64, on an argument: values are in [-n, n), indices of n elements.
 inline constexpr llvm::StringLiteral kIndicesBelowAttr = "train.indices_below";
 
-/// Declares in an argument's attributes that its values are labels in [0, classes), or `ignored`. What an earlier use of
-/// the argument declared keeps its force: values must suit all uses.
-void boundLabels(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t classes, std::optional<int64_t> ignored);
+/// Declares in an argument's attributes that its values are labels in [0, classes), or `ignored`. What an
+/// earlier use of the argument declared keeps its force: values must suit all uses.
+void boundLabels(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t classes,
+                 std::optional<int64_t> ignored);
+
+/// The same for the part [from, to) of each sample. Other parts may hold anything.
+void boundLabels(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t classes,
+                 std::optional<int64_t> ignored, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
 /// The same for indices of a dimension, in [-extent, extent).
 void boundIndices(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t extent);

@@ -70,8 +70,9 @@ int mpc_variable(mpc_session *session, size_t index, mpc_tensor *tensor);
  * Elements of another type are converted. Every input of a mode must be bound before it runs. */
 int mpc_bind(mpc_session *session, const char *input, mpc_dtype dtype, const void *data, size_t elements);
 
-/* Copies a variable, converted to dtype; setting one also sets its low-precision copies. A value that the other type cannot represent (NaN or 0.7
- * as an integer, 1e300 as f32) is an error, here and wherever elements are converted. */
+/* Copies a variable, converted to dtype; setting one also sets its low-precision copies. A value that the
+ * other type cannot represent (NaN or 0.7 as an integer, 1e300 as f32) is an error, here and wherever
+ * elements are converted. */
 int mpc_get_variable(mpc_session *session, const char *name, mpc_dtype dtype, void *data, size_t elements);
 int mpc_set_variable(mpc_session *session, const char *name, mpc_dtype dtype, const void *data, size_t elements);
 

@@ -222,9 +222,8 @@ static bool neverOverflows(mpc_dtype from, const std::vector<Affine> &maps, mpc_
   if (isFloat(from) || from == MPC_U64)
     return false;
   const int64_t ends[] = {lowestOf(from), highestOf(from)};
-  return std::all_of(maps.begin(), maps.end(), [&](const Affine &map) {
-    return firstMisfit(MPC_I64, ends, to, 2, map) == 2;
-  });
+  return std::all_of(maps.begin(), maps.end(),
+                     [&](const Affine &map) { return firstMisfit(MPC_I64, ends, to, 2, map) == 2; });
 }
 
 /// Looks at every value as `fill` will convert it.
@@ -276,8 +275,9 @@ void Dataset::checkIntegers(const Source &source, const Port &port) const {
     size_t n = std::min(kBlock, count - done);
     convert(array.dtype, array.data + done * sizeOf(array.dtype), MPC_I64, exact, n);
     for (size_t i = 0; i < n; ++i)
-      if (std::string refused = port.refusal(exact[i]); !refused.empty())
-        complain(source, done + i, concat("has ", refused), "repair the data, or compile a model that takes this value");
+      if (std::string refused = port.refusal(exact[i], int64_t(done + i)); !refused.empty())
+        complain(source, done + i, concat("has ", refused),
+                 "repair the data, or compile a model that takes this value");
   }
 }
 
