@@ -4,6 +4,7 @@
 #include "compiler/Package/LibraryCalls.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Passes.h"
@@ -87,6 +88,12 @@ json ManifestBuilder::variables() {
       v["of"] = copy.getSource().getValue().str();
     if (auto step = variable.getStep())
       v["step"] = step->str();
+    if (auto name = variable->getAttrOfType<StringAttr>(train::kNameAttr)) {
+      v["onnx"] = {{"name", name.str()}};
+      if (auto input = variable->getAttrOfType<IntegerAttr>(train::kInputAttr))
+        v["onnx"].update({{"node", variable->getAttrOfType<StringAttr>(train::kNodeAttr).str()},
+                          {"input", input.getInt()}});
+    }
     result.push_back(std::move(v));
   }
   return result;

@@ -7,6 +7,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Names.h"
 #include "passes/Autodiff/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -97,10 +98,10 @@ void Differentiator::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
       return;
     op = next.getDefiningOp();
     if (auto read = dyn_cast<train::ReadOp>(op)) {
-      diagnostic.attachNote(read.getLoc()) << "it depends on parameter @" << read.getVariable();
-      diagnostic.attachNote(step.getLoc())
-          << "hint: freeze the parameters before it (--freeze=REGEX, here '" << read.getVariable()
-          << "'), or replace the op by ones that have a gradient";
+      StringRef name = train::userName(train::lookupVariable(read, read.getVariableAttr()));
+      diagnostic.attachNote(read.getLoc()) << "it depends on parameter @" << name;
+      diagnostic.attachNote(step.getLoc()) << "hint: freeze the parameters before it (--freeze=REGEX, here '"
+                                           << name << "'), or replace the op by ones that have a gradient";
       return;
     }
     if (length < 8)
@@ -174,13 +175,14 @@ void Differentiator::emitUpdates(OpBuilder &b) {
   }
   for (FlatSymbolRefAttr parameter : step.getParameters().getAsRange<FlatSymbolRefAttr>()) {
     Value gradient = byParameter.lookup(parameter);
+    StringRef name = train::userName(train::lookupVariable(step, parameter));
     if (!gradient) {
       emitWarning(step.getLoc()) << "the loss of step @" << step.getSymName()
-                                 << " does not depend on parameter " << parameter
+                                 << " does not depend on parameter @" << name
                                  << ": it keeps its initial value";
       continue;
     }
-    train::UpdateOp::create(b, NameLoc::get(parameter.getAttr()), parameter, gradient, /*skip=*/Value());
+    train::UpdateOp::create(b, NameLoc::get(b.getStringAttr(name)), parameter, gradient, /*skip=*/Value());
     ++numUpdates;
   }
 }

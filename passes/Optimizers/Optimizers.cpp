@@ -8,6 +8,7 @@
 #include "dialects/Support/Attributes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
+#include "dialects/Train/IR/Names.h"
 #include "passes/Optimizers/Passes.h"
 #include "passes/Optimizers/Registry.h"
 #include "llvm/Support/Format.h"
@@ -173,7 +174,7 @@ void StepExpander::expand(train::UpdateOp update) {
   llvm::StringMap<double> own = hyper;
   double factor = 1;
   for (Group &group : groups)
-    if (group.match.match(parameter.getSymName())) {
+    if (group.match.match(train::userName(parameter))) {
       factor = group.lr;
       if (group.weightDecay)
         own["weight_decay"] = *group.weightDecay;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Names.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Precision/Caster.h"
 #include "passes/Precision/LowStorage.h"
@@ -233,7 +234,7 @@ void EntryCaster::restoreResults() {
     train::VariableOp variable = train::lookupVariable(assign, assign.getVariableAttr());
     if (variable && assign.getValue().getType() != variable.getType())
       assign->setOperand(0, caster.get(assign.getValue(), variable.getTensorType().getElementType(), assign,
-                                       "@" + variable.getSymName() + " keeps its type"));
+                                       "@" + train::userName(variable) + " keeps its type"));
   }
 }
 

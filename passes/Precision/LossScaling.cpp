@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Train/IR/Names.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/ScalerState.h"
 #include "llvm/ADT/SetVector.h"
@@ -166,7 +167,7 @@ void StepScaler::returnGradients(Value scale) {
     StringAttr parameter = gradient.parameter.getSymNameAttr();
     attributes.push_back(b.getDictionaryAttr(
         {b.getNamedAttr(train::kRoleAttr, b.getStringAttr("grad")), b.getNamedAttr(train::kOfAttr, parameter),
-         b.getNamedAttr(train::kNameAttr, b.getStringAttr("grad/" + parameter.getValue()))}));
+         b.getNamedAttr(train::kNameAttr, b.getStringAttr("grad/" + train::userName(gradient.parameter)))}));
   }
   yield->setOperands(results);
   step.setFunctionType(b.getFunctionType(step.getArgumentTypes(), TypeRange(ValueRange(results))));

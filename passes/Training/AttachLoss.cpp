@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
+#include "dialects/Train/IR/Names.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/Training/EvalForm.h"
 #include "passes/Training/LossForms.h"
@@ -73,7 +74,8 @@ private:
       forward.walk([&](train::AssignOp assign) {
         if (isBuffer(assign) && !claimed.contains(assign.getVariable()))
           assign.emitWarning() << "no step's loss depends on the normalisation that updates @"
-                               << assign.getVariable() << ": it keeps its initial value";
+                               << train::userName(train::lookupVariable(assign, assign.getVariableAttr()))
+                               << ": it keeps its initial value";
       });
     return success();
   }
@@ -89,7 +91,7 @@ private:
       if (failed(regex))
         return failure();
       if (llvm::none_of(getOperation().getOps<train::VariableOp>(), [&](train::VariableOp variable) {
-            return variable.getRole() == train::Role::parameter && regex->match(variable.getSymName());
+            return variable.getRole() == train::Role::parameter && regex->match(train::userName(variable));
           }))
         return emitErrorWithHint(forward.getLoc(), "parameter group '" + pattern + "' matches no parameter",
                                  "`mpc check` lists what is trained");
@@ -123,7 +125,9 @@ private:
     for (train::VariableOp variable : getOperation().getOps<train::VariableOp>()) {
       auto [owner, what] = variable.getSymName().rsplit('/');
       if (!what.empty() && (taken.contains(owner) || entries.contains(owner)))
-        return emitErrorWithHint(variable.getLoc(), "'" + variable.getSymName() + "' is a name for state of '" + owner + "' that the compiler makes",
+        return emitErrorWithHint(variable.getLoc(),
+                                 "'" + train::userName(variable) + "' is a name for state of '" + owner +
+                                     "' that the compiler makes",
                                  "rename the initializer");
     }
     return success();
@@ -160,7 +164,7 @@ private:
       return failure();
     SmallVector<Attribute> names;
     for (train::VariableOp variable : getOperation().getOps<train::VariableOp>())
-      if (variable.getRole() == train::Role::parameter && regex->match(variable.getSymName()))
+      if (variable.getRole() == train::Role::parameter && regex->match(train::userName(variable)))
         names.push_back(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
     if (names.empty())
       return emitErrorWithHint(forward.getLoc(),

@@ -19,8 +19,18 @@ struct Init {
   double first = 0, second = 0;  // Fill: value; Normal: mean, stddev; Uniform: low, high
 };
 
+/// Which values of the ONNX model a variable of the network stands for.
+struct Origin {
+  std::string name = {}; // an initializer or a graph input; with `input`, what the node has there
+  std::string node = {}; // its first output; "" when it lies in a function
+  int64_t input = -1;    // >= 0: the values serve this input of `node` alone
+};
+
 struct Variable {
   std::string name, role, of, step;
+  Origin origin;
+  /// What the user calls it.
+  const std::string &userName() const { return origin.input < 0 ? origin.name : name; }
   mpc_dtype dtype = MPC_F32;
   Shape shape;
   Init init;

@@ -55,6 +55,11 @@ Variable parseVariable(const json &object) {
   v.dtype = dtype(object);
   v.shape = object.at("shape").get<Shape>();
   v.init = parseInit(object.at("init"));
+  v.origin.name = v.name;
+  if (object.contains("onnx")) {
+    const json &onnx = object.at("onnx");
+    v.origin = {onnx.at("name"), text(onnx, "node"), integer(onnx, "input", -1)};
+  }
   return v;
 }
 

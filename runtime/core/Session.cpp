@@ -173,11 +173,13 @@ Tensor Session::variable(std::string_view name) const {
 void Session::setVariable(std::string_view name, const TensorView &value) {
   const Stored &s = stored(name);
   if (value.shape != s.variable->shape)
-    fail("", concat("variable '", name, "' has shape ", toString(s.variable->shape), ", not ",
-                    toString(value.shape)), "give values of the variable's shape");
+    fail("",
+         concat("variable '", s.variable->userName(), "' has shape ", toString(s.variable->shape), ", not ",
+                toString(value.shape)),
+         "give values of the variable's shape");
   Tensor converted(s.variable->dtype, value.shape);
   convertExactly(value.dtype, value.data, converted.dtype, converted.bytes.data(),
-                 size_t(converted.elements()), concat("variable '", name, "'"));
+                 size_t(converted.elements()), concat("variable '", s.variable->userName(), "'"));
   writeStored(s, converted);
 }
 

@@ -35,6 +35,9 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
       tensor = Tensor(type, {steps});
     return tensor;
   };
+  auto userName = [&](const std::string &variable) {
+    return session.manifest().variable(variable)->userName();
+  };
   auto load = [&](const Entry &entry) {
     for (const Port &port : entry.inputs)
       session.setStored(port, staged[stagedIndex(ports, port)].data());
@@ -45,7 +48,7 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
         return;
       for (const Port &port : entry.outputs)
         if (port.role == "grad")
-          result["grad/" + (port.of.empty() ? port.name : port.of)] = session.read(port);
+          result["grad/" + (port.of.empty() ? port.name : userName(port.of))] = session.read(port);
     });
     for (size_t o = 0; o < optimizers; ++o) {
       series("loss", o, MPC_F32).as<float>()[size_t(i)] = float(reports[o].loss);
@@ -58,7 +61,7 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
   if (optimizers > 1)
     result["loss"] = result["loss/" + loop.name(0)];
   for (const Storage &storage : session.plan().storage)
-    result["state/" + storage.variable] = session.variable(storage.variable);
+    result["state/" + userName(storage.variable)] = session.variable(storage.variable);
   return result;
 }
 

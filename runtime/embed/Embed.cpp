@@ -103,12 +103,12 @@ static int describePort(const std::vector<Port> &ports, size_t index, mpc_tensor
   return 0;
 }
 
-/// Where a variable named in the manifest is stored; throws Error for one that this program does not store.
+/// The variable that the user calls so; throws Error for one that this program does not store.
 static const Variable &variableOf(mpc_session *s, const char *name) {
-  const Variable *variable = s->session.manifest().variable(name);
-  if (!variable || !s->session.stores(name))
-    fail(name, "the program has no such variable", "mpc_variable lists them");
-  return *variable;
+  for (const Variable &variable : s->session.manifest().variables)
+    if (variable.userName() == name && s->session.stores(variable.name))
+      return variable;
+  fail(name, "the program has no such variable", "mpc_variable lists them");
 }
 
 extern "C" {
@@ -168,7 +168,7 @@ int mpc_variable(mpc_session *s, size_t index, mpc_tensor *tensor) {
     if (index >= storage.size())
       fail("", concat("there are ", storage.size(), " variables, index ", index, " is past the last one"), "count from 0");
     const Variable &v = *s->session.manifest().variable(storage[index].variable);
-    describe(v.name, v.role, v.dtype, v.shape, tensor);
+    describe(v.userName(), v.role, v.dtype, v.shape, tensor);
   });
 }
 
@@ -193,7 +193,7 @@ int mpc_get_variable(mpc_session *s, const char *name, mpc_dtype dtype, void *da
     checkDType(dtype);
     const Variable &v = variableOf(s, name);
     checkElements(name, elements, elementsOf(v.shape), v.shape);
-    Tensor value = s->session.variable(name);
+    Tensor value = s->session.variable(v.name);
     convertExactly(value.dtype, value.bytes.data(), dtype, data, elements, name);
   });
 }
@@ -203,7 +203,7 @@ int mpc_set_variable(mpc_session *s, const char *name, mpc_dtype dtype, const vo
     checkDType(dtype);
     const Variable &v = variableOf(s, name);
     checkElements(name, elements, elementsOf(v.shape), v.shape);
-    s->session.setVariable(name, {dtype, v.shape, data});
+    s->session.setVariable(v.name, {dtype, v.shape, data});
   });
 }
 

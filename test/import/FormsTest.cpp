@@ -163,6 +163,54 @@ TEST(Forms, NormsThatShareABufferGetTheirOwn) {
   Imported r = import(m);
   expectIn(
       r, {"train.assign @mean,", "train.assign @\"mean@second\",", "train.variable @\"mean@second\" buffer"});
+  // Where its values belong: the place is told by the node's first output, not by its name.
+  EXPECT_EQ(count(r.ir, "{train.input = 3 : i64, train.name = \"mean\", train.node = \"second\"}"), 1u)
+      << r.ir;
+  EXPECT_EQ(count(r.ir, "{train.input = 4 : i64, train.name = \"var\", train.node = \"second\"}"), 1u)
+      << r.ir;
+  EXPECT_EQ(count(r.ir, "train.input"), 2u);
+}
+
+TEST(Forms, ConstantStatisticsSayWhichInputTheyServe) {
+  ModelBuilder m = norm(15, {"y"}, 0);
+  m.node("Identity", {"mean"}, {"unused"});
+  onnx::AttributeProto &value = *m.node("Constant", {}, {"zero"}).add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  for (const auto &initializer : m.model.graph().initializer())
+    if (initializer.name() == "mean")
+      *value.mutable_t() = initializer;
+  auto &nodes = *m.model.mutable_graph()->mutable_node();
+  nodes.Mutable(0)->set_name("the norm");
+  nodes.Mutable(0)->set_input(3, "zero");
+  Imported r = import(m);
+  expectIn(r, {"train.variable @\"running/the norm\" buffer",
+               "{train.input = 3 : i64, train.name = \"zero\", train.node = \"y\"}"});
+}
+
+TEST(Forms, StatisticsInFunctionsHaveNoPlaceToBeExportedTo) {
+  ModelBuilder m = norm(15, {"h"}, 0);
+  m.model.mutable_graph()->mutable_node(0)->set_op_type("Norm");
+  m.model.mutable_graph()->mutable_node(0)->set_domain("local");
+  m.node("Norm", {"h", "scale", "bias", "mean", "var"}, {"second"}).set_domain("local");
+  m.model.mutable_graph()->mutable_node(0)->clear_attribute();
+  m.model.mutable_graph()->mutable_output(0)->set_name("second");
+  onnx::FunctionProto &function = *m.model.add_functions();
+  function.set_name("Norm");
+  function.set_domain("local");
+  function.add_opset_import()->set_version(15);
+  onnx::NodeProto &body = *function.add_node();
+  body.set_op_type("BatchNormalization");
+  for (const char *input : {"X", "S", "B", "M", "V"}) {
+    function.add_input(input);
+    body.add_input(input);
+  }
+  function.add_output("Y");
+  body.add_output("Y");
+  Imported r = import(m);
+  expectIn(r, {"train.assign @mean,", "train.name = \"mean\", train.node = \"\"}"});
+  EXPECT_NE(r.diagnostics.find("mpc export will refuse what was trained"), std::string::npos)
+      << r.diagnostics;
 }
 
 static ModelBuilder dropout(int64_t opset, bool training) {

@@ -2,6 +2,7 @@
 
 #include "runtime/core/state/Checkpoint.h"
 #include "LogisticProgram.h"
+#include "runtime/core/state/Network.h"
 #include "runtime/core/state/Safetensors.h"
 #include "runtime/support/AtomicFile.h"
 
@@ -150,6 +151,101 @@ TEST(Checkpoint, ForeignOnesAreRefusedByTensor) {
   EXPECT_NE(
       message(R"({"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("has no tensor 'w'"),
       std::string::npos);
+}
+
+namespace {
+std::string tensors(const std::vector<std::string> &names, const std::string &metadata) {
+  std::string header = "{" + metadata, data;
+  for (size_t i = 0; i < names.size(); ++i) {
+    header += (i || !metadata.empty() ? "," : "") + concat("\"", names[i],
+                                                           R"(":{"dtype":"F32","shape":[1],"data_offsets":[)",
+                                                           4 * i, ",", 4 * i + 4, "]}");
+    float value = float(i + 1);
+    data.append(reinterpret_cast<const char *>(&value), 4);
+  }
+  return safetensors(header + "}", data);
+}
+} // namespace
+
+TEST(Network, TensorsAreFoundByWhatTheyAreInTheModel) {
+  TemporaryFolder folder;
+  auto variable = [](const char *name, Origin origin) {
+    Variable v;
+    v.name = name;
+    v.origin = std::move(origin);
+    return v;
+  };
+  // Initializer "main" under another name, "mean" of two nodes and of a function's.
+  Variable main = variable("main_0", {"main"}), mean = variable("mean", {"mean"}),
+           second = variable("mean@bn2", {"mean", "y2", 3}), third = variable("mean@bn3", {"mean", "", 3});
+  EXPECT_EQ(main.userName(), "main");
+  EXPECT_EQ(second.userName(), "mean@bn2");
+  auto found = [&](const std::string &bytes, const Variable &v) {
+    writeFile(folder / "t", bytes);
+    SafetensorsReader reader(folder / "t");
+    const Array *array = NetworkReader(reader).find(v);
+    return array ? loadDouble(array->dtype, array->data, 0) : 0;
+  };
+  // Plain weights: the initializers' names, whatever variables are called.
+  std::string plain = tensors({"main", "main_0", "mean", "mean@bn2"}, "");
+  EXPECT_EQ(found(plain, main), 1);
+  EXPECT_EQ(found(plain, second), 3);
+  EXPECT_EQ(found(plain, third), 3);
+  // An old checkpoint: the variables' names.
+  std::string old = tensors({"main", "main_0", "mean", "mean@bn2"},
+                            R"("__metadata__":{"format":"mpc-checkpoint-1","network":"main_0\nmean"})");
+  EXPECT_EQ(found(old, main), 2);
+  EXPECT_EQ(found(old, second), 4);
+  EXPECT_EQ(found(old, third), 0);
+  // A checkpoint of another program, which calls its variables differently.
+  std::string other = tensors(
+      {"a", "b", "c", "mean@bn3"},
+      R"("__metadata__":{"format":"mpc-checkpoint-1","network":"a\tmain\nb\tmean\nc\tmean\ty2\t3\nmean@bn3\tmean\t\t3\n"})");
+  EXPECT_EQ(found(other, main), 1);
+  EXPECT_EQ(found(other, mean), 2);
+  EXPECT_EQ(found(other, second), 3);
+  EXPECT_EQ(found(other, third), 4);
+  EXPECT_EQ(found(other, variable("mean@bn4", {"mean", "y4", 3})),
+            2); // shares with the others what it has not alone
+  // Metadata that lies is an error.
+  for (const char *wrong :
+       {R"(nowhere\tmain)", R"(a\tmain\ty2)", R"(a\tmain\ty2\tx)", R"(a\tmain\ty2\t-3)"}) {
+    writeFile(folder / "t", tensors({"a"}, concat(R"("__metadata__":{"network":")", wrong, "\"}")));
+    SafetensorsReader reader(folder / "t");
+    EXPECT_NE(errorOf([&] { networkOf(reader); }).text().find("its metadata"), std::string::npos) << wrong;
+  }
+}
+
+TEST(Checkpoint, SpeaksOfVariablesAsTheModelDoes) {
+  TemporaryFolder folder;
+  std::string manifest = logisticManifest(), variable = R"({"name": "w", "role": "parameter",)";
+  manifest.insert(manifest.find(variable) + variable.size(), R"( "onnx": {"name": "main"},)");
+  Session session(logisticProgram(manifest)), old(logisticProgram());
+  disturb(session);
+  saveCheckpoint(session, {}, folder / "c");
+  SafetensorsReader reader(folder / "c");
+  auto network = networkOf(reader);
+  ASSERT_TRUE(network && network->size() == 1);
+  EXPECT_EQ((*network)[0].tensor, "w");
+  EXPECT_EQ((*network)[0].origin.name, "main");
+  // What the tensors are called has not changed: other programs' checkpoints resume.
+  loadCheckpoint(old, folder / "c");
+  EXPECT_EQ(old.variable("w").bytes, session.variable("w").bytes);
+  auto message = [&](const std::string &header, const std::string &data) {
+    writeFile(folder / "t", safetensors(header, data));
+    return errorOf([&] { loadState(session, folder / "t"); }).text();
+  };
+  std::string data(24, '\0');
+  EXPECT_NE(message(R"({"w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", data)
+                .find("has no tensor 'main'"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"main":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", data)
+                .find("t: main: has shape [2,3]"),
+            std::string::npos);
+  writeFile(folder / "t",
+            safetensors(R"({"main":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", data));
+  loadState(session, folder / "t");
+  EXPECT_EQ(session.variable("w").at(5), 0);
 }
 
 TEST(CheckpointFolder, KeepsTheNewestAndSkipsDamagedOnes) {

@@ -2,6 +2,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Interfaces/Precision.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -75,9 +76,12 @@ static train::VariableOp copyOf(Value x, unsigned depth = 0) {
 static json laterCast(graph::CastOp cast, train::StepOp step, const llvm::StringMap<train::VariableOp> &parameters) {
   Type from = graph::elementOf(cast.getX()), to = graph::elementOf(cast);
   std::string node = locationName(cast.getLoc());
-  if (train::VariableOp copy = copyOf(cast))
-    return castJson(cast, step, "update", copy.getOf().value_or("").str(),
-                    "the copy '" + copy.getSymName().str() + "' that the next step reads, rounded from the new master");
+  if (train::VariableOp copy = copyOf(cast)) {
+    std::string master = train::userName(train::lookupVariable(copy, copy.getOfAttr())).str();
+    std::string name = master + copy.getSymName().drop_front(copy.getOf()->size()).str();
+    return castJson(cast, step, "update", master,
+                    "the copy '" + name + "' that the next step reads, rounded from the new master");
+  }
   if (from.isF64() || to.isF64())
     return castJson(cast, step, "update", "@" + step.getSymName().str(), "scalars of the scaler and the optimizer are computed in f64");
   train::VariableOp parameter = parameters.lookup(node);
@@ -92,7 +96,7 @@ json laterCasts(ModuleOp module) {
   llvm::StringMap<train::VariableOp> parameters;
   for (auto variable : module.getOps<train::VariableOp>())
     if (variable.getRole() == train::Role::parameter)
-      parameters[variable.getSymName()] = variable;
+      parameters[locationName(variable.getLoc())] = variable;
   json casts = json::array();
   for (auto step : module.getOps<train::StepOp>()) {
     if (step.getTrace())

@@ -1,12 +1,14 @@
 //===- ExportCommand.cpp - mpc export: a checkpoint's values in an ONNX model -----------------------------===//
 #include "compiler/Export/Onnx/Exporter.h"
 #include "compiler/Package/ProgramFile.h"
-#include "runtime/core/state/Safetensors.h"
+#include "runtime/core/state/Network.h"
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <optional>
 
 using namespace mlir;
 
@@ -17,40 +19,64 @@ struct ExportFlags {
   std::string model, checkpoint, output;
 };
 
+/// The tensors of a checkpoint that belong to the network, or the floats of plain weights. Throws Error.
+std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
+  std::vector<TrainedTensor> tensors;
+  auto add = [&](const std::string &name, const rt::Origin &origin, bool required) {
+    const rt::Array &array = reader.tensors().at(name);
+    auto values = [&array] {
+      std::vector<double> values(size_t(array.elements()));
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] = rt::loadDouble(array.dtype, array.data, i);
+      return values;
+    };
+    tensors.push_back(
+        {origin.name, origin.node, origin.input, required, name, array.dtype, array.shape, values});
+  };
+  if (auto network = rt::networkOf(reader)) {
+    for (const auto &[name, origin] : *network)
+      add(name, origin, /*required=*/true);
+    return tensors;
+  }
+  if (reader.metadata("format") == rt::kCheckpointFormat)
+    rt::fail(reader.path(), "was written before checkpoints said where in the model their tensors belong",
+             "compile the model again, resume from this checkpoint, and export the one that is written then");
+  for (const auto &[name, array] : reader.tensors())
+    if (rt::isFloat(array.dtype))
+      add(name, {name, "", -1}, /*required=*/false);
+  return tensors;
+}
+
 int exportModel(const ExportFlags &flags) {
-  std::map<std::string, TrainedTensor> tensors;
+  std::optional<rt::SafetensorsReader> reader;
+  std::vector<TrainedTensor> tensors;
   auto read = [&] {
-    rt::SafetensorsReader reader(flags.checkpoint);
-    reader.verify();
-    std::string names = reader.metadata("network");
-    llvm::SmallVector<llvm::StringRef> network;
-    llvm::StringRef(names).split(network, '\n', -1, /*KeepEmpty=*/false);
-    for (const auto &[name, array] : reader.tensors()) {
-      if (array.dtype != MPC_F32 && array.dtype != MPC_F16 && array.dtype != MPC_BF16 && array.dtype != MPC_F64)
-        continue;
-      TrainedTensor &tensor = tensors[name];
-      tensor.required = llvm::is_contained(network, name);
-      tensor.shape = array.shape;
-      for (int64_t i = 0, e = array.elements(); i < e; ++i)
-        tensor.values.push_back(float(rt::loadDouble(array.dtype, array.data, i)));
-    }
+    reader.emplace(flags.checkpoint);
+    reader->verify();
+    tensors = trainedTensors(*reader);
   };
   if (auto error = rt::attempt(read)) {
     llvm::errs() << error->text();
     return 1;
   }
-  std::string bytes;
-  ExportError error;
-  std::error_code code;
-  bool elsewhere = !std::filesystem::equivalent(std::filesystem::absolute(flags.model).parent_path(),
-                                                std::filesystem::absolute(flags.output).parent_path(), code);
-  int64_t replaced = exportOnnx(flags.model, tensors, elsewhere, bytes, error);
-  if (replaced < 0)
-    return fail(error.where, error.what, error.hint);
   Session session;
-  if (failed(writeFileAtomically(NameLoc::get(StringAttr::get(&session.context(), flags.output)), flags.output, bytes)))
+  ExportedModel model;
+  ExportError error;
+  if (!exportOnnx(session.context(), flags.model, flags.output, tensors, model, error))
+    return fail(error.where, error.what, error.hint);
+  auto write = [&](llvm::StringRef path, llvm::StringRef bytes) {
+    return writeFileAtomically(NameLoc::get(StringAttr::get(&session.context(), path)), path, bytes);
+  };
+  llvm::SmallString<256> data(llvm::sys::path::parent_path(flags.output));
+  llvm::sys::path::append(data, model.dataFile);
+  if (!model.dataFile.empty() && failed(write(data, model.data)))
     return 1;
-  llvm::outs() << flags.output << ": " << replaced << " tensors from " << flags.checkpoint << '\n';
+  if (failed(write(flags.output, model.bytes))) {
+    if (!model.dataFile.empty())
+      (void)llvm::sys::fs::remove(data);
+    return 1;
+  }
+  llvm::outs() << flags.output << ": " << model.replaced << " tensors from " << flags.checkpoint << '\n';
   return 0;
 }
 

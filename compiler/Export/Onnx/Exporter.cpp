@@ -1,107 +1,269 @@
 #include "compiler/Export/Onnx/Exporter.h"
-#include "llvm/ADT/APFloat.h"
+#include "compiler/Export/Onnx/Tensors.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <onnx/onnx_pb.h>
+#include "llvm/Support/Path.h"
 
+using namespace mlir;
 using namespace mpc;
+using namespace mpc::onnx_export;
+using onnx_import::fail;
+using onnx_import::ImportError;
+using onnx_import::printable;
 
-/// Row-major bytes of the values in an ONNX float type; false for any other type.
-static bool encode(const std::vector<float> &values, int32_t type, std::string &raw) {
-  raw.clear();
-  auto append = [&](const auto &value) { raw.append(reinterpret_cast<const char *>(&value), sizeof value); };
-  auto append16 = [&](float value, const llvm::fltSemantics &semantics) {
-    llvm::APFloat number(value);
-    bool losesInfo = false;
-    number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    append(uint16_t(number.bitcastToAPInt().getZExtValue()));
-  };
-  for (float value : values) {
-    if (type == onnx::TensorProto::FLOAT)
-      append(value);
-    else if (type == onnx::TensorProto::DOUBLE)
-      append(double(value));
-    else if (type == onnx::TensorProto::FLOAT16)
-      append16(value, llvm::APFloat::IEEEhalf());
-    else if (type == onnx::TensorProto::BFLOAT16)
-      append16(value, llvm::APFloat::BFloat());
-    else
-      return false;
+static const char kSameTraining[] = "give the model and the checkpoint of one training";
+static const char kSameModel[] = "give the ONNX file that the program was compiled from";
+
+/// `name`, or name_0, name_1, ... if that is taken.
+static std::string fresh(const std::string &name, llvm::function_ref<bool(const std::string &)> taken) {
+  std::string result = name;
+  for (int i = 0; taken(result); ++i)
+    result = name + "_" + std::to_string(i);
+  return result;
+}
+
+static ArrayRef<int64_t> shapeOf(const onnx::TensorProto &tensor) {
+  return {tensor.dims().data(), size_t(tensor.dims_size())};
+}
+
+/// UNDEFINED for what no buffer has.
+static int32_t onnxType(mpc_dtype type) {
+  switch (type) {
+  case MPC_F16:
+    return onnx::TensorProto::FLOAT16;
+  case MPC_BF16:
+    return onnx::TensorProto::BFLOAT16;
+  case MPC_F32:
+    return onnx::TensorProto::FLOAT;
+  case MPC_F64:
+    return onnx::TensorProto::DOUBLE;
+  default:
+    return onnx::TensorProto::UNDEFINED;
   }
+}
+
+static std::string folderOf(StringRef path) {
+  StringRef folder = llvm::sys::path::parent_path(path);
+  return folder.empty() ? "." : folder.str();
+}
+
+namespace {
+/// Writes values into a model. Names of the program are printable forms of the model's; two values that have
+/// one form cannot be told apart. Everything throws ImportError.
+class Placer {
+public:
+  Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path);
+  /// False when there is no place and none is required.
+  bool place(const TrainedTensor &);
+  /// Takes away the Constants that nothing reads since their readers got values of their own.
+  void dropUnread();
+
+private:
+  bool placeByName(const TrainedTensor &);
+  void placeAtNode(const TrainedTensor &);
+  onnx::NodeProto &nodeOf(const TrainedTensor &);
+  /// A new initializer of the main graph.
+  onnx::TensorProto &addInitializer(const std::string &name, int32_t type, ArrayRef<int64_t> shape);
+  /// The tensor that a value is: that of an initializer or of a Constant; null for other values.
+  const onnx::TensorProto *known(const std::string &value) const;
+  void setValues(onnx::TensorProto &, const TrainedTensor &);
+
+  MLIRContext &context;
+  onnx::ModelProto &model;
+  const std::string &path;
+  llvm::StringSet<> names;                                           // of all values
+  llvm::StringMap<SmallVector<onnx::TensorProto *, 1>> initializers; // of the main graph, by printable name
+  llvm::StringMap<const onnx::ValueInfoProto *> inputs;              // the same
+  llvm::StringMap<SmallVector<onnx::NodeProto *, 1>> nodes; // of all graphs, by printable first output
+  llvm::StringMap<const onnx::TensorProto *> constants;     // by output
+  llvm::StringSet<> rewired;                                // values that a node read before
+};
+} // namespace
+
+Placer::Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path)
+    : context(context), model(model), path(path) {
+  onnx::GraphProto &main = *model.mutable_graph();
+  for (onnx::TensorProto &initializer : *main.mutable_initializer())
+    initializers[printable(initializer.name())].push_back(&initializer);
+  for (const onnx::ValueInfoProto &input : main.input())
+    inputs[printable(input.name())] = &input;
+  forEachGraph(main, [&](onnx::GraphProto &graph) {
+    for (const auto &initializer : graph.initializer())
+      names.insert(initializer.name());
+    for (const auto &initializer : graph.sparse_initializer())
+      names.insert(initializer.values().name());
+    for (const auto &input : graph.input())
+      names.insert(input.name());
+    for (onnx::NodeProto &node : *graph.mutable_node()) {
+      names.insert(node.output().begin(), node.output().end());
+      auto first = llvm::find_if(node.output(), [](const std::string &output) { return !output.empty(); });
+      if (first == node.output().end())
+        continue;
+      nodes[printable(*first)].push_back(&node);
+      if (node.op_type() == "Constant")
+        for (const auto &attribute : node.attribute())
+          if (attribute.has_t())
+            constants[*first] = &attribute.t();
+    }
+  });
+}
+
+onnx::TensorProto &Placer::addInitializer(const std::string &name, int32_t type, ArrayRef<int64_t> shape) {
+  onnx::TensorProto &tensor = *model.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  tensor.mutable_dims()->Add(shape.begin(), shape.end());
+  return tensor;
+}
+
+const onnx::TensorProto *Placer::known(const std::string &value) const {
+  auto initializer = initializers.find(printable(value));
+  return initializer != initializers.end() ? initializer->second.front() : constants.lookup(value);
+}
+
+void Placer::setValues(onnx::TensorProto &tensor, const TrainedTensor &trained) {
+  Type element = onnx_import::elementType(&context, tensor.data_type());
+  if (!isa_and_nonnull<FloatType>(element))
+    fail(path, "initializer '" + printable(tensor.name()) + "' is not of a float type", kSameTraining);
+  auto type = RankedTensorType::get(trained.shape, element);
+  std::vector<double> values = trained.values();
+  onnx_import::HostTensor rounded = onnx_import::HostTensor::fromDoubles(type, values);
+  assert(rounded.bytes->size() == values.size() * onnx_import::elementBytes(element) && "no splat");
+  setBytes(tensor, *rounded.bytes);
+}
+
+bool Placer::placeByName(const TrainedTensor &trained) {
+  auto at = initializers.find(trained.name);
+  onnx::TensorProto *initializer = nullptr;
+  if (at != initializers.end()) {
+    if (at->second.size() > 1)
+      fail(path, "has several initializers that are shown as '" + trained.name + "'",
+           "give them names that can be told apart");
+    initializer = at->second.front();
+  } else if (const onnx::ValueInfoProto *input = inputs.lookup(trained.name)) {
+    initializer = &addInitializer(input->name(), input->type().tensor_type().elem_type(), trained.shape);
+  } else if (trained.required) {
+    fail(path, "has no initializer or input '" + trained.name + "', which the program trained", kSameModel);
+  } else {
+    return false;
+  }
+  if (shapeOf(*initializer) != ArrayRef<int64_t>(trained.shape))
+    fail(path, "initializer '" + trained.name + "' has another shape in the checkpoint", kSameTraining);
+  setValues(*initializer, trained);
   return true;
 }
 
-static void setValues(onnx::TensorProto &tensor, const std::string &raw) {
-  tensor.clear_float_data();
-  tensor.clear_double_data();
-  tensor.clear_int32_data();
-  tensor.clear_external_data();
-  tensor.clear_data_location();
-  tensor.set_raw_data(raw);
+onnx::NodeProto &Placer::nodeOf(const TrainedTensor &trained) {
+  if (trained.node.empty())
+    fail(path,
+         "has no place for '" + trained.variable +
+             "': its node is in a function, whose body serves all calls",
+         "inline the model's functions (onnx.inliner), compile that model, and train it");
+  auto found = nodes.find(trained.node);
+  if (found == nodes.end())
+    fail(path, "has no node that makes '" + trained.node + "', to which '" + trained.variable + "' belongs",
+         kSameModel);
+  if (found->second.size() > 1)
+    fail(path,
+         "has several nodes that make '" + trained.node + "', to one of which '" + trained.variable +
+             "' belongs",
+         "give the values of its branches names of their own");
+  onnx::NodeProto &node = *found->second.front();
+  if (trained.input >= node.input_size() || node.input(int(trained.input)).empty())
+    fail(path,
+         "the node that makes '" + trained.node + "' has no input " + std::to_string(trained.input) +
+             ", where '" + trained.variable + "' belongs",
+         kSameModel);
+  return node;
 }
 
-int64_t mpc::exportOnnx(const std::string &path, const std::map<std::string, TrainedTensor> &tensors,
-                        bool elsewhere, std::string &bytes, ExportError &error) {
-  auto fail = [&](std::string what, std::string hint) {
-    error = {path, std::move(what), std::move(hint)};
-    return -1;
-  };
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return fail(file.getError().message(), "give the ONNX file that the program was compiled from");
-  onnx::ModelProto model;
-  google::protobuf::io::ArrayInputStream stream((*file)->getBufferStart(), (*file)->getBufferSize());
-  google::protobuf::io::CodedInputStream coded(&stream);
-  coded.SetTotalBytesLimit(INT32_MAX);
-  if (!model.ParseFromCodedStream(&coded) || !model.has_graph())
-    return fail("is not an ONNX model", "give the ONNX file that the program was compiled from");
-
-  onnx::GraphProto &graph = *model.mutable_graph();
-  std::map<std::string, onnx::TensorProto *> initializers;
-  for (onnx::TensorProto &initializer : *graph.mutable_initializer())
-    initializers[initializer.name()] = &initializer;
-  std::map<std::string, const onnx::ValueInfoProto *> inputs;
-  for (const onnx::ValueInfoProto &input : graph.input())
-    inputs[input.name()] = &input;
-
-  int64_t replaced = 0;
-  std::string raw;
-  for (const auto &[name, trained] : tensors) {
-    auto at = initializers.find(name);
-    onnx::TensorProto *initializer = at == initializers.end() ? nullptr : at->second;
-    if (!initializer) {
-      if (!inputs.count(name)) {
-        if (!trained.required)
-          continue; // optimizer state, scaler
-        return fail(
-            "has no initializer or input '" + name + "', which the program trained",
-            name.find('@') != std::string::npos
-                ? "the model's normalisations share their statistics; export it with statistics for each, "
-                  "and train again"
-                : "give the model that the program was compiled from; its initializer must bear this name");
-      }
-      initializer = graph.add_initializer();
-      initializer->set_name(name);
-      initializer->set_data_type(inputs[name]->type().tensor_type().elem_type());
-      for (int64_t extent : trained.shape)
-        initializer->add_dims(extent);
-    }
-    if (!std::equal(initializer->dims().begin(), initializer->dims().end(), trained.shape.begin(), trained.shape.end()))
-      return fail("initializer '" + name + "' has another shape in the checkpoint", "give the model and the checkpoint of one training");
-    if (!encode(trained.values, initializer->data_type(), raw))
-      return fail("initializer '" + name + "' is not of a float type", "give the model and the checkpoint of one training");
-    setValues(*initializer, raw);
-    ++replaced;
+void Placer::placeAtNode(const TrainedTensor &trained) {
+  onnx::NodeProto &node = nodeOf(trained);
+  std::string &input = *node.mutable_input(int(trained.input));
+  const onnx::TensorProto *old = known(input);
+  ArrayRef<int64_t> shape = trained.shape;
+  if (old && shapeOf(*old) != shape)
+    fail(path,
+         "'" + printable(input) + "', which the node that makes '" + trained.node +
+             "' reads, has another shape in the checkpoint",
+         kSameTraining);
+  std::string name = fresh(trained.variable, [&](const std::string &text) { return names.contains(text); });
+  names.insert(name);
+  int32_t type = onnxType(trained.type);
+  setValues(addInitializer(name, type, shape), trained);
+  if (model.ir_version() < 4) { // there every initializer is an input, too (onnx IR.md)
+    onnx::ValueInfoProto &info = *model.mutable_graph()->add_input();
+    info.set_name(name);
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+    for (int64_t extent : shape)
+      info.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(extent);
   }
-  if (replaced == 0)
-    return fail("has no initializer that the checkpoint names", "give the model and the checkpoint of one training");
-  for (const onnx::TensorProto &initializer : graph.initializer())
-    if (elsewhere && initializer.data_location() == onnx::TensorProto::EXTERNAL)
-      return fail("initializer '" + initializer.name() +
-                      "' was not trained, and lies in a data file beside the model",
-                  "write the exported model into the same folder");
-  if (!model.SerializeToString(&bytes))
-    return fail("is too large to be written as one file", "models over 2 GiB are not supported");
-  return replaced;
+  rewired.insert(input);
+  input = name;
+}
+
+bool Placer::place(const TrainedTensor &trained) {
+  if (trained.input < 0)
+    return placeByName(trained);
+  placeAtNode(trained);
+  return true;
+}
+
+void Placer::dropUnread() {
+  onnx::GraphProto &main = *model.mutable_graph();
+  std::vector<std::string> reads;
+  for (const onnx::NodeProto &node : main.node())
+    onnx_import::collectUses(node, reads);
+  for (const auto &output : main.output())
+    reads.push_back(output.name());
+  llvm::StringSet<> read;
+  read.insert(reads.begin(), reads.end());
+  auto unread = [&](const onnx::NodeProto &node) {
+    return node.op_type() == "Constant" && node.output_size() == 1 && rewired.contains(node.output(0)) &&
+           !read.contains(node.output(0));
+  };
+  auto &list = *main.mutable_node();
+  list.erase(std::remove_if(list.begin(), list.end(), unread), list.end());
+}
+
+bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::string &output,
+                     ArrayRef<TrainedTensor> tensors, ExportedModel &exported, ExportError &error,
+                     int64_t maxBytes) {
+  try {
+    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!file)
+      fail(path, file.getError().message(), kSameModel);
+    const std::string folder = folderOf(path);
+    onnx_import::Model parsed((*file)->getBuffer(), path, folder);
+    onnx::ModelProto &model = parsed.proto;
+
+    Placer placer(context, model, path);
+    exported.replaced =
+        llvm::count_if(tensors, [&](const TrainedTensor &tensor) { return placer.place(tensor); });
+    if (exported.replaced == 0)
+      fail(path, "has no initializer that the checkpoint names", kSameTraining);
+    placer.dropUnread();
+
+    bool stays = false;
+    if (llvm::sys::fs::equivalent(folder, folderOf(output), stays) ||
+        !stays) // an error: there is no such folder
+      readDataFiles(context, model, folder);
+    if (int64_t(model.ByteSizeLong()) > maxBytes) {
+      std::set<std::string> taken = dataFiles(model);
+      exported.dataFile = fresh(llvm::sys::path::filename(output).str() + ".data",
+                                [&](const std::string &name) { return taken.count(name) != 0; });
+      exported.data = moveToDataFile(model, exported.dataFile);
+    }
+    if (int64_t(model.ByteSizeLong()) > maxBytes || !model.SerializeToString(&exported.bytes))
+      fail(path, "is too large for an ONNX file, without its initializers",
+           "a graph of protobuf ends at 2 GiB");
+    return true;
+  } catch (const ImportError &caught) {
+    error = {caught.problem.node, caught.problem.why, caught.problem.hint};
+  } catch (const std::exception &caught) { // out of memory, protobuf's own
+    error = {path, caught.what(), kSameModel};
+  }
+  return false;
 }

@@ -1,20 +1,28 @@
 //===- Exporter.h - trained values back into an ONNX model ----------------------------------===//
 #ifndef MPC_EXPORT_ONNX_EXPORTER_H
 #define MPC_EXPORT_ONNX_EXPORTER_H
+#include "mlir/IR/MLIRContext.h"
 #include "mpc/kernel.h"
+#include "llvm/ADT/StringRef.h"
+#include <climits>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace mpc {
 
-/// A trained tensor: row-major f32 elements.
+/// Trained values, and which of the model's they take the place of.
 struct TrainedTensor {
-  bool required = false; // a parameter or a buffer of the network: without a place for it the model would
-                         // compute something else
+  std::string name;   // of an initializer or a graph input; with `input`, what the node has there
+  std::string node;   // the values serve one input of one node: its first output, "" in a function
+  int64_t input = -1; // index of that input; -1: the values are an initializer's
+  /// Without a place for it the model would compute something else; others are left out where there is none.
+  bool required = false;
+  std::string variable; // what the program calls it
+  mpc_dtype type; // of the program's; for values of one input also the model's, since buffers keep their type
   std::vector<int64_t> shape;
-  std::vector<float> values;
+  std::function<std::vector<double>()> values; // row-major
 };
 
 /// What stands against an export: where, what, and the user's next action.
@@ -22,13 +30,25 @@ struct ExportError {
   std::string where, what, hint;
 };
 
-/// The serialised model at `path` with every initializer that `tensors` names replaced, in the initializer's
-/// own float type; a parameter that is a graph input becomes an initializer. Returns how many were replaced,
-/// or -1 with `error` set: not a model, a shape or type that differs, no name in common, no place for a
-/// required tensor, or, with `elsewhere`, external data: the model is to be written into another folder,
-/// where its data files are not.
-int64_t exportOnnx(const std::string &path, const std::map<std::string, TrainedTensor> &tensors,
-                   bool elsewhere, std::string &bytes, ExportError &error);
+struct ExportedModel {
+  std::string bytes;            // of the ONNX file
+  std::string dataFile, data{}; // a file beside it and its bytes; no name when there is none
+  int64_t replaced = 0;         // how many of the trained tensors it holds
+};
+
+/// The model at `path`, with trained values, as it is to be written to `output`.
+///
+/// Each value takes the place of its initializer's in the initializer's own type; a parameter that is a graph
+/// input becomes an initializer. Values of one input of a node become an initializer of their own, which the
+/// node then reads; a Constant that nothing reads any more goes. Data files of the model are read into it
+/// when it goes to another folder, and what makes the file larger than `maxBytes`, protobuf's limit, goes to
+/// one data file.
+///
+/// False with `error` set: not a model, a data file that cannot be read, a shape or type that differs, no
+/// name in common, or no place for a required tensor (a function's body serves all of its calls).
+bool exportOnnx(mlir::MLIRContext &, const std::string &path, const std::string &output,
+                llvm::ArrayRef<TrainedTensor>, ExportedModel &, ExportError &error,
+                int64_t maxBytes = INT_MAX);
 
 } // namespace mpc
 #endif

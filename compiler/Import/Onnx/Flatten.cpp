@@ -156,7 +156,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
   if (it == functions.end() || native) {
     if (nodes.size() >= kMaxNodes)
       fail(name, "the model unfolds to more than a million nodes");
-    nodes.push_back({std::move(node), version, std::move(location)});
+    nodes.push_back({std::move(node), version, std::move(location), depth > 0});
     return;
   }
   const onnx::FunctionProto &function = *it->second;
@@ -214,7 +214,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
         identity.set_op_type("Identity");
         identity.add_input(names[function.input(j)]);
         identity.add_output(node.output(i));
-        nodes.push_back({std::move(identity), inner[""], location});
+        nodes.push_back({std::move(identity), inner[""], location, true});
       }
 }
 

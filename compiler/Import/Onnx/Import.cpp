@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Import.h"
+#include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -88,42 +89,62 @@ Value Import::read(const std::string &variable) {
 
 OpBuilder Import::variableBuilder() { return OpBuilder(function); } // before the function
 
-std::string Import::symbolFor(const std::string &name, bool &renamed) {
-  std::string shown = printable(name);
-  std::string symbol = shown;
+std::string Import::symbolFor(const std::string &name) {
+  std::string symbol = name;
   for (int i = 0; !symbols.insert(symbol).second; ++i)
-    symbol = shown + "_" + std::to_string(i);
-  renamed = symbol != name;
+    symbol = name + "_" + std::to_string(i);
   return symbol;
+}
+
+static train::VariableOp createVariable(OpBuilder b, const std::string &symbol, const std::string &shown,
+                                        train::Role role, Type type, Attribute init) {
+  return train::VariableOp::create(b, NameLoc::get(b.getStringAttr(shown)), b.getStringAttr(symbol),
+                                   train::RoleAttr::get(b.getContext(), role), TypeAttr::get(type), init,
+                                   FlatSymbolRefAttr(), FlatSymbolRefAttr());
 }
 
 std::string Import::addVariable(const std::string &name, train::Role role, RankedTensorType type,
                                 Attribute init) {
-  bool renamed;
-  std::string symbol = symbolFor(name, renamed);
-  OpBuilder b = variableBuilder();
-  auto loc = NameLoc::get(StringAttr::get(context, symbol));
-  auto op = train::VariableOp::create(b, loc, b.getStringAttr(symbol), train::RoleAttr::get(context, role),
-                                      TypeAttr::get(type), init, FlatSymbolRefAttr(), FlatSymbolRefAttr());
-  if (renamed)
-    op->setAttr(train::kNameAttr, b.getStringAttr(name));
+  std::string shown = printable(name), symbol = symbolFor(shown);
+  auto op = createVariable(variableBuilder(), symbol, shown, role, type, init);
+  if (symbol != shown)
+    op->setAttr(train::kNameAttr, builder.getStringAttr(shown));
   return symbol;
 }
 
-std::string Import::ownStatistics(Entry &entry, Location loc) {
-  if (entry.variable.empty() && !entry.constant)
-    return "";
+std::string Import::addBuffer(const std::string &name, const std::string &value, Node &node, size_t input,
+                              Attribute init) {
+  std::string symbol = symbolFor(name);
+  auto op = createVariable(variableBuilder(), symbol, symbol, train::Role::buffer, node.type(input), init);
+  op->setAttr(train::kNameAttr, builder.getStringAttr(value));
+  op->setAttr(train::kInputAttr, builder.getI64IntegerAttr(int64_t(input)));
+  // Names of nodes are optional and may repeat; values have one producer.
+  auto first = llvm::find_if(node.proto.output(), [](const std::string &output) { return !output.empty(); });
+  bool found = !inFunction && first != node.proto.output().end();
+  op->setAttr(train::kNodeAttr, builder.getStringAttr(found ? printable(*first) : ""));
+  if (!found)
+    note("running statistics of a normalisation in a function have no place in the model: it trains, and mpc "
+         "export will refuse what was trained",
+         cast<NameLoc>(node.loc).getName().str());
+  return symbol;
+}
+
+std::string Import::ownStatistics(Node &node, size_t input) {
+  Entry &entry = node.entry(input);
+  const std::string shown = cast<NameLoc>(node.loc).getName().str();
+  if (entry.variable.empty() && entry.constant)
+    return addBuffer("running/" + shown, printable(node.proto.input(int(input))), node, input,
+                     entry.constant->attribute("running"));
   if (entry.variable.empty())
-    return addVariable("running/" + cast<NameLoc>(loc).getName().str(), train::Role::buffer, entry.type,
-                       entry.constant->attribute("running"));
+    return "";
   auto variable = module.lookupSymbol<train::VariableOp>(entry.variable);
   if (variable.getRole() != train::Role::buffer)
     return "";
   if (!assigned.count(entry.variable))
     return entry.variable;
   // Exporters merge equal tensors, so two normalisations may name one buffer; their statistics part ways.
-  return addVariable(entry.variable + "@" + cast<NameLoc>(loc).getName().str(), train::Role::buffer,
-                     entry.type, variable.getInit());
+  return addBuffer(entry.variable + "@" + shown, train::userName(variable).str(), node, input,
+                   variable.getInit());
 }
 
 void Import::assign(const std::string &variable, Value value, Location loc) {
@@ -286,8 +307,10 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
 }
 
 void Import::convertNodes(std::vector<FlatNode> &nodes) {
-  for (FlatNode &node : nodes)
+  for (FlatNode &node : nodes) {
+    inFunction = node.inFunction;
     convert(node.proto, node.opset, node.location, nodeIndex++);
+  }
 }
 
 std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, Location loc) {

@@ -39,12 +39,12 @@ public:
   bool updatesState() const { return !options.forwardOnly; }
   /// The batch that the data inputs had and now have, when --batch changed it.
   std::optional<std::pair<int64_t, int64_t>> rebound;
-  /// Values for the next step of the variable that an entry reads; false when it reads none. A variable that
-  /// is assigned already is copied for this node, since two normalisations must not share running statistics.
+  /// The value of a variable for the next step.
   void assign(const std::string &variable, mlir::Value value, mlir::Location);
-  /// The variable for running statistics that an entry stands for: the one it reads, or a copy for this node
-  /// when another node has it. Empty when the entry is computed.
-  std::string ownStatistics(Entry &entry, mlir::Location);
+  /// The variable for the running statistics at an input of a node: the one that the input reads, or, when
+  /// another node assigns that or the input is a constant, one for this input alone. Empty when the input is
+  /// computed.
+  std::string ownStatistics(Node &node, size_t input);
   /// The read of a variable.
   mlir::Value read(const std::string &variable);
   /// The seed and step operands of random ops.
@@ -94,8 +94,13 @@ private:
   /// Gives the results of a node that failed a value of their stated types, or poison.
   void standIn(const onnx::NodeProto &, mlir::Location);
   void define(const std::string &name, Entry entry);
-  std::string symbolFor(const std::string &name, bool &renamed);
+  /// `name`, or another if a symbol has it.
+  std::string symbolFor(const std::string &name);
+  /// The variable of an initializer or a graph input; returns its symbol.
   std::string addVariable(const std::string &name, train::Role, mlir::RankedTensorType, mlir::Attribute init);
+  /// A buffer that serves one input of one node; `value` names what the model has there.
+  std::string addBuffer(const std::string &name, const std::string &value, Node &, size_t input,
+                        mlir::Attribute init);
   mlir::OpBuilder variableBuilder();
   void bindGivenConstants();
   /// The batch is the leading dimension of the first data input.
@@ -107,6 +112,7 @@ private:
   std::string batchName; // where the exported one is open
   Roles roles;
   int64_t nodeIndex = 0;
+  bool inFunction = false; // the node at hand is from a function's body
   std::unordered_map<std::string, const onnx::TypeProto::Tensor *> statedTypes;
   bool outputsAreWhole = true; // none of them is poison
   friend class Node;

@@ -2,7 +2,8 @@
 //
 // The one door from ONNX. Callers see MLIR and plain structs, never protobuf.
 //
-// Result: a module of `train.variable`s (symbols are the ONNX names; a renamed one carries `train.name`) and
+// Result: a module of `train.variable`s (symbols are the ONNX names; where they cannot be, `train.name`,
+// `train.node` and `train.input` say what in the model a variable stands for) and
 // `func.func @forward`, whose arguments are the data inputs (train.name, train.batched, train.labels_below)
 // and whose results are the graph outputs (train.name, train.role = "output"). Everything in it is static in
 // shape; the locations are NameLocs of the ONNX nodes' names.

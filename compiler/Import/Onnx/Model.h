@@ -32,6 +32,7 @@ struct FlatNode {
   onnx::NodeProto proto;
   int64_t opset = 0;    // of the node's domain
   std::string location; // the user's name of it
+  bool inFunction = false; // from a function's body, which other calls may share
 };
 
 /// A parsed model.

@@ -1,5 +1,6 @@
 #include "runtime/core/state/Checkpoint.h"
 
+#include "runtime/core/state/Network.h"
 #include "runtime/core/state/Safetensors.h"
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
@@ -11,8 +12,6 @@
 #include <filesystem>
 
 namespace mpc::rt {
-
-static constexpr char kFormat[] = "mpc-checkpoint-1";
 
 /// The variables a checkpoint holds, in the manifest's order.
 static std::vector<const Variable *> savedVariables(const Session &session) {
@@ -33,18 +32,18 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path) {
   std::vector<const Variable *> variables = savedVariables(session);
   std::vector<TensorToWrite> tensors;
-  std::string network; // what belongs into an exported model
+  std::vector<NetworkTensor> network;
   for (const Variable *v : variables) {
     if (v->role == "parameter" || v->role == "buffer")
-      network += (network.empty() ? "" : "\n") + v->name;
+      network.push_back({v->name, v->origin});
     tensors.push_back({v->name, v->dtype, v->shape, [&session, v] { return session.variable(v->name); }});
   }
   writeSafetensors(path, tensors,
-                   {{"format", kFormat},
+                   {{"format", kCheckpointFormat},
                     {"producer", session.manifest().producer},
                     {"model", session.manifest().model},
                     {"variables", tableHash(variables)},
-                    {"network", network},
+                    {"network", networkText(network)},
                     {"step", std::to_string(cursor.iteration)},
                     {"epoch", std::to_string(cursor.epoch)},
                     {"batch", std::to_string(cursor.batch)},
@@ -55,7 +54,7 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
 
 static void checkShape(const std::string &path, const Variable &v, const Array &found) {
   if (found.shape != v.shape)
-    fail(concat(path, ": ", v.name),
+    fail(concat(path, ": ", v.userName()),
          concat("has shape ", toString(found.shape), ", the program needs ", toString(v.shape)),
          "use a checkpoint of the same model");
 }
@@ -71,18 +70,19 @@ template <class Int = int64_t> static Int number(const SafetensorsReader &reader
 
 static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   const std::string &path = reader.path();
-  if (reader.metadata("format") != kFormat)
+  if (reader.metadata("format") != kCheckpointFormat)
     fail(path, "is no training checkpoint", "load plain weights with --init");
   std::vector<const Variable *> variables = savedVariables(session);
   for (const Variable *v : variables) {
     auto it = reader.tensors().find(v->name);
     if (it == reader.tensors().end())
-      fail(path, concat("has no tensor '", v->name, "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
+      fail(path,
+           concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
            concat("it belongs to model '", reader.metadata("model"), "'; use a checkpoint of '",
                   session.manifest().model, "', or --init to load parameters only"));
     checkShape(path, *v, it->second);
     if (it->second.dtype != v->dtype)
-      fail(concat(path, ": ", v->name),
+      fail(concat(path, ": ", v->userName()),
            concat("is of type ", nameOf(it->second.dtype), ", the program needs ", nameOf(v->dtype)),
            "use a checkpoint of a program with the same precision and optimizer");
   }
@@ -112,23 +112,25 @@ Cursor loadCheckpoint(Session &session, const std::string &path) {
 void loadParameters(Session &session, const std::string &path) {
   SafetensorsReader reader(path);
   reader.verify();
+  NetworkReader network(reader);
   std::vector<std::pair<const Variable *, const Array *>> found;
   for (const Variable *v : savedVariables(session)) {
     if (v->role != "parameter" && v->role != "buffer")
       continue;
-    auto it = reader.tensors().find(v->name);
-    if (it == reader.tensors().end()) {
+    const Array *array = network.find(*v);
+    if (!array) {
       if (v->role == "buffer")
         continue;
-      fail(path, concat("has no tensor '", v->name, "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
+      fail(path,
+           concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
            "every parameter must be in the file under its ONNX name");
     }
-    checkShape(path, *v, it->second);
-    if (isFloat(v->dtype) != isFloat(it->second.dtype))
-      fail(concat(path, ": ", v->name),
-           concat("is of type ", nameOf(it->second.dtype), ", the program needs ", nameOf(v->dtype)),
+    checkShape(path, *v, *array);
+    if (isFloat(v->dtype) != isFloat(array->dtype))
+      fail(concat(path, ": ", v->userName()),
+           concat("is of type ", nameOf(array->dtype), ", the program needs ", nameOf(v->dtype)),
            "use a file of the same model");
-    found.push_back({v, &it->second});
+    found.push_back({v, array});
   }
   if (found.empty())
     fail(path, "holds none of the program's parameters", "use a file of the same model");
@@ -137,7 +139,7 @@ void loadParameters(Session &session, const std::string &path) {
 }
 
 std::optional<Cursor> loadState(Session &session, const std::string &path) {
-  if (SafetensorsReader(path).metadata("format") == kFormat)
+  if (SafetensorsReader(path).metadata("format") == kCheckpointFormat)
     return loadCheckpoint(session, path);
   loadParameters(session, path);
   return std::nullopt;

@@ -25,9 +25,9 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
 /// and type, none foreign, checksum right. Throws Error that names the tensor.
 Cursor loadCheckpoint(Session &session, const std::string &path);
 
-/// Loads parameters (and buffers, where the file has them) from a checkpoint or from plain safetensors; f16,
-/// bf16 and f64 are converted. Other tensors are ignored. Throws Error for missing parameters and other
-/// shapes.
+/// Loads parameters (and buffers, where the file has them) from a checkpoint, of another program too, or from
+/// plain safetensors, whose tensors bear the names of the ONNX initializers; f16, bf16 and f64 are converted.
+/// Other tensors are ignored. Throws Error for missing parameters and other shapes.
 void loadParameters(Session &session, const std::string &path);
 
 /// loadCheckpoint for a checkpoint of training, whose cursor it returns; loadParameters for other safetensors.

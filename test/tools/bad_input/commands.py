@@ -126,7 +126,7 @@ ROWS = [
     Row("export-state-without-a-place", "mpc export mlp.onnx --checkpoint ckpt/step-00000008.safetensors -o out.onnx", ["mlp.onnx: has no initializer or input 'fc2.bias@logits'"],
         checkpoint(header=lambda h: (h.__setitem__("fc2.bias@logits", h.pop("fc2.bias")),
                                      h["__metadata__"].__setitem__("network", h["__metadata__"]["network"].replace("fc2.bias", "fc2.bias@logits"))))),
-    Row("export-away-from-its-data", "mpc export bad.onnx --checkpoint mlp.safetensors -o other/out.onnx", ["initializer 'frozen'", "same folder"], beside_data),
+    Row("export-away-from-its-data", "mpc export bad.onnx --checkpoint mlp.safetensors -o other/out.onnx", ["frozen: external data file 'frozen.bin'"], beside_data),
     Row("export-checkpoint-damaged", "mpc export mlp.onnx --checkpoint ckpt/step-00000008.safetensors -o out.onnx", ["checksum"], checkpoint(flip(-3))),
     Row("export-checkpoint-is-a-model", "mpc export mlp.onnx --checkpoint mlp.onnx -o out.onnx", ["no safetensors file"]),
     Row("export-checkpoint-without-parameters", "mpc export lenet.onnx --checkpoint mlp.safetensors -o out.onnx", ["lenet.onnx"]),

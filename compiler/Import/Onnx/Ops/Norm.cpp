@@ -42,7 +42,7 @@ static void batchNorm(Node &n) {
   n.out(0, op.getY());
   for (size_t i = 0; i < 2; ++i) {
     bool wanted = exported && n.used(i + 1);
-    std::string variable = import.updatesState() ? import.ownStatistics(n.entry(i + 3), n.loc) : "";
+    std::string variable = import.updatesState() ? import.ownStatistics(n, i + 3) : "";
     if (!wanted && variable.empty())
       continue;
     if (shapeOf(op.getMean()) != n.shape(i + 3))

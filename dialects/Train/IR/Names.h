@@ -1,0 +1,26 @@
+//===- Names.h - what variables stand for in the user's model ----------------------------===//
+//
+// A variable bears the name of the initializer (or graph input) that its values come from. Where its symbol
+// differs from that, since an entry has the name, `train.name` is the initializer's.
+//
+// Where one initializer became several variables, or the values are no initializer's, a variable serves one
+// input of one node:
+//   train.variable @"mean@bn2" buffer : ... {train.name = "mean", train.node = "y2", train.input = 3 : i64}
+// `train.node` is the node's first output ("" in the body of a function, which other calls share), and
+// `train.name` tells what the model has at that input.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_TRAIN_IR_NAMES_H
+#define MPC_TRAIN_IR_NAMES_H
+#include "dialects/Train/IR/Train.h"
+
+namespace mpc::train {
+
+/// On variables, beside kNameAttr.
+inline constexpr llvm::StringLiteral kNodeAttr = "train.node", kInputAttr = "train.input";
+
+/// What the user calls a variable: the initializer's name where it stands for one, else its symbol.
+llvm::StringRef userName(VariableOp variable);
+
+} // namespace mpc::train
+#endif
