@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test docs clean
+.PHONY: all setup build demo test docs gpu-bundle clean
 all: build
 
 setup:
@@ -23,6 +23,10 @@ test: build
 # The pages of docs/ that are printed from code.
 docs: build
 	tools/mpc-docs/generate.py --build $(BUILD)
+
+# A folder that measures the programs on a GPU machine (benchmarks/gpu).
+gpu-bundle: build
+	benchmarks/gpu/bundle.py --build $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

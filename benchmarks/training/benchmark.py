@@ -22,34 +22,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.dirname(HERE))
 import machine  # noqa: E402
+from peers.server import Peer  # noqa: E402
 
 BATCH = {"mlp": 128, "lenet": 128, "resnet18": 32}
 STEPS = {"mlp": 100, "lenet": 100, "resnet18": 8}  # timed steps a round
 LEVEL = {"fp32": "O0", "bf16": "O1", "fp16": "O1"}  # what torch.autocast does
 # PyTorch's fp16 on the CPU takes seconds for a step; it is reported from few.
 STEPS_FP16 = {"mlp": 4, "lenet": 10, "resnet18": 1}
-
-
-class Peer:
-    """A torch_peer.py that waits for work."""
-
-    def __init__(self, python, network, model, precision, mode, threads):
-        command = [python, os.path.join(HERE, "torch_peer.py"), network, model, str(BATCH[network]), precision, mode, str(threads)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.mode = mode
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{network} {precision} {mode}: {self.process.stderr.read()[-2000:]}")
-        self.version = json.loads(line)["torch"]
-
-    def milliseconds(self, steps):
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        return 1e3 * statistics.median(json.loads(self.process.stdout.readline()))
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def run(command, **options):
@@ -98,13 +77,13 @@ def measure(options, network, precision, model, folder):
     peers = []
     if options.torch:
         modes = ["eager"] if precision == "fp16" else ["eager", "compile"]
-        peers = [Peer(options.torch, network, model, precision, mode, options.threads) for mode in modes]
+        peers = [Peer(options.torch, network, model, BATCH[network], precision, mode, "cpu", options.threads) for mode in modes]
         row["torch"] = peers[0].version
     rounds = []
     for _ in range(1 if precision == "fp16" and peers else options.rounds):
         times = {"mpc": bench(program, STEPS[network], 3, options.threads)["median_ms"]}
         for peer in peers:
-            times[peer.mode] = peer.milliseconds(STEPS_FP16[network] if precision == "fp16" else STEPS[network])
+            times[peer.mode] = 1e3 * peer.median(STEPS_FP16[network] if precision == "fp16" else STEPS[network])
         rounds.append(times)
     for peer in peers:
         peer.close()

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -101,9 +102,12 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     take();
   for (const Entry *entry : loop.entries()) {
     const std::vector<double> &times = session.profile(*entry);
-    for (size_t i = 0; i < times.size(); ++i)
-      result.launches.push_back({entry->name, entry->launches[i].name, entry->launches[i].loc,
-                                 bool(entry->launches[i].library), times[i] / double(options.steps)});
+    for (size_t i = 0; i < times.size(); ++i) {
+      const Launch &launch = entry->launches[i];
+      result.launches.push_back({entry->name, launch.name, launch.loc, bool(launch.library),
+                                 times[i] / double(options.steps),
+                                 std::accumulate(launch.argBytes.begin(), launch.argBytes.end(), int64_t(0))});
+    }
   }
   session.startProfile(false);
   std::stable_sort(result.launches.begin(), result.launches.end(),
@@ -128,6 +132,7 @@ std::string describeBench(const Session &session, const BenchResult &result, int
                                  {"name", launch.name},
                                  {"loc", launch.loc},
                                  {"library", launch.library},
+                                 {"bytes", launch.bytes},
                                  {"ms", launch.seconds * 1e3}});
     return out.dump() + "\n";
   }

@@ -17,6 +17,7 @@ struct LaunchTime {
   std::string entry, name, loc;
   bool library = false;
   double seconds = 0; // mean per step
+  int64_t bytes = 0;  // of its arguments; 0 where the plan does not say
 };
 
 struct BenchResult {

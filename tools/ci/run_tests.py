@@ -91,6 +91,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     arguments = parser.parse_args()
+    arguments.build, arguments.source = os.path.abspath(arguments.build), os.path.abspath(arguments.source)
     out = os.path.join(arguments.build, "test")
     total = {"passed": 0, "failed": 0, "skipped": 0}
 

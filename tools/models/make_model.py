@@ -70,8 +70,9 @@ def main():
     parser.add_argument("output")
     parser.add_argument("--seed", type=int, default=1, help="of the initial values")
     parser.add_argument("--blocks", type=int, default=3, help="basic blocks a stage of resnet")
+    parser.add_argument("--no-values", action="store_true", help="weights as graph inputs without values, for `mpc compile --params`")
     options = parser.parse_args()
-    net = Network(options.name, options.seed)
+    net = Network(options.name, options.seed, values=not options.no_values)
     networks[options.name](net, options)
     net.save(options.output)
 

@@ -9,8 +9,9 @@ FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 class Network:
     """Collects one graph. Node names are the names of their first output."""
 
-    def __init__(self, name="network", seed=1, opset=13):
-        self.name, self.rng, self.opset = name, np.random.default_rng(seed), opset
+    def __init__(self, name="network", seed=1, opset=13, values=True):
+        """values: whether random parameters get values; else they are inputs (`mpc compile --params`) and the file stays small."""
+        self.name, self.rng, self.opset, self.values = name, np.random.default_rng(seed), opset, values
         self.nodes, self.initializers, self.inputs, self.outputs, self.functions = [], [], [], [], []
 
     def input(self, name, shape, dtype=FLOAT):
@@ -29,6 +30,8 @@ class Network:
 
     def parameter(self, name, shape, fan_in=None, value=0.0):
         """A float32 initializer: Kaiming-normal, N(0, 2 / fan_in), where fan_in is given, else filled with `value`."""
+        if fan_in and not self.values:
+            return self.input(name, list(shape))
         array = self.rng.normal(0, np.sqrt(2.0 / fan_in), shape) if fan_in else np.full(shape, value)
         return self.constant(name, array, np.float32)
 

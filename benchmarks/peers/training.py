@@ -1,16 +1,15 @@
-"""The same training steps in PyTorch on the CPU; a server that benchmark.py drives over its standard input.
+"""The same training steps in PyTorch; a server that a benchmark drives over its standard input.
 
-usage: torch_peer.py NETWORK MODEL.onnx BATCH fp32|bf16|fp16 eager|compile THREADS
-Reads lines `STEPS`, runs that many steps on one made-up batch and answers a line of JSON with the seconds of each.
-Channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in fp16.
+usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]
+Reads lines `STEPS`, runs that many steps on one made-up batch and answers a line of JSON with the seconds of each: of a clock on the
+CPU, of events on a GPU, where nothing waits for a step. Channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in
+fp16. graphs: torch.compile in its mode reduce-overhead (CUDA graphs). `-`: PyTorch's own initial values.
 """
 import json
 import sys
 import time
 
-import onnx
 import torch
-from onnx import numpy_helper
 from torch import nn
 from torch.nn import functional as F
 
@@ -70,6 +69,8 @@ class ResNet18(nn.Module):
 
 def parameters(path):
     """The initializers of the ONNX file under PyTorch's names; its linear weights are [in, out]."""
+    import onnx
+    from onnx import numpy_helper
     names = {"scale": "weight", "mean": "running_mean", "var": "running_var"}
     values = {}
     for tensor in onnx.load(path).graph.initializer:
@@ -83,40 +84,59 @@ NETWORKS = {"mlp": (Mlp, (784,)), "lenet": (LeNet, (1, 28, 28)), "resnet18": (Re
 TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
+def on_clock(step, steps):
+    seconds = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        step().item()
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def on_events(step, steps):
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(steps + 1)]
+    events[0].record()
+    for event in events[1:]:
+        step()
+        event.record()
+    torch.cuda.synchronize()
+    return [a.elapsed_time(b) / 1e3 for a, b in zip(events, events[1:])]
+
+
 def main():
-    network, model_path, batch, precision, mode, threads = sys.argv[1:7]
-    torch.set_num_threads(int(threads))
+    network, model_path, batch, precision, mode, device, *threads = sys.argv[1:]
+    if threads:
+        torch.set_num_threads(int(threads[0]))
     torch.manual_seed(0)
     maker, shape = NETWORKS[network]
     model = maker()
-    missing, unexpected = model.load_state_dict(parameters(model_path), strict=False)
-    assert not unexpected and all(name.endswith("num_batches_tracked") for name in missing), (missing, unexpected)
-    x, label = torch.randn(int(batch), *shape), torch.randint(0, 10, (int(batch),))
+    if model_path != "-":
+        missing, unexpected = model.load_state_dict(parameters(model_path), strict=False)
+        assert not unexpected and all(name.endswith("num_batches_tracked") for name in missing), (missing, unexpected)
+    model = model.to(device)
+    x, label = torch.randn(int(batch), *shape, device=device), torch.randint(0, 10, (int(batch),), device=device)
     if len(shape) == 3:
         model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
-    scaler = torch.amp.GradScaler("cpu", enabled=precision == "fp16")
-    run = torch.compile(model) if mode == "compile" else model
+    scaler = torch.amp.GradScaler(device, enabled=precision == "fp16")
+    run = {"eager": lambda: model, "compile": lambda: torch.compile(model),
+           "graphs": lambda: torch.compile(model, mode="reduce-overhead")}[mode]()
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=TYPES[precision], enabled=precision != "fp32"):
+        with torch.autocast(device, dtype=TYPES[precision], enabled=precision != "fp32"):
             loss = F.cross_entropy(run(x), label)
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
-        return loss.item()
+        return loss
 
     for _ in range(3):
-        loss = step()
+        loss = step().item()
     print(json.dumps({"torch": torch.__version__, "loss": loss}), flush=True)
+    measure = on_clock if device == "cpu" else on_events
     for line in sys.stdin:
-        seconds = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            step()
-            seconds.append(time.perf_counter() - start)
-        print(json.dumps(seconds), flush=True)
+        print(json.dumps(measure(step, int(line))), flush=True)
 
 
 if __name__ == "__main__":

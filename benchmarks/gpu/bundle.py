@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""Builds a folder that measures this build's training programs on a GPU machine, which needs a driver, Python 3 and, for the peers, PyTorch.
+
+usage: bundle.py [--build DIR] [--out FOLDER] [--small] [--emulator]
+Contents: programs for sm_90a (cubin, where ptxas is found) and sm_80, sm_75 (PTX), their data and what the host's evaluation of them gives, the
+peers' scripts, and run.sh, which checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
+emulator's code, to try the folder without a GPU (`run.sh --device=emulator`).
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tools", "models")]
+import networks  # noqa: E402
+from network import Network  # noqa: E402
+
+LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
+CHECKS = {"full": {"mlp": 128, "lenet": 16, "resnet": 16}, "small": {"lenet": 16}}  # batch
+TRAINING = {"full": [("mlp", 128), ("mlp", 4096), ("lenet", 128), ("lenet", 2048), ("resnet18", 32), ("resnet18", 256)], "small": [("lenet", 4)]}
+MODEL = {"mlp": ["--no-values"], "lenet": [], "resnet": ["--blocks=1"]}
+SCALE = {"fp32": [], "fp16": ["--loss-scale=1024"], "bf16": ["--loss-scale=1024"]}
+SHAPE = {"mlp": (784,), "lenet": (1, 28, 28), "resnet": (3, 32, 32)}
+STEPS = 5
+
+
+class Bundle:
+    def __init__(self, options):
+        self.mpc, self.out, self.size = os.path.join(options.build, "bin", "mpc"), options.out, "small" if options.small else "full"
+        self.emulator = ",emulator" if options.emulator else ""
+        self.index = {"checks": [], "training": [], "kernels": []}
+        for folder in ("programs", "data", "models"):
+            os.makedirs(os.path.join(self.out, folder))
+
+    def path(self, *parts):
+        return os.path.join(self.out, *parts)
+
+    def model(self, name, *options):
+        path = self.path("models", name + ".onnx")
+        subprocess.run([sys.executable, os.path.join(ROOT, "tools", "models", "make_model.py"), name, path, *options], check=True)
+        return path
+
+    def compile(self, model, name, precision, batch, targets, *options):
+        """The path of the program in the folder. SGD with momentum and, in fp16, a dynamic loss scale."""
+        program = os.path.join("programs", f"{name}-{precision}")
+        subprocess.run([self.mpc, "compile", model, "-o", self.path(program), "--quiet", f"--target={targets}{self.emulator}", "--batch", str(batch), "--precision",
+                        precision, "--opt-level", LEVEL[precision], "--loss=softmax_cross_entropy:logits:label", "--optimizer=sgd", "--lr=0.01",
+                        "--momentum=0.9", *options], check=True)
+        return program
+
+    def check(self, name, batch):
+        """Programs with data, and for each what its host plan gives: losses of STEPS steps, gradients of the first."""
+        model = self.model(name, *MODEL[name])
+        rng = np.random.default_rng(1)
+        data = os.path.join("data", f"{name}.npz")
+        np.savez(self.path(data), x=rng.normal(size=(batch,) + SHAPE[name]).astype(np.float32), label=rng.integers(0, 10, batch))
+        for precision in LEVEL:
+            program = self.compile(model, f"check-{name}", precision, batch, "host,sm_75,sm_80,sm_90a", "--params=.*weight", *SCALE[precision])
+            traced, expected = self.path("traced.npz"), os.path.join("data", f"{name}-{precision}.npz")
+            subprocess.run([self.path(program), "trace", "--device=host", "--lr=0.001", "--data", self.path(data), "--steps", str(STEPS), "--out", traced],
+                           check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            np.savez(self.path(expected), **{key: value for key, value in np.load(traced).items() if key == "loss" or key.startswith("grad/")})
+            os.remove(traced)
+            self.index["checks"].append({"network": name, "batch": batch, "precision": precision, "program": program, "data": data, "expected": expected,
+                                         "steps": STEPS})
+
+    def training(self, name, batch):
+        model = self.model(name, "--no-values")
+        for precision in LEVEL:
+            program = self.compile(model, f"training-{name}-{batch}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace")
+            self.index["training"].append({"network": name, "batch": batch, "precision": precision, "program": program})
+
+    def kernel(self, name, maker, *arguments):
+        net = Network(name, values=False)
+        about = maker(net, *arguments)
+        model = net.save(self.path("models", name + ".onnx"))
+        batch = networks.batch_of(name, self.size, arguments)
+        for precision in ("fp16", "bf16"):
+            program = self.compile(model, f"kernel-{name}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace")
+            self.index["kernels"].append({"name": name, "kind": maker.__name__, "arguments": arguments, "precision": precision, "program": program, **about})
+
+    def finish(self):
+        for source in ("bundle/run.sh", "bundle/run.py", "bundle/check.py", "../peers/training.py", "../peers/kernels.py", "../peers/server.py"):
+            shutil.copy(os.path.join(HERE, source), self.out)
+        if self.emulator:
+            shutil.copy(os.path.join(os.path.dirname(self.mpc), "libmpc-emulator.so"), self.path("programs"))
+        shutil.rmtree(self.path("models"))
+        with open(self.path("index.json"), "w") as file:
+            json.dump(self.index, file, indent=1)
+        total = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(self.out) for name in names)
+        print(f"{self.out}: {total / 1e6:.1f} MB")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--out", default=os.path.join(ROOT, "build", "gpu-bundle"))
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--emulator", action="store_true")
+    options = parser.parse_args()
+    shutil.rmtree(options.out, ignore_errors=True)
+    bundle = Bundle(options)
+    for name, batch in CHECKS[bundle.size].items():
+        bundle.check(name, batch)
+    for name, batch in TRAINING[bundle.size]:
+        bundle.training(name, batch)
+    for name, (maker, *arguments) in (networks.SMALL if options.small else networks.FULL).items():
+        bundle.kernel(name, maker, *arguments)
+    bundle.finish()
+
+
+if __name__ == "__main__":
+    main()

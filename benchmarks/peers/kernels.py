@@ -1,0 +1,77 @@
+"""Matrix products and convolutions with their gradients by PyTorch (cuBLAS, cuDNN), and the bandwidth of a copy, on a GPU.
+
+usage: kernels.py STEPS < SHAPES.json
+SHAPES: [{"name", "kind": "gemm"|"conv"|"stream", "arguments", "precision"}]; gemm [m, n, k]; conv [batch, size, c_in, c_out, kernel, stride],
+padded by half the kernel, channels-last. Prints {"products": [{"name", "precision", "ms": [forward, input gradient, weight gradient]}],
+"copy_gbs": number}. Random data in rotating buffers that together exceed the L2 cache; medians of events.
+"""
+import json
+import statistics
+import sys
+
+import torch
+
+TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+ROTATING_BYTES = 256 << 20
+
+
+def median_ms(work, sets, steps):
+    """work(set) on the rotating sets in turn."""
+    for i in range(10):
+        work(sets[i % len(sets)])
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(steps + 1)]
+    events[0].record()
+    for i, event in enumerate(events[1:]):
+        work(sets[i % len(sets)])
+        event.record()
+    torch.cuda.synchronize()
+    return statistics.median(a.elapsed_time(b) for a, b in zip(events, events[1:]))
+
+
+def rotating(make, bytes_each):
+    return [make() for _ in range(max(2, min(16, ROTATING_BYTES // bytes_each + 1)))]
+
+
+def gemm(m, n, k, dtype, steps):
+    def make():
+        return tuple(torch.randn(*shape, device="cuda", dtype=dtype) for shape in ((m, k), (k, n), (m, n)))
+
+    sets = rotating(make, 2 * (m * k + k * n + m * n))
+    return [median_ms(work, sets, steps) for work in (lambda s: s[0] @ s[1], lambda s: s[2] @ s[1].T, lambda s: s[0].T @ s[2])]
+
+
+def conv(batch, size, c_in, c_out, kernel, stride, dtype, steps):
+    out = (size - 1) // stride + 1
+    last = {"memory_format": torch.channels_last}
+
+    def make():
+        return (torch.randn(batch, c_in, size, size, device="cuda", dtype=dtype).to(**last), torch.randn(c_out, c_in, kernel, kernel, device="cuda", dtype=dtype).to(**last),
+                torch.randn(batch, c_out, out, out, device="cuda", dtype=dtype).to(**last))
+
+    def backward(s, mask):
+        return torch.ops.aten.convolution_backward(s[2], s[0], s[1], None, [stride] * 2, [kernel // 2] * 2, [1, 1], False, [0, 0], 1, mask)
+
+    torch.backends.cudnn.benchmark = True
+    sets = rotating(make, 2 * batch * (c_in * size * size + c_out * out * out))
+    works = (lambda s: torch.nn.functional.conv2d(s[0], s[1], None, stride, kernel // 2), lambda s: backward(s, [True, False, False]),
+             lambda s: backward(s, [False, True, False]))
+    return [median_ms(work, sets, steps) for work in works]
+
+
+def copy_gbs(steps):
+    """Bytes read and written a second by a copy of 1 GiB."""
+    a, b = (torch.empty(1 << 28, device="cuda", dtype=torch.float32) for _ in range(2))
+    return 2 * 4 * a.numel() / median_ms(lambda s: s[1].copy_(s[0]), [(a, b)], steps) / 1e6
+
+
+def main():
+    steps, rows = int(sys.argv[1]), []
+    for shape in json.load(sys.stdin):
+        if shape["kind"] in ("gemm", "conv"):
+            ms = {"gemm": gemm, "conv": conv}[shape["kind"]](*shape["arguments"], TYPES[shape["precision"]], steps)
+            rows.append({"name": shape["name"], "precision": shape["precision"], "ms": ms})
+    print(json.dumps({"products": rows, "copy_gbs": copy_gbs(steps)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""Drives training.py, which waits for work on its standard input."""
+import json
+import os
+import statistics
+import subprocess
+
+
+class Peer:
+    """A training.py of one network, precision and mode; `python` must have torch."""
+
+    def __init__(self, python, network, model, batch, precision, mode, device, *threads):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "training.py")
+        command = [python, script, network, model, batch, precision, mode, device, *threads]
+        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+        self.mode = mode
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{network} {precision} {mode}: {self.process.stderr.read()[-2000:]}")
+        self.version = json.loads(line)["torch"]
+
+    def median(self, steps):
+        """Runs `steps` steps; the median's seconds."""
+        self.process.stdin.write(f"{steps}\n")
+        self.process.stdin.flush()
+        return statistics.median(json.loads(self.process.stdout.readline()))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
