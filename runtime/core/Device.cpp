@@ -1,5 +1,7 @@
 #include "runtime/core/Device.h"
 
+#include "runtime/support/Error.h"
+
 namespace mpc::rt {
 
 namespace {
@@ -33,6 +35,10 @@ private:
   std::vector<std::byte> bytes_;
 };
 } // namespace
+
+std::string describe(const Launch &launch) {
+  return concat("'", launch.name, "'", launch.loc.empty() ? "" : concat(" (", launch.loc, ")"));
+}
 
 std::unique_ptr<Snapshots> Device::snapshots(std::vector<ArenaRange> ranges, size_t slots) {
   return std::make_unique<ReadSnapshots>(*this, std::move(ranges), slots);

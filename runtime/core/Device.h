@@ -13,11 +13,12 @@
 namespace mpc::rt {
 
 struct DeviceOptions {
-  std::string device = "auto";  // auto, host or emulator
+  std::string device = "auto";  // auto, cuda, host or emulator
   std::string arch;             // emulator: which plan ("sm_80"); "": the newest of the program
   int threads = 0;              // CPU threads; 0: all available
   std::string library = "auto"; // host: see LibraryProvider
   uint64_t threadOrder = 0;     // emulator: seed of the order in which GPU threads run
+  bool checkLaunches = false;   // wait for every launch; a fault is an Error that names its node
   NoteSink note;                // one-line notes for the user; null: dropped
 };
 
@@ -73,5 +74,11 @@ struct ChosenDevice {
   std::unique_ptr<Device> device;
 };
 ChosenDevice chooseDevice(const Program &program, const DeviceOptions &options);
+
+/// The GPU of this machine, for people; empty where the program, the driver or the machine has none.
+std::string describeGpu(const Program &program);
+
+/// "'conv1' (Conv_0)": a launch by its dispatch and its ONNX node.
+std::string describe(const Launch &launch);
 
 } // namespace mpc::rt

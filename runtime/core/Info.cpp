@@ -1,8 +1,8 @@
 #include "runtime/core/Info.h"
 
+#include "runtime/core/Device.h"
 #include "runtime/support/Error.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace mpc::rt {
@@ -71,21 +71,12 @@ static json programJson(const Program &program) {
                             {"saved_bytes", plan.savedBytes},
                             {"entries", entries}});
   }
+  if (std::string gpu = describeGpu(program); !gpu.empty())
+    out["gpu"] = gpu;
   out["sections"] = json::object();
   for (const auto &[name, bytes] : program.sections())
     out["sections"][name] = bytes.size();
   return out;
-}
-
-static std::string bytesText(int64_t bytes) {
-  char text[48];
-  if (bytes >= 1 << 20)
-    std::snprintf(text, sizeof text, "%.1f MiB", double(bytes) / (1 << 20));
-  else if (bytes >= 1 << 10)
-    std::snprintf(text, sizeof text, "%.1f KiB", double(bytes) / (1 << 10));
-  else
-    std::snprintf(text, sizeof text, "%lld bytes", static_cast<long long>(bytes));
-  return text;
 }
 
 static std::string portText(const Port &port) {
@@ -132,6 +123,8 @@ std::string describeProgram(const Program &program, bool asJson) {
           out += concat("    out  ", portText(port), "\n");
     }
   }
+  if (info.contains("gpu"))
+    out += concat("gpu         ", info["gpu"].get_ref<const std::string &>(), "\n");
   return out;
 }
 

@@ -42,15 +42,17 @@ void Session::fetch(int64_t offset, const Transpose &order, mpc_dtype type, cons
   order.toLogical(staging_.data(), logical, size);
 }
 
-void Session::put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical) {
+void Session::put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical, bool input) {
   size_t size = sizeOf(type), bytes = size_t(elementsOf(shape)) * size;
   if (std::byte *stored = device_->mapped(offset))
     return order.toStored(logical, stored, size);
-  if (order.identity())
-    return device_->write(offset, logical, bytes);
-  staging_.resize(bytes);
-  order.toStored(logical, staging_.data(), size);
-  device_->write(offset, staging_.data(), bytes);
+  const void *stored = logical;
+  if (!order.identity()) {
+    staging_.resize(bytes);
+    order.toStored(logical, staging_.data(), size);
+    stored = staging_.data();
+  }
+  input ? device_->stage(offset, stored, bytes) : device_->write(offset, stored, bytes);
 }
 
 double Session::read(Scalar scalar) const {
@@ -99,7 +101,7 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
       if (std::string refused = port->refusal(loadInteger(port->dtype, logical, i), int64_t(i));
           !refused.empty())
         fail("", concat("input '", name, "': element ", i, " is ", refused), "give values of the range");
-  put(port->offset, order, port->dtype, port->shape, logical);
+  put(port->offset, order, port->dtype, port->shape, logical, /*input=*/true);
 }
 
 void Session::setStored(const Port &port, const void *bytes) {

@@ -89,7 +89,7 @@ private:
   void initializeVariable(const Stored &stored, uint64_t seed);
   /// A tensor of the arena, from and to logical order.
   void fetch(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, void *logical) const;
-  void put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical);
+  void put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical, bool input = false);
   double read(Scalar scalar) const;
   void write(Scalar scalar, double value);
 

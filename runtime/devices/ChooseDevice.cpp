@@ -1,10 +1,9 @@
 #include "runtime/core/Device.h"
 
+#include "runtime/devices/CudaDevice.h"
 #include "runtime/devices/EmulatorDevice.h"
 #include "runtime/devices/HostDevice.h"
 #include "runtime/support/Error.h"
-
-#include <cstdlib>
 
 namespace mpc::rt {
 
@@ -20,12 +19,10 @@ static std::string targetsOf(const Program &program) {
 static ChosenDevice chooseHost(const Program &program, const DeviceOptions &options) {
   const Plan *plan = program.manifest().plan(kHost);
   if (!plan)
-    fail(program.where(), concat("has no plan for the host (it has: ", targetsOf(program), ")"), "compile the model with --target=host too");
+    fail(program.where(), concat("has no plan for the host (it has: ", targetsOf(program), ")"),
+         "compile the model with --target=host too");
   return {plan, std::make_unique<HostDevice>(program, *plan, options)};
 }
-
-/// 90 for "sm_90a".
-static int computeOf(const std::string &target) { return target.starts_with("sm_") ? std::atoi(target.c_str() + 3) : 0; }
 
 static ChosenDevice chooseEmulator(const Program &program, const DeviceOptions &options) {
   const Plan *chosen = nullptr;
@@ -34,13 +31,76 @@ static ChosenDevice chooseEmulator(const Program &program, const DeviceOptions &
     if (!program.has(emulatorSection(plan.target)))
       continue;
     emulated += (emulated.empty() ? "" : ", ") + plan.target;
-    if (options.arch.empty() ? !chosen || computeOf(plan.target) > computeOf(chosen->target) : plan.target == options.arch)
+    if (options.arch.empty() ? !chosen || computeOf(plan.target) > computeOf(chosen->target)
+                             : plan.target == options.arch)
       chosen = &plan;
   }
   if (!chosen)
-    fail(program.where(), emulated.empty() ? "carries no emulator" : concat("has no emulated kernels for '", options.arch, "' (it has: ", emulated, ")"),
-         concat("compile the model with --target=", options.arch.empty() ? "sm_80" : options.arch, ",emulator"));
+    fail(program.where(),
+         emulated.empty()
+             ? "carries no emulator"
+             : concat("has no emulated kernels for '", options.arch, "' (it has: ", emulated, ")"),
+         concat("compile the model with --target=", options.arch.empty() ? "sm_80" : options.arch,
+                ",emulator"));
   return {chosen, std::make_unique<EmulatorDevice>(program, *chosen, options)};
+}
+
+//===-- GPUs -----------------------------------------------------------------------------------===//
+
+static bool hasGpuPlan(const Program &program) {
+  for (const Plan &plan : program.manifest().plans)
+    if (computeOf(plan.target) > 0)
+      return true;
+  return false;
+}
+
+struct CudaChoice {
+  cuda::Gpu gpu;
+  const Plan *plan;
+};
+
+/// Throws Error that says what is missing: a plan, the driver, a GPU, a plan that fits it.
+static CudaChoice findGpu(const Program &program) {
+  if (!hasGpuPlan(program))
+    fail(program.where(), concat("has no plan for a GPU (it has: ", targetsOf(program), ")"),
+         "compile the model with a GPU's --target too");
+  cuda::Gpu gpu = cuda::Driver::get().gpu();
+  return {gpu, &choosePlan(program, gpu)};
+}
+
+static ChosenDevice chooseCuda(const Program &program, const DeviceOptions &options) {
+  bool automatic = options.device == "auto", hasHost = program.manifest().plan(kHost);
+  CudaChoice found;
+  std::optional<Error> missing = attempt([&] { found = findGpu(program); });
+  if (missing && automatic && hasHost) {
+    if (options.note)
+      options.note(concat("runs on the host: ", missing->what()));
+    return chooseHost(program, options);
+  }
+  if (missing)
+    fail(missing->where(), missing->clause(),
+         concat(missing->hint(),
+                hasHost ? ", or run with --device=host"
+                : program.has(kEmulatorSection)
+                    ? ", run slowly with --device=emulator, or compile the model with --target=host too"
+                    : ", or compile the model with --target=host too"));
+  auto device = std::make_unique<CudaDevice>(program, *found.plan, found.gpu, options);
+  if (automatic && hasHost && options.note)
+    options.note(concat("runs on the GPU: ", device->description()));
+  return {found.plan, std::move(device)};
+}
+
+std::string describeGpu(const Program &program) {
+  std::string text;
+  attempt([&] {
+    if (!hasGpuPlan(program))
+      return;
+    cuda::Gpu gpu = cuda::Driver::get().gpu();
+    text = concat(gpu.name, ", compute capability ", gpu.compute / 10, ".", gpu.compute % 10, ", ",
+                  bytesText(int64_t(gpu.bytes)), ", driver of CUDA ", cuda::versionText(gpu.driver));
+    text += concat("; plan ", choosePlan(program, gpu).target);
+  });
+  return text;
 }
 
 ChosenDevice chooseDevice(const Program &program, const DeviceOptions &options) {
@@ -48,9 +108,11 @@ ChosenDevice chooseDevice(const Program &program, const DeviceOptions &options) 
     fail("--arch", "is for the emulator", "give --device=emulator too, or leave it out");
   if (options.device == "emulator")
     return chooseEmulator(program, options);
+  if (options.device == "cuda" || (options.device == "auto" && hasGpuPlan(program)))
+    return chooseCuda(program, options);
   if (options.device == "host" || options.device == "auto")
     return chooseHost(program, options);
-  fail("--device", concat("unknown device '", options.device, "'"), "use auto, host or emulator");
+  fail("--device", concat("unknown device '", options.device, "'"), "use auto, cuda, host or emulator");
 }
 
 } // namespace mpc::rt

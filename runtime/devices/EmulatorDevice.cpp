@@ -7,13 +7,11 @@
 
 namespace mpc::rt {
 
-static constexpr char kPluginSection[] = "emulator.so";
-
 std::string emulatorSection(std::string_view arch) { return concat("emulator.", arch, ".so"); }
 
 EmulatorDevice::EmulatorDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
     : program_(program), plan_(plan), options_(options), arena_(plan.arenaBytes) {
-  plugin_ = std::make_unique<SharedObject>(program.section(kPluginSection), concat(program.where(), ": ", kPluginSection), /*global=*/true);
+  plugin_ = std::make_unique<SharedObject>(program.section(kEmulatorSection), concat(program.where(), ": ", kEmulatorSection), /*global=*/true);
   auto entry = reinterpret_cast<const mpc_emulator *(*)()>(plugin_->symbol("mpc_emulator_plugin"));
   if (entry)
     interface_ = entry();

@@ -9,7 +9,8 @@
 
 namespace mpc::rt {
 
-/// The section with the emulated kernels of an architecture.
+/// The section with the emulator itself; with the emulated kernels of an architecture.
+inline constexpr char kEmulatorSection[] = "emulator.so";
 std::string emulatorSection(std::string_view arch);
 
 class EmulatorDevice : public Device {

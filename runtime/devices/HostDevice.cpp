@@ -10,7 +10,10 @@
 namespace mpc::rt {
 
 HostDevice::HostDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
-    : program_(program), plan_(plan), options_(options), threads_(options.threads), arena_(plan.arenaBytes) {}
+    : program_(program), plan_(plan), options_(options), threads_(options.threads), arena_(plan.arenaBytes) {
+  if (options.checkLaunches)
+    faults_.emplace();
+}
 
 HostDevice::~HostDevice() {
   for (auto &[entry, launches] : prepared_)
@@ -89,17 +92,21 @@ void HostDevice::run(const Entry &entry, std::vector<double> *seconds) {
   assert((launches != prepared_.end() || entry.launches.empty()) && "an entry of another device");
   if (launches == prepared_.end())
     return;
-  if (!seconds) {
+  if (!seconds && !faults_) {
     for (const Prepared &launch : launches->second)
       execute(launch);
     return;
   }
-  seconds->resize(launches->second.size());
+  if (seconds)
+    seconds->resize(launches->second.size());
   auto last = std::chrono::steady_clock::now();
-  for (size_t i = 0; i < seconds->size(); ++i) {
+  for (size_t i = 0; i < launches->second.size(); ++i) {
+    if (faults_)
+      faults_->enter(concat("launch ", describe(entry.launches[i]), " of entry '", entry.name, "'"));
     execute(launches->second[i]);
     auto now = std::chrono::steady_clock::now();
-    (*seconds)[i] += std::chrono::duration<double>(now - last).count();
+    if (seconds)
+      (*seconds)[i] += std::chrono::duration<double>(now - last).count();
     last = now;
   }
 }

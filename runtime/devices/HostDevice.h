@@ -3,8 +3,10 @@
 
 #include "runtime/core/Arena.h"
 #include "runtime/core/Device.h"
+#include "runtime/host/FaultReport.h"
 #include "runtime/host/Threads.h"
 
+#include <optional>
 #include <unordered_map>
 
 namespace mpc::rt {
@@ -45,6 +47,7 @@ private:
   std::unordered_map<const Entry *, std::vector<Prepared>> prepared_;
   size_t extraBytes_ = 0; ///< what the launch needs that needs most of those that the plan has too little for
   std::unique_ptr<Arena> extraScratch_;
+  std::optional<FaultReport> faults_; // with checkLaunches
 };
 
 } // namespace mpc::rt

@@ -1,4 +1,4 @@
-// Checks of option values for CLI11 that say what a value must be; CLI11's own print the limits of double.
+// Checks of option values for CLI11 that say what a value must be; CLI11's own print the limits of double, and are large.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -25,6 +25,16 @@ inline CLI::Validator positiveCount() {
   return wholeNumber(1, 1'000'000'000, "a positive whole number up to 10^9");
 }
 inline CLI::Validator count() { return wholeNumber(0, 1'000'000'000, "0 or a positive whole number up to 10^9"); }
+
+/// One of the names in "a,b,c".
+inline CLI::Validator oneOf(const std::string &names) {
+  return CLI::Validator(
+      [=](std::string &text) {
+        bool known = text.find(',') == text.npos && ("," + names + ",").find("," + text + ",") != text.npos;
+        return known ? std::string() : "must be one of " + names + ", not '" + text + "'";
+      },
+      "{" + names + "}");
+}
 
 /// A finite number, at least 0 or above 0.
 inline CLI::Validator finiteNumber(bool aboveZero) {

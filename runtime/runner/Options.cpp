@@ -11,12 +11,13 @@ namespace mpc::rt {
 static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")
       ->check(wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
-  app.add_option("--device", options.session.device, "where it runs: auto, host or emulator")
-      ->check(CLI::IsMember({"auto", "host", "emulator"}));
+  app.add_option("--device", options.session.device, "where it runs: auto (a GPU where there is one, else the host), cuda, host or emulator")
+      ->check(oneOf("auto,cuda,host,emulator"));
+  app.add_flag("--check-launches", options.session.checkLaunches, "wait for every launch, so that a fault is an error that names its node");
   app.add_option("--arch", options.session.arch, "emulator: the architecture, of those that the program was compiled for (default: the newest)");
   app.add_option("--library", options.session.library,
                  "who computes matrix products and convolutions: auto, onednn or generic")
-      ->check(CLI::IsMember({"auto", "onednn", "generic"}));
+      ->check(oneOf("auto,onednn,generic"));
   app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples");
 }
 
@@ -68,7 +69,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       .add_option_function<std::string>(
           "--schedule", [&train](const std::string &name) { train.schedule.kind = Schedule::kindOf(name); },
           "learning rate: constant, step, cosine or linear")
-      ->check(CLI::IsMember({"constant", "step", "cosine", "linear"}));
+      ->check(oneOf("constant,step,cosine,linear"));
   command.add_option("--step-size", train.schedule.stepSize, "steps between decays (--schedule step)")
       ->check(positiveCount());
   command.add_option("--step-gamma", train.schedule.stepGamma, "factor of each decay (--schedule step)")

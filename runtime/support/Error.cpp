@@ -61,6 +61,17 @@ Piece::Piece(unsigned long long value)
     : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%llu", value))) {}
 Piece::Piece(double value) : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%.6g", value))) {}
 
+std::string bytesText(int64_t bytes) {
+  char text[48];
+  if (bytes >= 1 << 20)
+    std::snprintf(text, sizeof text, "%.1f MiB", double(bytes) / (1 << 20));
+  else if (bytes >= 1 << 10)
+    std::snprintf(text, sizeof text, "%.1f KiB", double(bytes) / (1 << 10));
+  else
+    std::snprintf(text, sizeof text, "%lld bytes", static_cast<long long>(bytes));
+  return text;
+}
+
 std::string join(std::initializer_list<const Piece *> pieces) {
   std::string out;
   for (const Piece *piece : pieces)

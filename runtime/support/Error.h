@@ -4,6 +4,7 @@
 // step.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -59,6 +60,9 @@ private:
   char buffer_[32];
   std::string_view text_;
 };
+
+/// "1.5 MiB".
+std::string bytesText(int64_t bytes);
 
 std::string join(std::initializer_list<const Piece *> pieces);
 

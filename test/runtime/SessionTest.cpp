@@ -1,5 +1,6 @@
 // A session over hand-written kernels: state, inputs, steps, numbers.
 
+#include "LogisticKernels.h"
 #include "LogisticProgram.h"
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/Trace.h"
@@ -268,4 +269,27 @@ TEST(Session, BrokenManifestsAreErrors) {
     errorOf([&] { Program::fromMemory(good.substr(0, length), {{"data", logisticData()}}); });
   Error error = errorOf([&] { Session(Program::fromMemory(good, {{"data", logisticData()}})); });
   EXPECT_NE(std::string(error.what()).find("has no kernel 'logistic_forward'"), std::string::npos);
+}
+
+TEST(Session, ChecksEveryLaunchWhenAskedTo) {
+  static const auto fault = [](void *const *, int64_t, int64_t) { *static_cast<volatile int *>(nullptr) = 0; };
+  auto program = Program::fromMemory(logisticManifest(), {{"data", logisticData()}},
+                                     {{"logistic_forward", logistic_forward},
+                                      {"logistic_loss", fault},
+                                      {"logistic_gradient", logistic_gradient},
+                                      {"logistic_update", logistic_update}});
+  SessionOptions options;
+  options.threads = 1;
+  options.checkLaunches = true;
+  EXPECT_EXIT(
+      {
+        Session session(program, options);
+        session.run(session.entry("main"));
+      },
+      ::testing::ExitedWithCode(1), "error: launch 'loss' \\(Loss\\) of entry 'main': its code faulted\nhint: please report it");
+  // Sound launches are not in its way, and times can be taken.
+  Session session(logisticProgram(), options);
+  session.startProfile(true);
+  session.run(session.entry("main"));
+  EXPECT_EQ(session.profile(session.entry("main")).size(), session.entry("main").launches.size());
 }

@@ -34,7 +34,7 @@ typedef struct mpc_open_options {
   int32_t threads;      /* default: all CPUs that the process may use */
   uint64_t seed;        /* of random initial values and dropout */
   const char *library;  /* who computes products and convolutions: "auto" (default), "onednn" or "generic" */
-  const char *target;   /* "auto" (default), "host" or "emulator" */
+  const char *target;   /* "auto" (default), "cuda", "host" or "emulator" */
   void (*note)(void *context, const char *text); /* receives one-line notes; default: dropped */
   void *note_context;
 } mpc_open_options;

@@ -1,0 +1,55 @@
+// NVIDIA's driver, loaded at run time: programs start on machines without it.
+#pragma once
+
+#include "runtime/cuda/Api.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mpc::rt::cuda {
+
+struct Gpu {
+  int device = 0;
+  std::string name;        // "NVIDIA H200"
+  int compute = 0;         // 90: compute capability 9.0
+  size_t bytes = 0;        // of its memory
+  int64_t sharedBytes = 0; // that a block may have
+  int driver = 0;          // the driver's CUDA version: 12040 is 12.4
+};
+
+struct Functions {
+#define MPC_CUDA_MEMBER(name, symbol, parameters) Result(*name) parameters;
+  MPC_CUDA_FUNCTIONS(MPC_CUDA_MEMBER)
+#undef MPC_CUDA_MEMBER
+};
+
+/// The functions of the driver are members, by the names of MPC_CUDA_FUNCTIONS.
+class Driver : public Functions {
+public:
+  /// Opens libcuda.so.1 and starts it, once; the same object at every call. Throws Error that says what is
+  /// missing: the driver, a function that it is too old for, a GPU.
+  static const Driver &get();
+
+  /// The first GPU that CUDA_VISIBLE_DEVICES leaves. Throws Error.
+  Gpu gpu() const;
+  /// Throws Error when a call failed: "cuda: ACTION: NAME: the driver's text".
+  void check(Result result, std::string_view action, std::string_view hint = {}) const {
+    if (result != kSuccess)
+      failed(result, action, hint);
+  }
+  /// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered".
+  std::string describe(Result result) const;
+
+private:
+  Driver();
+  [[noreturn]] void failed(Result result, std::string_view action, std::string_view hint) const;
+};
+
+/// "12.4" for 12040, the driver's way to write versions.
+std::string versionText(int version);
+/// The first version of CUDA whose driver compiles PTX of a version, both written as the driver does: 12000
+/// for 8.0 (80).
+int cudaOfPtx(int ptxVersion);
+
+} // namespace mpc::rt::cuda

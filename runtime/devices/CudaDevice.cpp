@@ -1,0 +1,265 @@
+#include "runtime/devices/CudaDevice.h"
+
+#include "runtime/devices/CudaSnapshots.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace mpc::rt {
+
+using namespace cuda;
+
+/// Iterations that may be on their way: enough for a log line every 50 steps without a wait in between.
+static constexpr size_t kAhead = 64;
+static constexpr size_t kBounceBytes = 1 << 20;
+/// What a kernel has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
+static constexpr int64_t kPlainSharedBytes = 48 << 10;
+
+int computeOf(const std::string &target) {
+  return target.starts_with("sm_") ? std::atoi(target.c_str() + 3) : 0;
+}
+static bool exact(const std::string &target) { return target.ends_with('a'); }
+static std::string computeText(int compute) { return concat(compute / 10, ".", compute % 10); }
+
+static int64_t sharedBytesOf(const Plan &plan) {
+  int64_t bytes = 0;
+  for (const GpuKernel &kernel : plan.kernels)
+    bytes = std::max(bytes, kernel.sharedBytes);
+  return bytes;
+}
+
+/// The architecture to compile for where no plan fits.
+static std::string targetFor(int compute) {
+  if (compute == 90)
+    return "sm_90a";
+  for (int known : {89, 86, 80, 75, 70, 60})
+    if (compute >= known)
+      return concat("sm_", known);
+  return "";
+}
+
+const Plan &choosePlan(const Program &program, const Gpu &gpu) {
+  const Plan *best = nullptr;
+  auto rank = [](const Plan &plan) { return computeOf(plan.target) * 2 + exact(plan.target); };
+  std::string known;
+  for (const Plan &plan : program.manifest().plans) {
+    int compute = computeOf(plan.target);
+    if (compute == 0)
+      continue;
+    int64_t shared = sharedBytesOf(plan);
+    known += concat(known.empty() ? "" : ", ", plan.target);
+    if (shared > gpu.sharedBytes)
+      known +=
+          concat(" (with ", shared, " bytes of shared memory a block; the GPU has ", gpu.sharedBytes, ")");
+    else if ((exact(plan.target) ? compute == gpu.compute : compute <= gpu.compute) &&
+             (!best || rank(plan) > rank(*best)))
+      best = &plan;
+  }
+  if (best)
+    return *best;
+  std::string target = targetFor(gpu.compute);
+  fail(program.where(),
+       known.empty() ? "has no plan for a GPU"
+                     : concat("has no plan for the GPU '", gpu.name, "' of compute capability ",
+                              computeText(gpu.compute), "; it has: ", known),
+       target.empty() ? "GPUs of compute capability 6.0 and newer are supported"
+                      : concat("compile the model with --target=", target));
+}
+
+CudaDevice::CudaDevice(const Program &program, const Plan &plan, const Gpu &gpu, const DeviceOptions &options)
+    : program_(program), plan_(plan), gpu_(gpu), checkLaunches_(options.checkLaunches), context_(gpu),
+      cu_(context_.driver()) {
+  context_.enter();
+  compute_ = context_.stream();
+  arena_ = context_.allocate(std::max<int64_t>(plan.arenaBytes, 1), "the program's memory");
+  context_.check(cu_.memsetD8Async(arena_, 0, size_t(plan.arenaBytes), compute_));
+  bounce_ = context_.allocatePinned(kBounceBytes);
+  size_t bytes = 0, count = 0;
+  for (const Entry &entry : plan.entries) {
+    size_t all = 0;
+    for (const Port &port : entry.inputs)
+      all += InputFeed::aligned(size_t(port.bytes));
+    bytes = std::max(bytes, all);
+    count = std::max(count, entry.inputs.size());
+  }
+  feed_.emplace(context_, compute_, arena_, bytes, count);
+}
+
+std::string CudaDevice::description() const { return concat(gpu_.name, ", ", plan_.target); }
+
+size_t CudaDevice::iterationsAhead() const { return kAhead; }
+
+void CudaDevice::wait() const { context_.check(cu_.streamSynchronize(compute_)); }
+
+void CudaDevice::write(int64_t offset, const void *bytes, size_t count) {
+  context_.enter();
+  feed_->deliver();
+  Address to = arena_ + uint64_t(offset);
+  if (count == sizeof(uint32_t)) { // a hyperparameter: without memory of ours that would have to stay as it
+                                   // is until it is copied
+    uint32_t value;
+    std::memcpy(&value, bytes, count);
+    return context_.check(cu_.memsetD32Async(to, value, 1, compute_));
+  }
+  for (size_t done = 0; done < count; done += kBounceBytes) {
+    size_t piece = std::min(count - done, kBounceBytes);
+    std::memcpy(bounce_, static_cast<const std::byte *>(bytes) + done, piece);
+    context_.check(cu_.memcpyHtoDAsync(to + done, bounce_, piece, compute_));
+    wait();
+  }
+}
+
+void CudaDevice::read(int64_t offset, void *bytes, size_t count) const {
+  context_.enter();
+  feed_->deliver();
+  for (size_t done = 0; done < count; done += kBounceBytes) {
+    size_t piece = std::min(count - done, kBounceBytes);
+    context_.check(cu_.memcpyDtoHAsync(bounce_, arena_ + uint64_t(offset) + done, piece, compute_));
+    wait();
+    std::memcpy(static_cast<std::byte *>(bytes) + done, bounce_, piece);
+  }
+}
+
+void CudaDevice::stage(int64_t offset, const void *bytes, size_t count) {
+  context_.enter();
+  feed_->stage(offset, bytes, count);
+}
+
+std::unique_ptr<Snapshots> CudaDevice::snapshots(std::vector<ArenaRange> ranges, size_t slots) {
+  context_.enter();
+  return std::make_unique<CudaSnapshots>(context_, compute_, arena_, ranges, slots);
+}
+
+//===-- Kernels --------------------------------------------------------------------------------===//
+
+/// 78 for PTX of version 7.8; 0 for what is none.
+static int ptxVersionOf(const std::string &ptx) {
+  size_t at = ptx.find(".version ");
+  int major = 0, minor = 0;
+  return at != ptx.npos && std::sscanf(ptx.c_str() + at, ".version %d.%d", &major, &minor) == 2
+             ? major * 10 + minor
+             : 0;
+}
+
+/// The cubin where it was made for this GPU or an older one of its generation; otherwise, and where the
+/// driver is too old for the cubin, PTX.
+ModuleHandle CudaDevice::load(const GpuModule &module) {
+  ModuleHandle handle = nullptr;
+  std::string log;
+  int compute = computeOf(plan_.target);
+  if (!module.cubin.empty() && compute / 10 == gpu_.compute / 10 &&
+      context_.load(program_.section(module.cubin).data(), handle, log) == kSuccess)
+    return handle;
+  std::string ptx(program_.section(module.ptx)); // the driver wants a 0 at its end
+  Result result = context_.load(ptx.c_str(), handle, log);
+  if (result == kUnsupportedPtxVersion) {
+    int version = ptxVersionOf(ptx);
+    fail("cuda",
+         concat("the NVIDIA driver is too old: it is of CUDA ", versionText(gpu_.driver), ", and PTX ",
+                computeText(version), " of ", plan_.target, " needs ", versionText(cudaOfPtx(version))),
+         "install a newer driver, or compile the model for an older --target too");
+  }
+  if (result != kSuccess)
+    fail(concat(program_.where(), ": ", module.ptx),
+         concat("the driver cannot load the kernels: ", cu_.describe(result),
+                log.empty() ? "" : "; it says: ", log),
+         "please report it with the model and the options");
+  return handle;
+}
+
+void CudaDevice::loadKernels() {
+  std::vector<ModuleHandle> modules;
+  for (const GpuModule &module : plan_.modules)
+    modules.push_back(load(module));
+  for (const GpuKernel &about : plan_.kernels) {
+    FunctionHandle &function = functions_.emplace_back();
+    cu_.check(cu_.moduleGetFunction(&function, modules[size_t(about.module)], about.symbol.c_str()),
+              concat(program_.where(), " lacks kernel ", about.symbol, " of ", plan_.target),
+              "compile the model again");
+    // Asking loads the kernel now, where the driver would do it at the first launch.
+    int threads = 0;
+    cu_.check(cu_.funcGetAttribute(&threads, kMaxThreadsPerBlock, function),
+              concat("cannot load kernel ", about.symbol));
+    if (threads < about.threads)
+      fail("cuda",
+           concat("kernel ", about.symbol, " of ", plan_.target, " can have ", threads,
+                  " threads a block here, it needs ", about.threads),
+           "please report it with the model and the options");
+    if (about.sharedBytes > kPlainSharedBytes)
+      cu_.check(cu_.funcSetAttribute(function, kMaxDynamicSharedBytes, int(about.sharedBytes)),
+                concat("kernel ", about.symbol, " needs ", about.sharedBytes, " bytes of shared memory"));
+  }
+}
+
+void CudaDevice::prepare() {
+  context_.enter();
+  loadKernels();
+  if (checkLaunches_)
+    return;
+  for (const Entry &entry : plan_.entries)
+    graphs_.push_back(entry.launches.empty() ? nullptr : context_.capture(compute_, [&] {
+      for (const Launch &each : entry.launches)
+        launch(each);
+    }));
+  wait();
+}
+
+void CudaDevice::launch(const Launch &launch) const {
+  size_t kernel = 0;
+  while (plan_.kernels[kernel].symbol != launch.kernel)
+    ++kernel;
+  const GpuKernel &about = plan_.kernels[kernel];
+  std::vector<Address> arguments;
+  for (int64_t offset : launch.args)
+    arguments.push_back(arena_ + uint64_t(offset));
+  std::vector<void *> parameters;
+  for (Address &argument : arguments)
+    parameters.push_back(&argument);
+  cu_.check(cu_.launchKernel(functions_[kernel], unsigned(launch.grid[0]), unsigned(launch.grid[1]),
+                             unsigned(launch.grid[2]), unsigned(about.threads), 1, 1,
+                             unsigned(about.sharedBytes), compute_, parameters.data(), nullptr),
+            concat("cannot launch ", describe(launch), ", kernel ", launch.kernel));
+}
+
+void CudaDevice::run(const Entry &entry, std::vector<double> *seconds) {
+  context_.enter();
+  feed_->deliver();
+  if (seconds)
+    runTimed(entry, *seconds);
+  else if (checkLaunches_)
+    runChecked(entry);
+  else if (ExecutableHandle graph = graphs_[size_t(&entry - plan_.entries.data())])
+    context_.check(cu_.graphLaunch(graph, compute_));
+}
+
+void CudaDevice::runChecked(const Entry &entry) {
+  for (const Launch &each : entry.launches) {
+    launch(each);
+    cu_.check(cu_.streamSynchronize(compute_),
+              concat("launch ", describe(each), ", kernel ", each.kernel, ", of entry '", entry.name, "'"),
+              "please report it with the model and the options");
+  }
+}
+
+/// One launch at a time, an event between: what a graph saves is not in these numbers.
+void CudaDevice::runTimed(const Entry &entry, std::vector<double> &seconds) {
+  size_t count = entry.launches.size();
+  seconds.resize(count);
+  while (timers_.size() <= count)
+    timers_.push_back(context_.event(kEventTimed));
+  context_.check(cu_.eventRecord(timers_[0], compute_));
+  for (size_t i = 0; i < count; ++i) {
+    launch(entry.launches[i]);
+    context_.check(cu_.eventRecord(timers_[i + 1], compute_));
+  }
+  wait();
+  for (size_t i = 0; i < count; ++i) {
+    float milliseconds = 0;
+    context_.check(cu_.eventElapsedTime(&milliseconds, timers_[i], timers_[i + 1]));
+    seconds[i] += double(milliseconds) * 1e-3;
+  }
+}
+
+} // namespace mpc::rt

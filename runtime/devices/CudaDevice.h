@@ -1,0 +1,56 @@
+// An NVIDIA GPU.
+#pragma once
+
+#include "runtime/core/Device.h"
+#include "runtime/cuda/InputFeed.h"
+
+namespace mpc::rt {
+
+/// The compute capability that a target is for: 90 for "sm_90a"; 0 for what is no GPU.
+int computeOf(const std::string &target);
+
+/// The plan that runs best on a GPU: of the newest architecture that is not newer than it, and needs no more
+/// shared memory than it has; names with an `a` mean exactly that compute capability. Throws Error that lists
+/// both sides when there is none.
+const Plan &choosePlan(const Program &program, const cuda::Gpu &gpu);
+
+/// `run` gives the GPU an entry as one graph and does not wait for it. Everything happens in order on one
+/// stream; inputs come along another.
+class CudaDevice final : public Device {
+public:
+  /// Throws Error when the GPU has not the memory, or the driver cannot load the kernels.
+  CudaDevice(const Program &program, const Plan &plan, const cuda::Gpu &gpu, const DeviceOptions &options);
+
+  std::string description() const override;
+  void write(int64_t offset, const void *bytes, size_t count) override;
+  void read(int64_t offset, void *bytes, size_t count) const override;
+  void stage(int64_t offset, const void *bytes, size_t count) override;
+  void prepare() override;
+  void run(const Entry &entry, std::vector<double> *seconds) override;
+  size_t iterationsAhead() const override;
+  std::unique_ptr<Snapshots> snapshots(std::vector<ArenaRange> ranges, size_t slots) override;
+
+private:
+  cuda::ModuleHandle load(const GpuModule &module);
+  void loadKernels();
+  void launch(const Launch &launch) const;
+  void runTimed(const Entry &entry, std::vector<double> &seconds);
+  void runChecked(const Entry &entry);
+  void wait() const;
+
+  const Program &program_;
+  const Plan &plan_;
+  cuda::Gpu gpu_;
+  bool checkLaunches_;
+  mutable cuda::Context context_;
+  const cuda::Driver &cu_;
+  cuda::StreamHandle compute_;
+  cuda::Address arena_;
+  std::byte *bounce_; // pinned, for writes and reads that are waited for
+  mutable std::optional<cuda::InputFeed> feed_;
+  std::vector<cuda::FunctionHandle> functions_; // one per kernel of the plan
+  std::vector<cuda::ExecutableHandle> graphs_;  // one per entry; null where it launches nothing
+  std::vector<cuda::EventHandle> timers_;
+};
+
+} // namespace mpc::rt

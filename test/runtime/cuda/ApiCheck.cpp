@@ -1,0 +1,44 @@
+// Our declarations of the driver's interface agree with those of NVIDIA's cuda.h.
+#include "runtime/cuda/Api.h"
+
+#include <cuda.h>
+#include <type_traits>
+
+using namespace mpc::rt::cuda;
+
+namespace {
+
+/// Handles differ in name only, enumerators are passed as int.
+template <typename Ours, typename Theirs>
+constexpr bool alike = sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
+
+template <typename Ours, typename Theirs>
+struct Same : std::false_type {};
+template <typename R, typename... A, typename S, typename... B>
+requires(sizeof...(A) == sizeof...(B)) struct Same<R (*)(A...), S (*)(B...)>
+    : std::bool_constant<alike<R, S> && (alike<A, B> && ...)> {
+};
+
+#define CHECK(name, symbol, parameters)                                                                      \
+  static_assert(Same<Result(*) parameters, decltype(&symbol)>::value, #symbol);
+MPC_CUDA_FUNCTIONS(CHECK)
+#undef CHECK
+
+constexpr bool same(long ours, long theirs) { return ours == theirs; }
+static_assert(same(kSuccess, CUDA_SUCCESS) && same(kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY) &&
+              same(kNoDevice, CUDA_ERROR_NO_DEVICE) &&
+              same(kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
+static_assert(same(kComputeMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) &&
+              same(kComputeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) &&
+              same(kMaxSharedBytesPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+static_assert(same(kMaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) &&
+              same(kMaxDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
+static_assert(same(kStreamNonBlocking, CU_STREAM_NON_BLOCKING) && same(kEventTimed, CU_EVENT_DEFAULT) &&
+              same(kEventUntimed, CU_EVENT_DISABLE_TIMING) &&
+              same(kCaptureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+static_assert(same(kInfoLog, CU_JIT_INFO_LOG_BUFFER) &&
+              same(kInfoLogBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) &&
+              same(kErrorLog, CU_JIT_ERROR_LOG_BUFFER) &&
+              same(kErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
+
+} // namespace

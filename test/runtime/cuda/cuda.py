@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+"""Runs a compiled program with --device=cuda on the fake driver: what it computes, that it does not wait, and what it says.
+
+usage: cuda.py BUILD_DIR WORK_DIR
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
+import programs  # noqa: E402
+
+ARCHS = "sm_75,sm_80,sm_90a"
+LOSS = "--loss=softmax_cross_entropy:logits:labels"
+OPTIONS = ("--precision=fp16", "--opt-level=O2", "--optimizer=sgd", "--momentum=0.9", "--lr=0.05", "--init-scale=1024", "--growth-interval=6")
+
+
+def sections(program):
+    """The sections of a program file by name (runtime/abi/README.md)."""
+    raw = open(program, "rb").read()
+    offset, size = (int.from_bytes(raw[at:at + 8], "little") for at in (len(raw) - 24, len(raw) - 16))
+    return {s["name"]: raw[s["offset"]:s["offset"] + s["bytes"]] for s in json.loads(raw[offset:offset + size])["sections"]}
+
+
+class Machine:
+    """A program and the drivers that it may find."""
+
+    def __init__(self, build, work, program, data):
+        self.work, self.program, self.data = work, program, data
+        self.drivers = os.path.join(build, "test", "runtime", "cuda")
+        for name, content in sections(program).items():
+            if name.startswith("emulator"):
+                open(os.path.join(work, name), "wb").write(content)
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def run(self, *arguments, driver="complete", arch="sm_80", **settings):
+        """Status, standard output and error; settings: MPC_FAKE_CUDA_*."""
+        environment = dict(os.environ)
+        if driver:
+            environment["LD_LIBRARY_PATH"] = os.path.join(self.drivers, driver)
+        settings = {"EMULATOR": self.path("emulator.so"), "OBJECT": self.path(f"emulator.{arch}.so"), **settings}
+        environment.update({"MPC_FAKE_CUDA_" + name: str(value) for name, value in settings.items()})
+        done = subprocess.run([self.program, *arguments], env=environment, capture_output=True, text=True, timeout=300)
+        return done.returncode, done.stdout, done.stderr
+
+    def good(self, *arguments, **settings):
+        status, out, err = self.run(*arguments, **settings)
+        assert status == 0, (arguments, settings, status, err)
+        return out
+
+    def error(self, *arguments, **settings):
+        status, _, err = self.run(*arguments, **settings)
+        assert status == 1, (arguments, settings, status, err)
+        return err
+
+    def train(self, name, steps, *arguments, device="cuda", fresh=True, **settings):
+        """The log without its times, what was printed without them, and the checkpoints, byte by byte."""
+        folder = self.path(name)
+        if fresh:
+            subprocess.run(["rm", "-rf", folder], check=True)
+        os.makedirs(folder, exist_ok=True)
+        log = os.path.join(folder, "log.jsonl")
+        out = self.good("train", "--data", self.data, "--steps", str(steps), "--log", log, "--checkpoint-dir", os.path.join(folder, "saved"), "--keep", "0",
+                        "--device", device, *(("--arch", "sm_80") if device == "emulator" else ()), *arguments, **settings)
+        lines = [json.loads(line) for line in open(log)]
+        for line in lines:
+            line.pop("samples_per_s", None)
+        saved = os.path.join(folder, "saved")
+        return lines, re.sub(r"\d+ samples/s|\d+:\d\d", "", out), {f: open(os.path.join(saved, f), "rb").read() for f in sorted(os.listdir(saved))}
+
+    def npz(self, command, name, *arguments, **settings):
+        out = self.path(name)
+        self.good(command, "--data", self.data, "--out", out, *arguments, **settings)
+        return open(out, "rb").read()
+
+
+EMULATOR = ("--device=emulator", "--arch=sm_80")
+CUDA = ("--device=cuda",)
+
+
+def check_bits(machine):
+    """Everything that the emulator computes, the GPU's way gives to the bit: as late and as early as streams may, and launch by launch."""
+    options = ("--log-every=1", "--checkpoint-every=7", "--inject-inf=3,17", "--schedule=cosine", "--warmup=5", "--val", machine.data)
+    expected = machine.train("emulator", 40, *options, device="emulator")
+    assert sum(line.get("skipped", False) for line in expected[0]) == 2
+    for name, more, settings in (("late", (), {}), ("early", (), {"EAGER": 1}), ("checked", ("--check-launches",), {})):
+        assert machine.train(name, 40, *options, *more, **settings) == expected, name
+    # Reports that come late: none is asked for before the ring is full, or the tenth step.
+    long = machine.train("emulator", 150, "--log-every=10", "--inject-inf=9,88", device="emulator")
+    assert machine.train("late", 150, "--log-every=10", "--inject-inf=9,88") == long
+    rare = machine.train("late", 150, "--log-every=1000", "--inject-inf=9,88")
+    assert rare[2] == long[2] and rare[1].endswith(long[1][-60:]), (rare[1], long[1])
+    for arguments in (("trace", "t.npz", "--steps=3"), ("predict", "p.npz")):
+        assert machine.npz(*arguments, *CUDA) == machine.npz(*arguments, *EMULATOR), arguments
+    evaluate = ("eval", "--json", "--data", machine.data)
+    assert machine.good(*evaluate, *CUDA) == machine.good(*evaluate, *EMULATOR)
+    ours, theirs = (json.loads(machine.good("bench", "--steps=5", "--profile", "--json", *device)) for device in (CUDA, EMULATOR))
+    assert ours["loss"] == theirs["loss"] and {x["name"] for x in ours["launches"]} == {x["name"] for x in theirs["launches"]}
+    assert all(x["ms"] > 0 for x in ours["launches"])
+    # A checkpoint goes from the host to the GPU, and back.
+    machine.train("moved", 4, device="host")
+    machine.train("moved", 6, "--resume", fresh=False)
+    moved = machine.train("moved", 8, "--resume", device="host", fresh=False)[0]
+    assert [line["step"] for line in moved if "loss" in line] == [4, 6, 8], moved
+
+
+def check_waits(machine):
+    """Steps in which nobody asks for a report wait for nothing, and copy inputs once."""
+    def calls(steps):
+        path = machine.path("calls")
+        machine.good("train", "--data", machine.data, "--steps", str(steps), "--log-every=1000", *CUDA, CALLS=path)
+        return {name: int(count) for name, count in map(str.split, open(path))}
+    some, more = calls(10), calls(50)
+    differences = {name: more[name] - some.get(name, 0) for name in more}
+    assert differences["cuGraphLaunch"] == 40 and differences["cuMemcpyHtoDAsync_v2"] == 40, differences
+    assert differences["cuStreamSynchronize"] == 0 and differences["cuLaunchKernel"] == 0 and differences["cuMemsetD32Async"] == 0, differences
+    # One look at each step's slot for a report, one at the pinned memory of the inputs.
+    assert differences["cuEventSynchronize"] <= 40 * 5, differences
+    for name in ("cuMemAlloc_v2", "cuMemAllocHost_v2", "cuEventCreate", "cuStreamCreate"):
+        assert differences[name] == 0, differences
+
+
+def expect(machine, texts, *arguments, **settings):
+    error = machine.error(*arguments, **settings)
+    for text in texts:
+        assert re.search(text, error), (text, error)
+
+
+def check_messages(machine):
+    train = ("train", "--data", machine.data, "--steps=2", "--device=cuda")
+    expect(machine, [r"error: cuda: this machine has no NVIDIA driver \(libcuda.so.1: ", r"hint: install the driver of its GPU, or run with --device=host"], *train, driver=None)
+    expect(machine, ["there is a driver, but no GPU that it knows", "hint: check nvidia-smi and CUDA_VISIBLE_DEVICES, or run with --device=host"], *train, FAIL="no-device")
+    expect(machine, ["the NVIDIA driver is too old: it is of CUDA 11.2; programs need 11.4", "install a newer driver"], *train, VERSION=11020)
+    expect(machine, ["too old: it is of CUDA 11.2 and lacks cuGraphInstantiateWithFlags; programs need 11.4"], *train, driver="old", VERSION=11020)
+    expect(machine, ["driver is too old: it is of CUDA 11.8, and PTX 8.0 of sm_90a needs 12.0", "install a newer driver, or compile the model for an older --target too"], *train,
+           FAIL="cubin", COMPUTE=90, VERSION=11080, arch="sm_90a")
+    expect(machine, [r"has no plan for the GPU 'Fake GPU' of compute capability 7.0; it has: sm_75, sm_80, sm_90a", "compile the model with --target=sm_70"], *train, COMPUTE=70)
+    expect(machine, [r"the GPU 'Fake GPU' has no room for the program's memory of \d+ bytes \(.* KiB\): 1000 bytes \(1000 bytes\) of 1000 bytes are free",
+                     "compile the model with a smaller --batch"], *train, MEMORY=1000)
+    expect(machine, [r"sm_80.0.ptx: the driver cannot load the kernels: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed; it says: ptxas application ptx input, line 7; fatal : Unexpected instruction\n"],
+           *train, FAIL="jit", COMPUTE=120)
+    # A fault is seen late, unless launches are waited for one by one.
+    fault = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
+    expect(machine, ["cuda: the GPU stopped: " + fault, "run again with --check-launches to learn in which launch"], *train, FAIL="launch:7")
+    expect(machine, [r"cuda: launch '[^']+' \([^)]+\), kernel k\d+, of entry 'main': " + fault], *train, "--check-launches", FAIL="launch:7")
+    assert "fake driver" not in machine.error(*train, FAIL="launch:60")
+
+
+def check_choice(machine):
+    predict = ("predict", "--data", machine.data, "--out", machine.path("p.npz"))
+    def note(**settings):
+        status, _, err = machine.run(*predict, **settings)
+        assert status == 0, err
+        return [line for line in err.splitlines() if "runs on" in line]
+    assert note() == ["note: runs on the GPU: Fake GPU, sm_80"]
+    assert note(COMPUTE=75, arch="sm_75") == ["note: runs on the GPU: Fake GPU, sm_75"]
+    assert note(COMPUTE=89) == ["note: runs on the GPU: Fake GPU, sm_80"]
+    assert note(COMPUTE=90, arch="sm_90a") == ["note: runs on the GPU: Fake GPU, sm_90a"]
+    assert note(COMPUTE=100) == ["note: runs on the GPU: Fake GPU, sm_80"]  # sm_90a is 9.0 alone
+    assert note(FAIL="cubin") == ["note: runs on the GPU: Fake GPU, sm_80"]  # PTX, where the driver refuses cubins
+    assert len(note(driver=None)) == 1 and note(driver=None)[0].startswith("note: runs on the host: cuda: this machine has no NVIDIA driver")
+    assert note(FAIL="no-device")[0].startswith("note: runs on the host: cuda: there is a driver, but no GPU")
+    # What is there and does not work is an error, not a reason to take the host.
+    expect(machine, ["has no room"], *predict, MEMORY=1000)
+    assert "gpu         Fake GPU, compute capability 8.0, 1024.0 MiB, driver of CUDA 13.0; plan sm_80" in machine.good("info")
+    assert json.loads(machine.good("info", "--json"))["gpu"].startswith("Fake GPU")
+    assert "gpu " not in machine.good("info", driver=None)
+
+
+def main():
+    build, work = sys.argv[1:]
+    os.makedirs(work, exist_ok=True)
+    model, data = programs.convnet(os.path.join(work, "convnet.onnx")), programs.convnet_data(os.path.join(work, "data.npz"))
+
+    def machine(name, target, *options):
+        folder = os.path.join(work, name)
+        os.makedirs(folder, exist_ok=True)
+        return Machine(build, folder, programs.compile(model, os.path.join(folder, "program"), "--target=" + target, *options), data)
+
+    both = machine("both", f"host,{ARCHS},emulator", LOSS, *OPTIONS)
+    check_bits(both)
+    check_waits(both)
+    check_messages(both)
+    check_choice(both)
+    # Two optimizers: each has its own reports.
+    two = machine("two", "sm_80,emulator", "--precision=fp16", "--opt-level=O2", "--init-scale=1024", "--step=body:loss=softmax_cross_entropy:logits:labels:params=conv|bn:optimizer=sgd,lr=0.05",
+                  "--step=head:loss=softmax_cross_entropy:logits:labels:params=logits:optimizer=adam,lr=0.01")
+    expected = two.train("emulator", 20, "--log-every=5", "--inject-inf=4", device="emulator")
+    assert {"body", "head"} == set(expected[0][0]["steps"]) and two.train("cuda", 20, "--log-every=5", "--inject-inf=4") == expected
+    # Without a plan for the host, and without one for a GPU.
+    expect(two, ["this machine has no NVIDIA driver", "hint: install the driver of its GPU, run slowly with --device=emulator, or compile the model with --target=host too"],
+           "predict", "--data", data, "--out", two.path("p.npz"), driver=None)
+    host = machine("host", "host", LOSS, *OPTIONS)
+    expect(host, [r"has no plan for a GPU \(it has: host\)", "hint: compile the model with a GPU's --target too, or run with --device=host"],
+           "predict", "--data", data, "--out", host.path("p.npz"), "--device=cuda")
+    assert host.run("predict", "--data", data, "--out", host.path("p.npz"))[2].count("runs on") == 0
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
