@@ -54,11 +54,19 @@ static std::string portLine(const Json &port) {
   return inComment(line.substr(2)).insert(0, " *") + "\n";
 }
 
+/// In the first line, behind the model's name.
+static const char *const kBanner = ": a training program as a library, made by ";
+
+bool mpc::isLibraryHeader(StringRef text) {
+  StringRef line = text.take_until([](char c) { return c == '\n'; });
+  return line.starts_with("/* ") && line.contains(kBanner);
+}
+
 std::string mpc::libraryHeader(StringRef manifestJson, StringRef library) {
   Json manifest = Json::parse(manifestJson.begin(), manifestJson.end());
   std::string model = manifest.at("model"), prefix = identifier(model);
   const Json &precision = manifest.at("precision");
-  std::string text = "/* " + inComment(model) + ": a training program as a library, made by " + manifest.at("producer").get<std::string>() + " (" +
+  std::string text = "/* " + inComment(model) + kBanner + manifest.at("producer").get<std::string>() + " (" +
                      precision.at("type").get<std::string>() + ", " + precision.at("opt_level").get<std::string>() + ").\n * Link with " +
                      inComment(llvm::sys::path::filename(library)) + "; mpc_open(NULL, NULL) opens this model.\n";
   for (const Json &entry : manifest.at("plans").at(0).at("entries")) {

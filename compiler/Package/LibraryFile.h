@@ -11,6 +11,9 @@ namespace mpc {
 /// runtime/abi/mpc/program.h themselves, so that an embedder needs this file and no other. `library`: the file that it describes.
 std::string libraryHeader(llvm::StringRef manifestJson, llvm::StringRef library);
 
+/// Whether a text is such a header.
+bool isLibraryHeader(llvm::StringRef text);
+
 /// Writes `runtime` (the ELF of libmpc-program.so) with the sections behind it to `path`: see runtime/abi/README.md. Its SONAME
 /// becomes the name of the file. The file appears whole or not at all. Fails with a diagnostic.
 mlir::LogicalResult writeLibrary(mlir::Location loc, llvm::StringRef path, llvm::StringRef runtime,

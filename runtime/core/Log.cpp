@@ -3,17 +3,34 @@
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 namespace mpc::rt {
 
 using json = nlohmann::ordered_json;
 
+/// Every line of a log begins so.
+static constexpr std::string_view kLineBegin = "{\"step\":";
+
+/// An existing file is written over or added to only when it is a log; the first line may have been cut.
+static void checkIsLog(const std::string &path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+    return;
+  std::string begin(std::min(size_t(info.st_size), kLineBegin.size()), '\0');
+  if (!std::ifstream(path, std::ios::binary).read(begin.data(), std::streamsize(begin.size())) ||
+      !kLineBegin.starts_with(begin))
+    fail(path, "exists and is no log of a training", "give --log a file of its own");
+}
+
 RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
   if (path.empty())
     return;
+  checkIsLog(path);
   if (keepBelow >= 0) {
     std::string kept, line;
     std::ifstream old(path);

@@ -8,6 +8,8 @@
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/runner/Options.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Outputs.h"
+#include "runtime/support/OwnFile.h"
 
 #include <cmath>
 #include <csignal>
@@ -93,11 +95,24 @@ static void runTrace(Session &session, const Options &options) {
   writer.finish();
 }
 
+/// Neither --out nor --log may be a file that the command reads, the program itself included.
+static void checkOutputs(const Options &options) {
+  const TrainOptions &train = options.train;
+  std::vector<std::string> inputs = namedFiles(train.data.files);
+  for (std::string &name : namedFiles(train.validation))
+    inputs.push_back(std::move(name));
+  for (const std::string &name : {options.checkpoint, train.init, ownFile()})
+    inputs.push_back(name);
+  checkOutput(options.out, inputs);
+  checkOutput(train.log, inputs);
+}
+
 static void runCommand(const std::shared_ptr<const Program> &program, Options &options) {
   if (options.command == Options::Info) {
     std::fputs(describeProgram(*program, options.json).c_str(), stdout);
     return;
   }
+  checkOutputs(options);
   options.session.note = [](const std::string &text) {
     std::fputs(concat("note: ", text, "\n").c_str(), stderr);
   };

@@ -6,6 +6,7 @@
 #include "runtime/host/Threads.h"
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/DType.h"
+#include "runtime/support/Outputs.h"
 #include "runtime/support/Random.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <set>
@@ -204,6 +206,24 @@ TEST(Transpose, MatchesTheDefinition) {
   } while (std::next_permutation(permutation.begin(), permutation.end()));
   EXPECT_TRUE(Transpose({8, 1, 28, 28}, {0, 2, 3, 1}).identity());
   EXPECT_FALSE(Transpose({8, 2, 28, 28}, {0, 2, 3, 1}).identity());
+}
+
+TEST(Outputs, AreNoInputs) {
+  TemporaryFolder folder;
+  std::string data = folder / "data", other = folder / "other", link = folder / "link", hard = folder / "hard";
+  std::ofstream(data) << "data";
+  std::ofstream(other) << "data";
+  std::filesystem::create_symlink(data, link);
+  std::filesystem::create_hard_link(data, hard);
+  std::filesystem::create_directory_symlink(".", folder / "here");
+  for (const std::string &output : {data, link, hard, folder / "here/data"}) {
+    Error error = errorOf([&] { checkOutput(output, {"", folder / "nowhere", data}); });
+    EXPECT_EQ(error.where(), output);
+    EXPECT_NE(error.clause().find("is read, so it cannot be written"), std::string::npos) << error.text();
+    EXPECT_FALSE(error.hint().empty());
+  }
+  for (const std::string &output : {other, folder / "nowhere", std::string("/dev/null"), std::string()})
+    checkOutput(output, {data, folder / "nowhere", "/dev/null", ""});
 }
 
 TEST(AtomicFile, AppearsOnlyWhenCommitted) {

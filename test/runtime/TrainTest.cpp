@@ -128,6 +128,25 @@ TEST_F(Train, AnInjectedInfinitySkipsExactlyThatStep) {
   EXPECT_EQ(after->variableScalar("main/scale"), 32768);
 }
 
+TEST_F(Train, ALogTakesThePlaceOfNothingElse) {
+  options.log = folder / "run.jsonl";
+  options.logEvery = 1;
+  options.steps = 3;
+  auto train3 = [&] { train(*session(), options); };
+  std::ofstream(options.log).close(); // nothing is lost
+  for (int run = 0; run < 2; ++run) {
+    train3();
+    EXPECT_EQ(logLines().size(), 3u);
+  }
+  for (std::string text : {"PK\3\4", "x", "{\"a\": 1}\n", "{\"steps\":1}\n"}) {
+    std::ofstream(options.log) << text;
+    EXPECT_NE(errorOf(train3).text().find("run.jsonl: exists and is no log of a training\nhint: give --log"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(readFile(options.log), text);
+  }
+}
+
 TEST_F(Train, ABoundOfTheScaleThatActsIsSaidOnce) {
   // The kernel halves its scale down to 1, a true bound. It doubles it without one: from 2 it comes to 4, as if the
   // bound in the manifest had kept it from 8.

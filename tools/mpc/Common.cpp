@@ -3,6 +3,8 @@
 #include "runtime/host/LibraryProvider.h"
 #include "runtime/host/generic/GenericLibrary.h"
 #include "runtime/runner/Checks.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Outputs.h"
 #include <CLI/CLI.hpp>
 #include <dlfcn.h>
 #include <filesystem>
@@ -54,6 +56,16 @@ CLI::Validator positiveInteger() { return rt::wholeNumber(1, INT64_MAX, "a posit
 int fail(StringRef where, const Twine &what, const Twine &hint) {
   llvm::errs() << "error: " << where << ": " << what << "\nhint: " << hint << '\n';
   return 1;
+}
+
+bool outputsAreFree(ArrayRef<std::string> outputs, const std::vector<std::string> &inputs) {
+  std::optional<rt::Error> error = rt::attempt([&] {
+    for (const std::string &output : outputs)
+      rt::checkOutput(output, inputs);
+  });
+  if (error)
+    llvm::errs() << error->text();
+  return !error;
 }
 
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims) {

@@ -28,6 +28,9 @@ private:
 /// Prints `error: WHERE: what` and `hint: ...` to stderr; returns 1, the exit status of every user's mistake.
 int fail(llvm::StringRef where, const llvm::Twine &what, const llvm::Twine &hint);
 
+/// Prints an error and returns false when one of the files that are to be written is one of those that are read.
+bool outputsAreFree(llvm::ArrayRef<std::string> outputs, const std::vector<std::string> &inputs);
+
 /// For options whose value is a number above 0.
 CLI::Validator positiveInteger();
 /// Options of the import that several subcommands take.

@@ -69,22 +69,44 @@ std::string headerOf(StringRef library) {
   return path.str().str();
 }
 
+/// Whether what is written under the names that are known before the compilation may be: nothing that is read, and no header but ours.
+bool knownOutputsAreFree(const CompileFlags &flags, const std::vector<std::string> &inputs) {
+  if (flags.emit != "lib")
+    return outputsAreFree(flags.output, inputs);
+  std::string header = headerOf(flags.output);
+  if (header == flags.output) {
+    fail(header, "is the name of the library's header", "let the library's name end with .so");
+    return false;
+  }
+  if (!outputsAreFree({flags.output, header}, inputs))
+    return false;
+  if (!llvm::sys::fs::is_regular_file(header))
+    return true;
+  auto old = llvm::MemoryBuffer::getFile(header);
+  if (old && isLibraryHeader((*old)->getBuffer()))
+    return true;
+  fail(header, "exists and is no header of mpc's, so the library's is not written there", "move it away, or name the library otherwise with -o");
+  return false;
+}
+
 /// One file for one CPU under the name asked for, else NAME.CPU.EXTENSION for each.
-bool writeKernels(Location location, const CompileFlags &flags, const CompiledProgram &program, std::vector<std::string> &written) {
+bool writeKernels(Location location, const CompileFlags &flags, const CompiledProgram &program, const std::vector<std::string> &inputs,
+                  std::vector<std::string> &written) {
   if (program.kernelFiles.empty()) {
     fail(flags.model, "has no kernels: library calls compute all of it", "write a program with --emit=exe");
     return false;
   }
+  std::vector<std::string> paths;
   for (const auto &[cpu, text] : program.kernelFiles) {
-    std::string path = flags.output;
-    if (program.kernelFiles.size() > 1) {
-      StringRef extension = llvm::sys::path::extension(path);
-      path = (StringRef(path).drop_back(extension.size()) + "." + cpu + extension).str();
-    }
-    if (failed(writeFileAtomically(location, path, text)))
-      return false;
-    written.push_back(path);
+    StringRef path = flags.output, extension = llvm::sys::path::extension(path);
+    paths.push_back(program.kernelFiles.size() == 1 ? path.str() : (path.drop_back(extension.size()) + "." + cpu + extension).str());
   }
+  if (!outputsAreFree(paths, inputs))
+    return false;
+  for (const auto &[path, file] : llvm::zip(paths, program.kernelFiles))
+    if (failed(writeFileAtomically(location, path, file.second)))
+      return false;
+  written = paths;
   return true;
 }
 
@@ -147,8 +169,9 @@ int compile(CompileFlags &flags) {
 
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
-  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import);
-  if (!module)
+  ImportReport report;
+  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import, &report);
+  if (!module || !knownOutputsAreFree(flags, report.files))
     return 1;
   bool dumped = false;
   StageObserver observe = [&](StringRef stage, ModuleOp m) {
@@ -187,7 +210,7 @@ int compile(CompileFlags &flags) {
                   "take a smaller --batch, or --opt-level=O2");
 
   std::vector<std::string> written;
-  if (!(flags.emit == "obj" || flags.emit == "llvm" ? writeKernels(location, flags, *program, written)
+  if (!(flags.emit == "obj" || flags.emit == "llvm" ? writeKernels(location, flags, *program, report.files, written)
                                                     : writeRunnable(location, flags, *program, written)))
     return 1;
   if (!flags.quiet) {

@@ -64,11 +64,17 @@ int exportModel(const ExportFlags &flags) {
   ExportError error;
   if (!exportOnnx(session.context(), flags.model, flags.output, tensors, model, error))
     return fail(error.where, error.what, error.hint);
+  llvm::SmallString<256> data(llvm::sys::path::parent_path(flags.output));
+  llvm::sys::path::append(data, model.dataFile);
+  std::vector<std::string> outputs = {flags.output};
+  if (!model.dataFile.empty())
+    outputs.push_back(data.str().str());
+  model.sources.push_back(flags.checkpoint);
+  if (!outputsAreFree(outputs, model.sources))
+    return 1;
   auto write = [&](llvm::StringRef path, llvm::StringRef bytes) {
     return writeFileAtomically(NameLoc::get(StringAttr::get(&session.context(), path)), path, bytes);
   };
-  llvm::SmallString<256> data(llvm::sys::path::parent_path(flags.output));
-  llvm::sys::path::append(data, model.dataFile);
   if (!model.dataFile.empty() && failed(write(data, model.data)))
     return 1;
   if (failed(write(flags.output, model.bytes))) {

@@ -46,8 +46,10 @@ int run(RunFlags &flags) {
   if (!flags.import.batch && !arrays.empty() && !arrays.begin()->second.shape.empty() &&
       !checkOnnx(session.context(), flags.model, flags.import).unboundDims.empty())
     flags.import.batch = arrays.begin()->second.shape.front();
-  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import);
-  if (!module || failed(buildInference(*module)))
+  ImportReport report;
+  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import, &report);
+  report.files.push_back(flags.data);
+  if (!module || !outputsAreFree(flags.out, report.files) || failed(buildInference(*module)))
     return 1;
   HostOptions host;
   host.cpus = {HostCpu::native()};

@@ -239,6 +239,10 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
     onnx_import::Model parsed((*file)->getBuffer(), path, folder);
     onnx::ModelProto &model = parsed.proto;
 
+    exported.sources = {path};
+    for (const std::string &name : dataFiles(model))
+      exported.sources.push_back(folder + "/" + name);
+
     Placer placer(context, model, path);
     exported.replaced =
         llvm::count_if(tensors, [&](const TrainedTensor &tensor) { return placer.place(tensor); });

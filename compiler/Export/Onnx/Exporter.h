@@ -33,6 +33,7 @@ struct ExportError {
 struct ExportedModel {
   std::string bytes;            // of the ONNX file
   std::string dataFile, data{}; // a file beside it and its bytes; no name when there is none
+  std::vector<std::string> sources; // what was read: the model and the data files that it names
   int64_t replaced = 0;         // how many of the trained tensors it holds
 };
 

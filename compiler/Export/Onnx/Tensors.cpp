@@ -81,9 +81,7 @@ std::set<std::string> onnx_export::dataFiles(onnx::ModelProto &model) {
   std::set<std::string> names;
   visit(model, [&](TensorProto &tensor, const std::string &) {
     if (tensor.data_location() == TensorProto::EXTERNAL)
-      for (const auto &entry : tensor.external_data())
-        if (entry.key() == "location")
-          names.insert(entry.value());
+      names.insert(locationOf(tensor));
   });
   return names;
 }

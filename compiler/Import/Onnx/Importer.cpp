@@ -26,7 +26,10 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
     report.opset = model.opset;
     model.flatten(report);
     Import import(&context, options, report);
-    return import.run(model);
+    auto module = import.run(model);
+    for (const std::string &file : model.dataFiles)
+      report.files.push_back((folder + "/" + file).str());
+    return module;
   } catch (const ImportError &error) {
     report.problems.push_back(error.problem);
   } catch (const std::exception &error) { // out of memory, protobuf's own
@@ -57,6 +60,7 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, co
     report.problems.push_back(problem);
     return {};
   }
+  report.files.push_back(path.str());
   StringRef folder = llvm::sys::path::parent_path(path);
   return importInto(context, (*buffer)->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options,
                     report);

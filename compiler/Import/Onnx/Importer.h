@@ -85,6 +85,7 @@ struct ImportReport {
   std::vector<TensorVerdict> tensors;
   std::vector<std::string> notes;         // what the importer changed or assumed
   std::map<std::string, int64_t> opCount; // by op type
+  std::vector<std::string> files;         // that were read: the model and its data files
   bool ok() const { return problems.empty(); }
 };
 

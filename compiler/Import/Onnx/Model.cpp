@@ -64,15 +64,21 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
 
 //===-- Tensors -------------------------------------------------------------------===//
 
+std::string onnx_import::locationOf(const onnx::TensorProto &tensor) {
+  std::string location;
+  for (const auto &entry : tensor.external_data())
+    if (entry.key() == "location")
+      location = entry.value();
+  return location;
+}
+
 static std::string readExternal(const onnx::TensorProto &tensor, const std::string &where,
                                 const std::string &folder, int64_t size) {
-  std::string location;
+  const std::string location = locationOf(tensor);
   uint64_t offset = 0, length = uint64_t(size);
   for (const auto &entry : tensor.external_data()) {
     bool bad = false;
-    if (entry.key() == "location")
-      location = entry.value();
-    else if (entry.key() == "offset")
+    if (entry.key() == "offset")
       bad = StringRef(entry.value()).getAsInteger(10, offset);
     else if (entry.key() == "length")
       bad = StringRef(entry.value()).getAsInteger(10, length);

@@ -10,6 +10,7 @@
 #include "compiler/Import/Onnx/Importer.h"
 #include "compiler/Import/Onnx/OnnxProto.h"
 #include <map>
+#include <set>
 
 namespace mpc::onnx_import {
 
@@ -22,6 +23,9 @@ struct ImportError {
 
 /// A name as it may be shown: bytes that are not printable UTF-8 become \xNN.
 std::string printable(llvm::StringRef name);
+
+/// The name of the file that an external tensor lies in; "" when it says none.
+std::string locationOf(const onnx::TensorProto &);
 
 /// The elements of a tensor, of the file `where`'s data beside `folder` if they are external.
 HostTensor readTensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where,
@@ -47,8 +51,13 @@ public:
   /// Nodes of the main graph in an order in which every value is made before it is used.
   std::vector<FlatNode> nodes;
 
+  /// Where tensors lay that have been read and are not in the model's file: paths in its folder.
+  std::set<std::string> dataFiles;
+
   /// The elements of a tensor; takes raw bytes out of the proto. Throws ImportError.
-  HostTensor tensor(mlir::MLIRContext *context, onnx::TensorProto &tensor, const std::string &where) const {
+  HostTensor tensor(mlir::MLIRContext *context, onnx::TensorProto &tensor, const std::string &where) {
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+      dataFiles.insert(locationOf(tensor));
     return readTensor(context, tensor, where, folder);
   }
 

@@ -32,6 +32,23 @@ static std::vector<std::string_view> split(std::string_view text, char separator
   }
 }
 
+/// "FILE.npz:ARRAY" → "FILE.npz" and "ARRAY"; other names and "".
+static std::pair<std::string, std::string> splitMember(std::string_view path) {
+  size_t colon = path.rfind(".npz:");
+  if (colon == path.npos)
+    return {std::string(path), ""};
+  return {std::string(path.substr(0, colon + 4)), std::string(path.substr(colon + 5))};
+}
+
+std::vector<std::string> namedFiles(const std::vector<std::string> &files) {
+  std::vector<std::string> names;
+  for (const std::string &list : files)
+    for (std::string_view item : split(list, ','))
+      for (std::string_view path : {item, item.substr(item.find('=') + 1)}) // without '=': twice the same
+        names.push_back(splitMember(path).first);
+  return names;
+}
+
 static double parseNumber(std::string_view text, const std::string &option) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -87,14 +104,9 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       size_t equals = item.find('=');
       bool named = equals != item.npos && wanted(item.substr(0, equals));
       std::string name(named ? item.substr(0, equals) : "");
-      std::string path(named ? item.substr(equals + 1) : item), member;
-      if (equals != item.npos && !named && access(path.c_str(), F_OK) != 0)
+      if (equals != item.npos && !named && access(std::string(item).c_str(), F_OK) != 0)
         continue; // data for an input that these entries lack, such as labels for predict
-      size_t colon = path.rfind(".npz:");
-      if (colon != path.npos) {
-        member = path.substr(colon + 5);
-        path.resize(colon + 4);
-      }
+      auto [path, member] = splitMember(named ? item.substr(equals + 1) : item);
       lastFile = path;
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
         Array array = readArrayFile(path); // first: what it holds matters more than what it is called

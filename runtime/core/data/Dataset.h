@@ -21,6 +21,10 @@ struct DataOptions {
   std::vector<std::string> normalize;
 };
 
+/// The files that the options may mean, whether the program has inputs for them or not; some of the names may
+/// be those of no file.
+std::vector<std::string> namedFiles(const std::vector<std::string> &files);
+
 /// The distinct inputs of some entries (entries may share inputs by name).
 std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries);
 

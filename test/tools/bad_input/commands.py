@@ -1,5 +1,6 @@
 """Wrong options, outputs and checkpoints of mpc itself."""
 import os
+import shutil
 
 import numpy as np
 from onnx import TensorProto
@@ -30,6 +31,28 @@ def beside_data(folder):
     with open(f"{folder}/bad.onnx", "wb") as file:
         file.write(proto.SerializeToString())
     os.mkdir(f"{folder}/other")
+
+
+def copied(source, target):
+    return lambda folder: shutil.copyfile(f"{folder}/{source}", f"{folder}/{target}")
+
+
+def with_data_file(folder):
+    """bad.onnx: the network, its first weight in weights.bin."""
+    proto = mlp().proto()
+    tensor = proto.graph.initializer[0]
+    with open(f"{folder}/weights.bin", "wb") as file:
+        file.write(tensor.raw_data)
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="weights.bin")
+    with open(f"{folder}/bad.onnx", "wb") as file:
+        file.write(proto.SerializeToString())
+
+
+def hand_written_header(folder):
+    with open(f"{folder}/out.h", "w") as file:
+        file.write("/* by hand */\n")
 
 
 def occupied(folder):
@@ -105,6 +128,20 @@ ROWS = [
     Row("output-folder-missing", C.replace("-o out", "-o nowhere/out"), ["nowhere/out", "No such file"]),
     Row("output-is-a-folder", C, ["out"], occupied),
     Row("output-on-a-full-disk", C.replace("-o out", "-o full"), ["full", "No space left"]),
+    Row("output-is-the-model-by-default", "mpc compile bare --batch 8 $LOSS", ["bare: is read, so it cannot be written"], copied("mlp.onnx", "bare")),
+    Row("output-is-the-model", C.replace("-o out", "-o mlp.onnx"), ["mlp.onnx: is read"]),
+    Row("output-is-a-link-to-the-model", C, ["out: is the same file as mlp.onnx, which is read"], lambda f: os.link(f"{f}/mlp.onnx", f"{f}/out")),
+    Row("output-is-the-model-elsewhere", C.replace("-o out", "--emit mlir -o here/mlp.onnx"), ["here/mlp.onnx: is the same file as mlp.onnx"], lambda f: os.symlink(".", f"{f}/here")),
+    Row("output-is-a-data-file-of-the-model", C.replace("mlp.onnx", "bad.onnx").replace("-o out", "-o weights.bin"), ["weights.bin: is the same file as ./weights.bin"], with_data_file),
+    Row("kernels-are-the-model", C.replace("mlp.onnx", "out.x86-64-v3.o").replace("-o out", "--emit obj -o out.o"), ["out.x86-64-v3.o: is read"], copied("mlp.onnx", "out.x86-64-v3.o")),
+    Row("header-is-the-model", C.replace("mlp.onnx", "out.h").replace("-o out", "--emit lib -o libout.so"), ["out.h: is read"], copied("mlp.onnx", "out.h")),
+    Row("header-of-another-hand", C.replace("-o out", "--emit lib -o libout.so"), ["out.h: exists and is no header of mpc's", "-o"], hand_written_header),
+    Row("library-named-as-its-header", C.replace("-o out", "--emit lib -o out.h"), ["out.h: is the name of the library's header", ".so"]),
+    Row("run-output-is-the-model", RUN + "--data train.npz --out mlp.onnx", ["mlp.onnx: is read"]),
+    Row("run-output-is-the-data", RUN + "--data train.npz --out train.npz", ["train.npz: is read"]),
+    Row("export-output-is-the-model", "mpc export mlp.onnx --checkpoint mlp.safetensors -o mlp.onnx", ["mlp.onnx: is read"]),
+    Row("export-output-is-the-checkpoint", "mpc export mlp.onnx --checkpoint mlp.safetensors -o mlp.safetensors", ["mlp.safetensors: is read"]),
+    Row("export-output-is-a-data-file", "mpc export bad.onnx --checkpoint mlp.safetensors -o weights.bin", ["weights.bin: is the same file as ./weights.bin"], with_data_file),
     Row("bundle-folder-missing", C.replace("-o out", "-o nowhere/out --bundle"), ["nowhere"]),
     Row("run-output-on-a-full-disk", RUN + "--data train.npz --out full", ["full", "No space left"]),
     Row("run-output-folder-missing", RUN + "--data train.npz --out nowhere/out.npz", ["nowhere/out.npz"]),

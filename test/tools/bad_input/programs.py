@@ -111,6 +111,12 @@ def damage(section):
     return program(change)
 
 
+def labels_apart(folder):
+    """x.npy and label.npy."""
+    for name, array in np.load(f"{folder}/train.npz").items():
+        np.save(f"{folder}/{name}.npy", array)
+
+
 def folder_named(name):
     return lambda folder: os.mkdir(f"{folder}/{name}")
 
@@ -211,6 +217,18 @@ ROWS = [
     Row("predict-to-a-folder", "mlp.program predict --data train.npz --out out", ["out", "folder"], folder_named("out")),
     Row("predict-to-nowhere", "mlp.program predict --data train.npz --out nowhere/out.npz", ["nowhere/out.npz"]),
     Row("trace-to-a-full-disk", "mlp.program trace --data train.npz --steps 1 --out full", ["full", "No space left"]),
+    Row("predict-over-its-data", "mlp.program predict --data train.npz --out train.npz", ["train.npz: is read, so it cannot be written"]),
+    Row("predict-over-a-link-to-its-data", "mlp.program predict --data x=train.npz:x --out out.npz", ["out.npz: is the same file as train.npz"], lambda f: os.link(f"{f}/train.npz", f"{f}/out.npz")),
+    Row("predict-over-labels-that-it-does-not-read", "mlp.program predict --data x=x.npy,label=label.npy --out label.npy", ["label.npy: is read"], labels_apart),
+    Row("predict-over-its-checkpoint", "mlp.program predict --data train.npz --checkpoint mlp.safetensors --out mlp.safetensors", ["mlp.safetensors: is read"]),
+    Row("predict-over-the-program", "mlp.program predict --data train.npz --out mlp.program", ["mlp.program: is the same file as", "which is read"]),
+    Row("trace-over-its-data", "mlp.program trace --data train.npz --steps 1 --out train.npz", ["train.npz: is read"]),
+    Row("log-over-the-data", "mlp.program train --data train.npz --log train.npz", ["train.npz: is read"]),
+    Row("log-over-the-validation-data", "mlp.program train --data train.npz --val label=label.npy,x=x.npy --log x.npy", ["x.npy: is read"], labels_apart),
+    Row("log-over-the-first-weights", "mlp.program train --data train.npz --init mlp.safetensors --log mlp.safetensors", ["mlp.safetensors: is read"]),
+    Row("log-over-another-file", "mlp.program train --data train.npz --log train5.npz", ["train5.npz: exists and is no log of a training"]),
+    Row("log-over-another-file-resumed", "mlp.program train --data train.npz --log notes --resume --checkpoint-dir ckpt", ["notes: exists and is no log of a training"],
+        lambda f: (checkpoint()(f), raw("notes", b"a\n")(f))),
     Row("log-to-a-full-disk", "mlp.program train --data train.npz --log full", ["full", "No space left"]),
     Row("log-to-nowhere", "mlp.program train --data train.npz --log nowhere/run.jsonl", ["nowhere/run.jsonl"]),
     Row("checkpoint-dir-of-another-run", "mlp.program train --data train.npz --checkpoint-dir ckpt", ["ckpt: holds the checkpoints of another run"], checkpoint()),
