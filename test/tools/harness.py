@@ -40,11 +40,16 @@ def limits(memory_bytes=None, file_bytes=None):
     return apply
 
 
-def run(command, cwd=None, seconds=120, memory_bytes=8 << 30, environment=None):
-    """(exit status, stdout, stderr); a negative status is a signal. Failure when it takes too long."""
+def run(command, cwd=None, seconds=120, memory_bytes=8 << 30, environment=None, enter=None):
+    """(exit status, stdout, stderr); a negative status is a signal. Failure when it takes too long. `enter` runs in the started process before it becomes
+    the command."""
+    def prepare():
+        limits(memory_bytes)()
+        if enter:
+            enter()
     try:
         done = subprocess.run([str(part) for part in command], cwd=cwd, timeout=seconds, stdin=subprocess.DEVNULL,
-                              capture_output=True, preexec_fn=limits(memory_bytes), env=environment)
+                              capture_output=True, preexec_fn=prepare, env=environment)
     except subprocess.TimeoutExpired:
         raise Failure(f"takes more than {seconds} s: {' '.join(map(str, command))}") from None
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")

@@ -39,7 +39,20 @@ def verdicts():
             raise harness.Failure("old results stay")
 
 
+def hang():
+    """A program that does not end is a failure, not a skip, also one that was put somewhere first."""
+    for enter in (None, lambda: os.chdir("/")):
+        try:
+            harness.run(["sleep", "60"], seconds=0.5, enter=enter)
+        except harness.Failure as failure:
+            if "takes more than 0.5 s" not in str(failure):
+                raise
+        else:
+            raise harness.Failure("a hang passes")
+
+
 CASES = {
+    "hang": hang,
     "stale-lit": stale(lambda build, out: run_tests.run_lit(build, "", out), "lit.json", json.dumps({"tests": [{"code": "PASS"}] * 5})),
     "stale-ctest": stale(run_tests.run_ctest, "ctest.xml", "<testsuite><testcase name='old' status='run'/></testsuite>"),
     "verdicts": verdicts,
