@@ -5,12 +5,14 @@
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/state/Checkpoint.h"
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -213,8 +215,31 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
   options.log = folder / "run.jsonl";
   options.logEvery = 1;
   options.resume = true;
+  auto newest = [&] {
+    int64_t step = 0;
+    std::error_code none; // before the first checkpoint
+    for (const auto &file : std::filesystem::directory_iterator(options.checkpointFolder, none))
+      if (file.path().extension() == ".safetensors")
+        step = std::max<int64_t>(step, std::stoll(file.path().stem().string().substr(5)));
+    return step;
+  };
+  using Clock = std::chrono::steady_clock;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> share(0, 1);
+  Clock::duration startup{};
+  // A kill some new checkpoints after the start, as far behind the last one as they are apart at most: any moment of the work, however fast
+  // the machine is. Every fourth attempt dies while it starts instead, and does not count.
   int kills = 0;
-  for (uint32_t attempt = 0; attempt < 400; ++attempt) {
+  for (int attempt = 1; kills < 20; ++attempt) {
+    ASSERT_LE(attempt, 200) << "only " << kills << " could be killed";
+    bool early = attempt % 4 == 0;
+    size_t wanted = 2 + random() % 15; // 333 checkpoints are written in all
+    Clock::duration earlyMoment = std::chrono::duration_cast<Clock::duration>(startup * share(random));
+    double behind = share(random);
+    int64_t last = newest();
+    Clock::time_point start = Clock::now(), end = start + std::chrono::minutes(2), due = end;
+    if (early)
+      due = start + earlyMoment;
     pid_t child = fork();
     if (child == 0) {
       std::freopen("/dev/null", "w", stdout);
@@ -222,17 +247,35 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
       train(*s, options);
       _exit(0);
     }
-    usleep(useconds_t(2000 + attempt * 2654435761u % 60000));
-    kill(child, SIGKILL);
+    std::vector<Clock::time_point> seen;
     int status = 0;
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status)) {
-      EXPECT_EQ(WEXITSTATUS(status), 0);
-      break;
+    pid_t ended = 0;
+    for (Clock::time_point now = start; now < due && (ended = waitpid(child, &status, WNOHANG)) == 0;
+         now = Clock::now()) {
+      if (int64_t step = newest(); step > last) {
+        last = step;
+        seen.push_back(Clock::now());
+        if (!early && seen.size() == wanted)
+          due = seen.back() + std::chrono::duration_cast<Clock::duration>((seen.back() - seen.front()) * behind /
+                                                                          double(wanted - 1));
+      }
+      usleep(100);
     }
-    ++kills;
+    if (ended == 0) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+    }
+    if (WIFEXITED(status)) { // done too early: once more from the start
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+      std::filesystem::remove_all(options.checkpointFolder);
+      std::filesystem::remove(options.log);
+    } else if (!early) {
+      ASSERT_GE(seen.size(), wanted) << "no new checkpoint in two minutes";
+      startup = seen.front() - start;
+      ++kills;
+    }
   }
-  EXPECT_GT(kills, 0);
+  train(*session(), options);
   auto s = session();
   loadCheckpoint(*s, CheckpointFolder(options.checkpointFolder, 3).pathOf(1000));
   for (const char *name : {"w", "w/momentum", "w/f16", "main/scale", "main/tracker", "main/skipped"})

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """A training run killed (SIGKILL) at 20 random moments and resumed each time ends with the weights of an undisturbed run, bit by bit.
 
+Each of the 20 is some checkpoints after the last one, so that load on the machine changes nothing; a few more kills fall into starts.
+
 The program is compiled: fp16 O2 with dynamic loss scaling (which skips steps at its start), Adam, dropout, shuffled data, a schedule that
 depends on the step, a checkpoint every few steps. Everything that a step reads has to be in the checkpoint: weights, moments, scaler, dropout
 counter, order and position of the samples.
@@ -17,6 +19,8 @@ import models
 
 KILLS = 20
 SEED = 20
+STEPS = 7  # between checkpoints
+HANGS = 120  # seconds without a new checkpoint, after which the test gives up
 
 
 def prepare(folder, bin_folder):
@@ -28,16 +32,20 @@ def prepare(folder, bin_folder):
 
 def command(folder, name, epochs):
     return [f"{folder}/net", "train", "--data", f"{folder}/train.npz", "--epochs", str(epochs), "--schedule", "cosine", "--warmup", "20", "--seed", "7",
-            "--checkpoint-dir", f"{folder}/{name}", "--checkpoint-every", "7", "--keep", "3", "--log", f"{folder}/{name}.jsonl", "--log-every", "50", "--resume"]
+            "--checkpoint-dir", f"{folder}/{name}", "--checkpoint-every", str(STEPS), "--keep", "3", "--log", f"{folder}/{name}.jsonl", "--log-every", "50", "--resume"]
+
+
+def newest_step(folder, name):
+    """The step of the newest checkpoint, or 0."""
+    files = os.listdir(f"{folder}/{name}") if os.path.isdir(f"{folder}/{name}") else []
+    return max((int(file[5:-12]) for file in files if re.fullmatch(r"step-\d+\.safetensors", file)), default=0)
 
 
 def newest(folder, name):
-    """(step, bytes) of the newest checkpoint, or (0, b"")."""
-    files = sorted(f for f in os.listdir(f"{folder}/{name}") if re.fullmatch(r"step-\d+\.safetensors", f)) if os.path.isdir(f"{folder}/{name}") else []
-    if not files:
-        return 0, b""
-    with open(f"{folder}/{name}/{files[-1]}", "rb") as file:
-        return int(files[-1][5:-12]), file.read()
+    """(step, bytes) of the newest checkpoint."""
+    step = newest_step(folder, name)
+    with open(f"{folder}/{name}/step-{step:08}.safetensors", "rb") as file:
+        return step, file.read()
 
 
 def calibrate(folder):
@@ -54,43 +62,72 @@ def calibrate(folder):
         epochs *= 4
 
 
+def run_and_kill(folder, epochs, when):
+    """Starts the run and kills it when `when(newest step, seconds since the start)` says so. Whether it was killed: it may be done before."""
+    start = time.monotonic()
+    with open(f"{folder}/errors", "w+b") as errors:
+        process = subprocess.Popen(command(folder, "killed", epochs), stdout=subprocess.DEVNULL, stderr=errors, preexec_fn=harness.limits())
+        while process.poll() is None and not when(newest_step(folder, "killed"), time.monotonic() - start):
+            if time.monotonic() - start > HANGS:
+                process.kill()
+                raise harness.Failure(f"no new checkpoint in {HANGS} s")
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGKILL)
+        status = process.wait()
+        errors.seek(0)
+        if status not in (0, -signal.SIGKILL):
+            raise harness.Failure(f"status {status}: {errors.read()[-1000:].decode(errors='replace')}")
+    return status != 0
+
+
+class SomeCheckpointsLater:
+    """A moment after the `count`th new checkpoint: within as long as the last ones were apart, so that it may be in any part of a step or a checkpoint,
+    however fast this machine is just now."""
+
+    def __init__(self, before, count, share):
+        self.last, self.count, self.share, self.seen = before, count, share, []
+
+    def __call__(self, step, seconds):
+        if step > self.last:
+            self.last = step
+            self.seen.append((step, seconds))
+        if len(self.seen) < self.count:
+            return False
+        (first, begin), (last, end) = self.seen[0], self.seen[-1]
+        return seconds >= end + self.share * (end - begin) / (last - first) * STEPS
+
+
 def killed_run():
     with harness.folder() as folder:
         prepare(folder, OPTIONS.bin)
-        epochs, seconds = calibrate(folder)
+        epochs, _ = calibrate(folder)
         total, expected = newest(folder, f"undisturbed{epochs}")
         moments = random.Random(SEED)
-        kills, attempts, progressed = 0, 0, set()
+        # So many new checkpoints before a kill that all kills together cover most of the run.
+        most = max(3, 2 * (total // STEPS) * 2 // 3 // KILLS)
+        kills, attempts, startup = 0, 0, 0.0
         while kills < KILLS:
             attempts += 1
             if attempts > 10 * KILLS:
                 raise harness.Failure(f"only {kills} of {attempts} runs could be killed")
-            before, _ = newest(folder, "killed")
-            process = subprocess.Popen(command(folder, "killed", epochs), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=harness.limits())
-            # Within the share of the run that this kill has on average, so that all of them together cover it.
-            try:
-                process.wait(moments.uniform(0.02, 1.6 * seconds / KILLS))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-            error = process.communicate()[1].decode(errors="replace")
-            if process.returncode == -signal.SIGKILL:
+            before = newest_step(folder, "killed")
+            if attempts % 4 == 0:  # also before the first new checkpoint: while it starts and resumes
+                moment = moments.uniform(0, startup)
+                run_and_kill(folder, epochs, lambda step, seconds: step > before or seconds >= moment)
+                continue
+            when = SomeCheckpointsLater(before, moments.randint(2, most), moments.random())
+            if run_and_kill(folder, epochs, when):
                 kills += 1
-            elif process.returncode == 0:  # done too early: once more from the start
+                startup = when.seen[0][1]
+            else:  # done too early: once more from the start
                 for file in os.listdir(f"{folder}/killed"):
                     os.remove(f"{folder}/killed/{file}")
-            else:
-                raise harness.Failure(f"after {kills} kills: status {process.returncode}: {error[-1000:]}")
-            step, _ = newest(folder, "killed")
-            if step > before:
-                progressed.add(step)
         harness.must(command(folder, "killed", epochs), cwd=folder)
         step, found = newest(folder, "killed")
         if step != total:
             raise harness.Failure(f"ends with step {step}, not {total}")
         if found != expected:
             raise harness.Failure(f"the checkpoints of step {total} differ after {KILLS} kills")
-        if len(progressed) < KILLS // 4:
-            raise harness.Failure(f"only {len(progressed)} of {KILLS} killed runs got to a checkpoint: the moments show little")
         left = [file for file in os.listdir(f"{folder}/killed") if not file.startswith("step-")]
         if left:
             raise harness.Failure(f"left behind: {left}")
