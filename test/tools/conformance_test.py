@@ -3,10 +3,14 @@
 import os
 import re
 
+import numpy as np
+from onnx import helper, numpy_helper
+
 import harness
+from models import FLOAT, Graph
 
 FOLDER = "/usr/share/libonnx-testdata/data/node"
-LEAST = 400
+LEAST = 755
 
 
 def node_tests(bin_folder):
@@ -31,6 +35,71 @@ def node_tests(bin_folder):
         raise harness.Failure("skips that name no op:\n" + "\n".join(unnamed))
 
 
+def relu():
+    g = Graph()
+    g.node("Relu", [g.input("x", [2])], "y")
+    return g.output("y", [2])
+
+
+def clashing():
+    """Shapes that do not fit: no limit of Add, so a case that says so would show a defect."""
+    g = Graph()
+    g.node("Add", [g.input("x", [2]), g.input("z", [3])], "y")
+    return g.output("y", [2])
+
+
+def cubic():
+    g = Graph()
+    g.node("Resize", [g.input("x", [1, 1, 2, 2]), "", g.constant("scales", np.float32([1, 1, 2, 2]))], "y", mode="cubic")
+    return g.output("y", [1, 1, 4, 4])
+
+
+def unknown():
+    g = Graph()
+    g.node("Frobnicate", [g.input("x", [2])], "y")
+    return g.output("y", [2])
+
+
+def sequence():
+    g = relu()
+    g.inputs.append(helper.make_tensor_sequence_value_info("s", FLOAT, [2]))
+    return g
+
+
+X = np.float32([-1, 2])
+# A folder with one set of data: the model, the data of inputs and outputs, and what the tool says of it.
+FOLDERS = {
+    "right": (relu, [X], [np.maximum(X, 0)], "1 passed, 0 failed, 0 skipped"),
+    "wrong": (relu, [X], [X], "FAIL case: output 0: element 0"),
+    "without-data": (relu, None, None, "FAIL case: there is no test_data_set_0"),
+    "more-outputs-than-the-model": (relu, [X], [np.maximum(X, 0), X], "FAIL case: set 0 has more outputs"),
+    "data-that-do-not-fit": (relu, [X[:1]], [X[:1]], "SKIP case: Relu: the test data of 'x' have another shape"),
+    "unknown-op": (unknown, [X], [X], "SKIP case: Frobnicate: is not supported"),
+    "stated-limit": (cubic, [X], [X], "SKIP case: Resize: mode 'cubic'"),
+    "other-type": (sequence, [X], [X], "SKIP case: Relu: s: "),
+    "known-op-that-fails": (clashing, [X], [X], "FAIL case: Add: "),
+    "no-model": (b"this is no model", [X], [X], "FAIL case: "),
+}
+
+
+def tool(bin_folder, name):
+    model, inputs, outputs, expected = FOLDERS[name]
+    with harness.folder() as folder:
+        os.makedirs(f"{folder}/case")
+        with open(f"{folder}/case/model.onnx", "wb") as file:
+            file.write(model if isinstance(model, bytes) else model().bytes())
+        if inputs is not None:
+            os.makedirs(f"{folder}/case/test_data_set_0")
+            for kind, arrays in (("input", inputs), ("output", outputs)):
+                for i, array in enumerate(arrays):
+                    with open(f"{folder}/case/test_data_set_0/{kind}_{i}.pb", "wb") as file:
+                        file.write(numpy_helper.from_array(array).SerializeToString())
+        status, out, err = harness.run([bin_folder + "/mpc-conformance", "--verbose", folder])
+        if expected not in out or status != expected.startswith("FAIL"):
+            raise harness.Failure(f"status {status}, not '{expected}':\n{out}{err}")
+
+
 if __name__ == "__main__":
     options = harness.arguments(__doc__)
-    harness.main([("conformance/node", lambda: node_tests(options.bin))], options.only)
+    cases = [(f"conformance/tool-{name}", lambda name=name: tool(options.bin, name)) for name in FOLDERS]
+    harness.main([("conformance/node", lambda: node_tests(options.bin)), *cases], options.only)

@@ -279,7 +279,7 @@ static void lpNorm(Node &n) {
 OpFamily onnx_import::normOps() {
   static const OpRow rows[] = {
       {"BatchNormalization", 7, 23, 5, {5, 14, 3}, "dsbmv", "", batchNorm},
-      {"Dropout", 7, 23, {1, 12, 3}, 2, "", "constant ratio; one seed for the whole program", dropout},
+      {"Dropout", 7, 23, {1, 12, 3}, 2, "", "constant ratio; one seed for the whole program; random in training only", dropout},
       {"LayerNormalization", 17, 23, 3, 3, "dsb", "", layerNorm},
       {"RMSNormalization", 23, 23, 2, 1, "ds", "", rmsNorm},
       {"InstanceNormalization", 6, 23, 3, 1, "dsb", "", instanceNorm},

@@ -45,9 +45,9 @@ static std::pair<double, double> coordinate(Node &n, const std::string &mode, do
     return {1 / scale, 0.5 / scale - 0.5 + double(in) / 2 * (1 - adjustment)};
   }
   n.unsupported("coordinate_transformation_mode '" + printable(mode) + "' is not supported",
-         "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or "
-         "tf_half_pixel_for_nn",
-         "coordinate_transformation_mode");
+                "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or "
+                "tf_half_pixel_for_nn",
+                "coordinate_transformation_mode");
   return {1 / scale, 0};
 }
 
@@ -198,8 +198,8 @@ static void upsample(Node &n) {
 OpFamily onnx_import::resizeOps() {
   static const OpRow rows[] = {
       {"Resize", 10, 23, {2, 11, 4}, 1, "",
-       "nearest and linear, constant scales or sizes, no antialias, no tf_crop_and_resize", resize},
-      {"Upsample", 7, 9, {1, 9, 2}, 1, "", "nearest and linear", upsample},
+       "modes nearest and linear, constant scales or sizes, no antialias or tf_crop_and_resize", resize},
+      {"Upsample", 7, 9, {1, 9, 2}, 1, "", "modes nearest and linear", upsample},
   };
   return {"Resize", rows};
 }
