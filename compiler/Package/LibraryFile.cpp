@@ -36,21 +36,17 @@ static std::string portLine(const Json &port) {
   std::string line = " *   " + port.at("name").get<std::string>() + ": " + port.at("dtype").get<std::string>() + " " + port.at("shape").dump();
   if (port.contains("role") && port["role"] != "output")
     line += " (" + port["role"].get<std::string>() + ")";
-  auto addLabels = [&](const Json &of) {
-    line += " in [0, " + of["labels_below"].dump() + ")" +
-            (of.contains("labels_ignore") ? " or " + of["labels_ignore"].dump() : "");
+  auto addRanges = [&](const Json &of, const std::string &what) {
+    if (of.contains("labels_below"))
+      line += ", " + what + " in [0, " + of["labels_below"].dump() + ")" +
+              (of.contains("labels_ignore") ? " or " + of["labels_ignore"].dump() : "");
+    if (of.contains("indices_below"))
+      line += ", " + what + " in [-" + of["indices_below"].dump() + ", " + of["indices_below"].dump() + ")";
   };
-  if (port.contains("labels_below")) {
-    line += ", values";
-    addLabels(port);
-  }
-  if (port.contains("label_parts"))
-    for (const Json &part : port["label_parts"]) {
-      line += ", from " + part["from"].dump() + " to " + part["to"].dump() + " of each sample";
-      addLabels(part);
-    }
-  if (port.contains("indices_below"))
-    line += ", values in [-" + port["indices_below"].dump() + ", " + port["indices_below"].dump() + ")";
+  addRanges(port, "values");
+  if (port.contains("parts"))
+    for (const Json &part : port["parts"])
+      addRanges(part, "from " + part["from"].dump() + " to " + part["to"].dump() + " of each sample");
   return inComment(line.substr(2)).insert(0, " *") + "\n";
 }
 

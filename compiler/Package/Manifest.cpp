@@ -209,12 +209,14 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
   return j;
 }
 
-/// The labels that a dictionary of an argument's attributes declares.
-static void addLabels(json &object, DictionaryAttr attributes) {
+/// Which integers a dictionary of an argument's attributes allows.
+static void addRanges(json &object, DictionaryAttr attributes) {
   if (auto below = attributes.getAs<IntegerAttr>(train::kLabelsBelowAttr))
     object["labels_below"] = below.getInt();
   if (auto ignored = attributes.getAs<IntegerAttr>(train::kLabelsIgnoreAttr))
     object["labels_ignore"] = ignored.getInt();
+  if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
+    object["indices_below"] = below.getInt();
 }
 
 FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan &plan) {
@@ -229,16 +231,14 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     input["offset"] = op.getArgAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
     input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && memory::bytesOf(type) > 0;
     if (DictionaryAttr attributes = op.getArgAttrDict(i))
-      addLabels(input, attributes);
-    if (auto parts = op.getArgAttrOfType<ArrayAttr>(i, train::kLabelPartsAttr))
+      addRanges(input, attributes);
+    if (auto parts = op.getArgAttrOfType<ArrayAttr>(i, train::kPartsAttr))
       for (auto part : parts.getAsRange<DictionaryAttr>()) {
-        json &of = input["label_parts"].emplace_back(json::object());
+        json &of = input["parts"].emplace_back(json::object());
         for (StringRef end : {"from", "to"})
           of[end.str()] = part.getAs<DenseI64ArrayAttr>(end).asArrayRef().vec();
-        addLabels(of, part);
+        addRanges(of, part);
       }
-    if (auto below = op.getArgAttrOfType<IntegerAttr>(i, train::kIndicesBelowAttr))
-      input["indices_below"] = below.getInt();
     if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr)) {
       // The argument's type is the stored one; the manifest speaks of the logical shape.
       std::vector<int64_t> logical(permutation.size());

@@ -155,14 +155,18 @@ mpc_library_desc parseLibrary(const json &object) {
   return desc;
 }
 
-/// Of a port, or of a part of it.
-Range parseLabels(const json &object) {
-  Range range{"label", 0, object.at("labels_below"), {}};
-  if (object.contains("labels_ignore"))
-    range.also = object.at("labels_ignore").get<int64_t>();
-  range.from = integers(object, "from");
-  range.to = integers(object, "to");
-  return range;
+/// The integers that an object allows: a port, or a part of it.
+void parseRanges(const json &object, std::vector<Range> &ranges) {
+  std::vector<int64_t> from = integers(object, "from"), to = integers(object, "to");
+  if (object.contains("labels_below")) {
+    ranges.push_back({"label", 0, object.at("labels_below"), {}, from, to});
+    if (object.contains("labels_ignore"))
+      ranges.back().also = object.at("labels_ignore").get<int64_t>();
+  }
+  if (object.contains("indices_below")) {
+    int64_t below = object.at("indices_below");
+    ranges.push_back({"index", -below, below, {}, from, to});
+  }
 }
 
 Port parsePort(const json &object) {
@@ -176,14 +180,9 @@ Port parsePort(const json &object) {
   port.bytes = object.at("bytes");
   port.permutation = integers(object, "permutation");
   port.batched = object.value("batched", false);
-  if (object.contains("labels_below"))
-    port.ranges.push_back(parseLabels(object));
-  for (const json &part : object.value("label_parts", json::array()))
-    port.ranges.push_back(parseLabels(part));
-  if (object.contains("indices_below")) {
-    int64_t below = object.at("indices_below");
-    port.ranges.push_back({"index", -below, below, {}});
-  }
+  parseRanges(object, port.ranges);
+  for (const json &part : object.value("parts", json::array()))
+    parseRanges(part, port.ranges);
   return port;
 }
 

@@ -65,11 +65,10 @@ TEST(Forms, LabelsInColumnsAreBoundedApart) {
   m.node("SoftmaxCrossEntropyLoss", {"z", "y0"}, {"a"});
   m.node("SoftmaxCrossEntropyLoss", {"v", "y1"}, {"b"}, {{"ignore_index", int64_t(-100)}});
   m.output("a").output("b");
-  expectIn(import(m), {"{train.batched, train.label_parts = [{from = array<i64: 0>, to = array<i64: 1>, "
-                       "train.labels_below = 10 : i64}, "
+  expectIn(import(m), {"{train.batched, train.name = \"y\", train.parts = ["
+                       "{from = array<i64: 0>, to = array<i64: 1>, train.labels_below = 10 : i64}, "
                        "{from = array<i64: 1>, to = array<i64: 2>, train.labels_below = 5 : i64, "
-                       "train.labels_ignore = -100 : i64}], "
-                       "train.name = \"y\"}"});
+                       "train.labels_ignore = -100 : i64}]}"});
 }
 
 TEST(Forms, IndicesInDataAreBounded) {
@@ -79,7 +78,12 @@ TEST(Forms, IndicesInDataAreBounded) {
   m.input("elements", {int64_t(1), int64_t(6)}, onnx::TensorProto::INT64)
       .input("pairs", {int64_t(3), int64_t(2)}, onnx::TensorProto::INT64);
   m.input("columns", {int64_t(4), int64_t(2)}, onnx::TensorProto::INT64);
-  m.weight("table", {5, 6}).weight("small", {3, 6}).ints("zero", {0}).ints("one", {1}).ints("flat", {4});
+  m.weight("table", {5, 6})
+      .weight("small", {3, 6})
+      .ints("zero", {0})
+      .ints("one", {1})
+      .ints("flat", {4})
+      .ints("last", {-1});
   m.node("Gather", {"table", "rows"}, {"a"});
   m.node("Gather", {"small", "rows"}, {"b"}); // both tables: the smaller extent
   m.node("Cast", {"cast"}, {"wide"}, {{"to", int64_t(onnx::TensorProto::INT64)}});
@@ -87,16 +91,59 @@ TEST(Forms, IndicesInDataAreBounded) {
   m.node("Gather", {"table", "four"}, {"c"}, {{"axis", int64_t(1)}});
   m.node("GatherElements", {"table", "elements"}, {"d"}, {{"axis", int64_t(0)}});
   m.node("GatherND", {"table", "pairs"}, {"e"});
-  m.node("Slice", {"columns", "zero", "one", "one"}, {"first"}); // the other column may be anything
+  m.node("Slice", {"columns", "zero", "one", "one"}, {"first"}); // each column has its table
   m.node("Gather", {"table", "first"}, {"f"});
-  for (const char *name : {"a", "b", "c", "d", "e", "f"})
+  m.node("Gather", {"columns", "last"}, {"second"}, {{"axis", int64_t(1)}}); // as torch writes columns[:, 1]
+  m.node("Gather", {"small", "second"}, {"g"});
+  for (const char *name : {"a", "b", "c", "d", "e", "f", "g"})
     m.output(name);
   Imported r = import(m);
   expectIn(r, {"train.indices_below = 3 : i64, train.name = \"rows\"",
                "train.indices_below = 6 : i64, train.name = \"cast\"",
                "train.indices_below = 5 : i64, train.name = \"elements\"",
-               "train.indices_below = 6 : i64, train.name = \"pairs\"",
-               "{train.batched, train.name = \"columns\"}"});
+               "train.name = \"pairs\", train.parts = [{from = array<i64: 0>, to = array<i64: 1>, "
+               "train.indices_below = 5 : i64}, "
+               "{from = array<i64: 1>, to = array<i64: 2>, train.indices_below = 6 : i64}]}",
+               "train.name = \"columns\", train.parts = [{from = array<i64: 0>, to = array<i64: 1>, "
+               "train.indices_below = 5 : i64}, "
+               "{from = array<i64: 1>, to = array<i64: 2>, train.indices_below = 3 : i64}]}"});
+  EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics;
+}
+
+TEST(Forms, IndicesThatCannotBeBoundedAreNoted) {
+  auto notes = [](const std::function<void(ModelBuilder &)> &build) {
+    ModelBuilder m(17);
+    m.input("ids", {int64_t(4), int64_t(2)}, onnx::TensorProto::INT64).input("x", {int64_t(4), int64_t(3)});
+    m.input("one", {int64_t(2)}, onnx::TensorProto::INT64);
+    m.weight("table", {5, 6}).ints("offset", {3}).ints("known", {0, 4});
+    build(m);
+    m.output("y");
+    return import(m).diagnostics;
+  };
+  auto gather = [](ModelBuilder &m, const char *indices) { m.node("Gather", {"table", indices}, {"y"}); };
+  const char *said = "indices that are computed from data cannot be checked";
+  EXPECT_NE(notes([&](ModelBuilder &m) {
+              m.node("Add", {"ids", "offset"}, {"shifted"});
+              gather(m, "shifted");
+            }).find(said),
+            std::string::npos);
+  EXPECT_NE(notes([&](ModelBuilder &m) {
+              m.node("Cast", {"x"}, {"whole"}, {{"to", int64_t(onnx::TensorProto::INT64)}});
+              gather(m, "whole");
+            }).find(said),
+            std::string::npos);
+  // One pair of indices, which is not a part of samples.
+  EXPECT_NE(notes([&](ModelBuilder &m) {
+              m.node("GatherND", {"table", "one"}, {"y"});
+            }).find(said),
+            std::string::npos);
+  EXPECT_EQ(notes([&](ModelBuilder &m) { gather(m, "ids"); }), "");
+  EXPECT_EQ(notes([&](ModelBuilder &m) { gather(m, "known"); }), "");
+  EXPECT_EQ(notes([&](ModelBuilder &m) {
+              m.node("ArgMax", {"x"}, {"best"}, {{"axis", int64_t(1)}, {"keepdims", int64_t(0)}});
+              gather(m, "best");
+            }),
+            "");
 }
 
 TEST(Forms, NodesNamesAreLocations) {

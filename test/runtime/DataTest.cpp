@@ -274,6 +274,14 @@ TEST(Dataset, BadValuesNameTheSample) {
   EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({9, 70, 10, -1}))
                 .find("sample 1, element 0 has label 10, not in [0, 10)"),
             std::string::npos);
+  // Two columns of indices, each with its bounds.
+  column.ranges = {{"index", -5, 5, {}, {0}, {1}}, {"index", -10, 10, {}, {1}, {2}}};
+  EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({4, 9, -5, 10}))
+                .find("sample 1, element 1 has index 10, not in [-10, 10)"),
+            std::string::npos);
+  EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({4, 9, 5, 4}))
+                .find("sample 1, element 0 has index 5, not in [-5, 5)"),
+            std::string::npos);
   Port index = port("x", MPC_I64, {1});
   index.ranges = {{"index", -5, 5, {}}};
   EXPECT_NE(

@@ -125,7 +125,7 @@ std::string Import::addBuffer(const std::string &name, const std::string &value,
   if (!found)
     note("running statistics of a normalisation in a function have no place in the model: it trains, and mpc "
          "export will refuse what was trained",
-         cast<NameLoc>(node.loc).getName().str());
+         node.loc);
   return symbol;
 }
 
@@ -172,58 +172,96 @@ Value Import::rngStep() {
   return read(kStep);
 }
 
-namespace {
 /// A part [from, to) of a tensor; all of it where they are empty.
-struct Part {
+struct Import::Part {
   Shape from, to;
 };
-} // namespace
 
-/// The integer data input that a value is a view of, or, with `part`, a part of. Null when it is none.
-static BlockArgument integerData(Value x, Part *part = nullptr) {
+bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList &)> bound) {
   while (Operation *op = x.getDefiningOp()) {
     // A cast to a narrow type (a truth value) is no view: other numbers come of it.
     bool cast = isa<CastOp>(op) && (elementOf(x).isInteger(32) || elementOf(x).isInteger(64));
-    auto slice = part ? dyn_cast<SliceOp>(op) : SliceOp();
+    auto slice = dyn_cast<SliceOp>(op);
     if (slice && llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; })) {
-      bool first = part->from.empty();
-      part->from.resize(slice.getStarts().size());
+      bool first = part.from.empty();
+      part.from.resize(slice.getStarts().size());
       if (first)
-        part->to.assign(slice.getSizes().begin(), slice.getSizes().end());
+        part.to.assign(slice.getSizes().begin(), slice.getSizes().end());
       for (auto [d, start] : llvm::enumerate(slice.getStarts())) {
-        part->from[d] += start;
-        part->to[d] += start;
+        part.from[d] += start;
+        part.to[d] += start;
       }
-    } else if (!cast && (!isa<ReshapeOp, TransposeOp, BroadcastOp>(op) || (part && !part->from.empty()))) {
-      return {}; // also what moves the dimensions that a part was taken of
+    } else if (!cast && (!isa<ReshapeOp, TransposeOp, BroadcastOp>(op) || !part.from.empty())) {
+      return false; // also what moves the dimensions that a part was taken of
     }
     x = op->getOperand(0);
   }
-  return isa<IntegerType>(elementOf(x)) ? dyn_cast<BlockArgument>(x) : BlockArgument();
+  auto argument = dyn_cast<BlockArgument>(x);
+  if (!argument || !isa<IntegerType>(elementOf(x)))
+    return false;
+  ArrayRef<int64_t> from = part.from, to = part.to;
+  if (!from.empty() && to[0] - from[0] != shapeOf(x)[0])
+    return false; // data are checked before they are batches: of all samples the same part
+  NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
+  if (from.empty())
+    bound(attributes);
+  else
+    train::boundPart(attributes, context, from.drop_front(), to.drop_front(), bound);
+  function.setArgAttrs(argument.getArgNumber(), attributes);
+  return true;
 }
 
 void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ignoreIndex) {
-  Part part;
-  BlockArgument argument = integerData(labels, &part);
-  if (!argument)
-    return;
-  NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
-  ArrayRef<int64_t> from = part.from, to = part.to;
-  if (from.empty())
+  boundData(labels, {}, [&](NamedAttrList &attributes) {
     train::boundLabels(attributes, context, classes, ignoreIndex);
-  else if (to[0] - from[0] ==
-           shapeOf(argument)[0]) // data are checked before they are batches: of all samples the same part
-    train::boundLabels(attributes, context, classes, ignoreIndex, from.drop_front(), to.drop_front());
-  function.setArgAttrs(argument.getArgNumber(), attributes);
+  });
 }
 
-void Import::markIndices(Value indices, int64_t extent) {
-  // What a slice leaves out may be anything.
-  if (BlockArgument argument = integerData(indices)) {
-    NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
-    train::boundIndices(attributes, context, extent);
-    function.setArgAttrs(argument.getArgNumber(), attributes);
+/// Whether data decide on the values of indices. What ArgMax finds is an index of what it looks at.
+static bool comesFromData(Value indices) {
+  llvm::SmallPtrSet<Value, 16> seen;
+  SmallVector<Value> todo = {indices};
+  while (!todo.empty()) {
+    Value x = todo.pop_back_val();
+    if (!seen.insert(x).second)
+      continue;
+    if (isa<BlockArgument>(x))
+      return true;
+    if (Operation *op = x.getDefiningOp(); !isa<ArgMaxOp, CompareOp>(op))
+      llvm::append_range(todo, op->getOperands());
   }
+  return false;
+}
+
+static const char *const kUnchecked = "indices that are computed from data cannot be checked beforehand; one "
+                                      "that is out of range takes another element";
+
+void Import::markIndices(Value indices, int64_t extent, Location node) {
+  auto bound = [&](NamedAttrList &attributes) { train::boundIndices(attributes, context, extent); };
+  if (!boundData(indices, {}, bound) && comesFromData(indices))
+    note(kUnchecked, node);
+}
+
+void Import::markIndices(Value indices, ArrayRef<int64_t> extents, Location node) {
+  if (llvm::all_equal(extents))
+    return markIndices(indices, extents.front(), node);
+  bool bounded = true;
+  for (auto [j, extent] : llvm::enumerate(extents)) {
+    Part part{Shape(shapeOf(indices).size(), 0), Shape(shapeOf(indices))};
+    part.from.back() = int64_t(j);
+    part.to.back() = int64_t(j) + 1;
+    bounded &= boundData(indices, part, [&, extent = extent](NamedAttrList &attributes) {
+      train::boundIndices(attributes, context, extent);
+    });
+  }
+  if (bounded)
+    return;
+  // Whose columns are not parts of the data's samples: none may exceed the largest.
+  int64_t largest = *llvm::max_element(extents);
+  boundData(indices, {},
+            [&](NamedAttrList &attributes) { train::boundIndices(attributes, context, largest); });
+  if (comesFromData(indices))
+    note(kUnchecked, node);
 }
 
 //===-- Nodes --------------------------------------------------------------------------------===//

@@ -52,13 +52,19 @@ public:
   mlir::Value rngStep();
   /// The labels that a loss compares with `classes` scores: marks the argument they come from.
   void markLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignoreIndex);
-  /// Indices into a dimension of `extent` elements, negative ones from its end: marks the argument they are.
-  void markIndices(mlir::Value indices, int64_t extent);
+  /// Indices into a dimension of `extent` elements, negative ones from its end: marks the argument they come
+  /// from. A note where they come from data and cannot be bounded; `node` uses them.
+  void markIndices(mlir::Value indices, int64_t extent, mlir::Location node);
+  /// The same for [..., k] indices into k dimensions.
+  void markIndices(mlir::Value indices, llvm::ArrayRef<int64_t> extents, mlir::Location node);
   /// Imports a subgraph's nodes in place, in a scope of their own; returns its outputs. Throws ImportError
   /// for a cycle, for names of the graph around it, and for outputs that nothing makes.
   std::vector<Entry> inlineGraph(onnx::GraphProto &, int64_t opset, mlir::Location);
   /// Something that the importer changed, told once per text.
   void note(const std::string &text, const std::string &node);
+  void note(const std::string &text, mlir::Location node) {
+    note(text, mlir::cast<mlir::NameLoc>(node).getName().str());
+  }
   mlir::Value materialize(Entry &);
   /// A graph input would have to be known.
   void needConstant(const std::string &name);
@@ -69,6 +75,10 @@ public:
   std::vector<ImportProblem> unsupported;
 
 private:
+  struct Part;
+  /// Lets `bound` declare what the data may hold that a value, or a part of it, comes from. False when other
+  /// ops than slices and views lie between.
+  bool boundData(mlir::Value, Part, llvm::function_ref<void(mlir::NamedAttrList &)> bound);
   using Scope = std::unordered_map<std::string, Entry>;
   Model *current = nullptr;
   mlir::ModuleOp module;
@@ -89,7 +99,8 @@ private:
   void bindOutputs();
   // StandIn.cpp
   void collectStatedTypes();
-  /// The type that the file states for a value, with every dimension bound; null when it does not or the type is no float's.
+  /// The type that the file states for a value, with every dimension bound; null when it does not or the type
+  /// is no float's.
   mlir::RankedTensorType statedType(const std::string &name);
   /// Gives the results of a node that failed a value of their stated types, or poison.
   void standIn(const onnx::NodeProto &, mlir::Location);

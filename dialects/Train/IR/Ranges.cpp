@@ -25,26 +25,26 @@ void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t c
     argument.set(kLabelsIgnoreAttr, b.getI64IntegerAttr(*ignored));
 }
 
-void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t classes,
-                        std::optional<int64_t> ignored, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+void train::boundIndices(NamedAttrList &argument, MLIRContext *context, int64_t extent) {
+  extent = std::min(extent, integer(argument, kIndicesBelowAttr).value_or(extent));
+  argument.set(kIndicesBelowAttr, Builder(context).getI64IntegerAttr(extent));
+}
+
+void train::boundPart(NamedAttrList &argument, MLIRContext *context, ArrayRef<int64_t> from,
+                      ArrayRef<int64_t> to, function_ref<void(NamedAttrList &)> bound) {
   Builder b(context);
   NamedAttrList part;
   part.set("from", b.getDenseI64ArrayAttr(from));
   part.set("to", b.getDenseI64ArrayAttr(to));
   SmallVector<Attribute> parts;
-  if (auto before = dyn_cast_or_null<ArrayAttr>(argument.get(kLabelPartsAttr)))
+  if (auto before = dyn_cast_or_null<ArrayAttr>(argument.get(kPartsAttr)))
     for (auto other : before.getAsRange<DictionaryAttr>()) {
       if (other.get("from") == part.get("from") && other.get("to") == part.get("to"))
         part = NamedAttrList(other);
       else
         parts.push_back(other);
     }
-  boundLabels(part, context, classes, ignored);
+  bound(part);
   parts.push_back(part.getDictionary(context));
-  argument.set(kLabelPartsAttr, b.getArrayAttr(parts));
-}
-
-void train::boundIndices(NamedAttrList &argument, MLIRContext *context, int64_t extent) {
-  extent = std::min(extent, integer(argument, kIndicesBelowAttr).value_or(extent));
-  argument.set(kIndicesBelowAttr, Builder(context).getI64IntegerAttr(extent));
+  argument.set(kPartsAttr, b.getArrayAttr(parts));
 }

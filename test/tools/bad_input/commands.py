@@ -33,6 +33,23 @@ def beside_data(folder):
     os.mkdir(f"{folder}/other")
 
 
+def recommender(*last):
+    """bad.onnx: ids [2, 2] -> rows of a table of ten and of a table of five, one for each column; bad.npz: ids, the last of them as given."""
+    def make(folder):
+        g = Graph()
+        g.input("ids", [2, 2], INT64)
+        rows = []
+        for column, size in enumerate((10, 5)):
+            g.constant(f"at{column}", np.array([column]))
+            g.constant(f"behind{column}", np.array([column + 1]))
+            g.node("Slice", ["ids", f"at{column}", f"behind{column}", g.constant(f"axis{column}", np.array([1]))], f"ids{column}")
+            rows.append(g.node("Gather", [g.weight(f"table{column}", (size, 4)), f"ids{column}"], f"rows{column}"))
+        g.node("Add", rows, "y")
+        g.output("y", [2, 1, 4]).save(f"{folder}/bad.onnx")
+        np.savez(f"{folder}/bad.npz", ids=np.array([[9, -5], last]))
+    return make
+
+
 def copied(source, target):
     return lambda folder: shutil.copyfile(f"{folder}/{source}", f"{folder}/{target}")
 
@@ -154,6 +171,8 @@ ROWS = [
     Row("run-data-of-another-model", RUN + "--data train5.npz --out out.npz", ["x", "[64,4]"]),
     Row("run-array-missing", "mpc run bad.onnx --data train.npz --out out.npz", ["has no array 'pixels'"], lambda f: __import__("models").mlp(name="pixels", batch=64).save(f"{f}/bad.onnx")),
     Row("run-index-out-of-range", "mpc run bad.onnx --data bad.npz --out out.npz", ["input 'words': element 5 is index 10, not in [-10, 10)"], embedding(10)),
+    Row("run-index-in-the-first-column", "mpc run bad.onnx --data bad.npz --out out.npz", ["input 'ids': element 2 is index 37, not in [-10, 10)"], recommender(37, 0)),
+    Row("run-index-in-the-second-column", "mpc run bad.onnx --data bad.npz --out out.npz", ["input 'ids': element 3 is index 9, not in [-5, 5)"], recommender(0, 9)),
     Row("run-index-before-the-first", "mpc run bad.onnx --data bad.npz --out out.npz", ["element 5 is index -11, not in [-10, 10)"], embedding(-11)),
     Row("run-library", RUN + "--data train.npz --out out.npz --library abacus", ["--library"]),
     Row("run-threads", RUN + "--data train.npz --out out.npz --threads -3", ["--threads"]),

@@ -47,7 +47,7 @@ static void gather(Node &n) {
       return n.out(0, n.reshape(n.slice(n.in(0), starts, sizes, Shape(n.rank(0), 1)), shape));
     }
   }
-  n.import.markIndices(n.in(1), extent);
+  n.import.markIndices(n.in(1), extent, n.loc);
   n.out(0, n.gather(n.in(0), n.in(1), axis));
 }
 
@@ -55,7 +55,7 @@ static void gather(Node &n) {
 /// their own coordinates, but for the axis, where the index stands.
 static Value elementPositions(Node &n, Value indices, ArrayRef<int64_t> shape, int64_t axis) {
   Shape strides = rowStrides(shape);
-  n.import.markIndices(indices, shape[axis]);
+  n.import.markIndices(indices, shape[axis], n.loc);
   Value flat = n.mul(resolved(n, indices, shape[axis]), n.i64(strides[axis]));
   auto type = typeOf(indices).clone(n.b.getI64Type());
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
@@ -92,8 +92,7 @@ static Value slicePositions(Node &n, size_t input, int64_t batch, ArrayRef<int64
       n.fail("batch dimension " + Twine(d) + " differs between data and indices");
   Shape strides = rowStrides(data.take_front(batch + k)), outer(shape.drop_back());
   Value indices = n.in(input), flat;
-  // One input holds the indices of all dimensions; none may exceed the largest.
-  n.import.markIndices(indices, *llvm::max_element(data.slice(batch, k)));
+  n.import.markIndices(indices, data.slice(batch, k), n.loc);
   Shape starts(shape.size(), 0), sizes(shape), steps(shape.size(), 1);
   sizes.back() = 1;
   for (int64_t j = 0; j < k; ++j) {

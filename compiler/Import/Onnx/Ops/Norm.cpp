@@ -37,7 +37,7 @@ static void batchNorm(Node &n) {
   if (!exported)
     import.note("BatchNormalization was exported for inference and trains with batch statistics "
                 "(--mode=as-exported keeps it)",
-                cast<NameLoc>(n.loc).getName().str());
+                n.loc);
   auto op = n.make<BatchNormOp>(ValueRange{x, scale, bias}, common);
   n.out(0, op.getY());
   for (size_t i = 0; i < 2; ++i) {
@@ -99,8 +99,7 @@ static void dropout(Node &n) {
   if (import.options.forwardOnly)
     n.fail("draws random numbers in a forward run", "export the model for inference");
   if (!exported)
-    import.note("Dropout was exported for inference and drops again (--mode=as-exported keeps it)",
-                cast<NameLoc>(n.loc).getName().str());
+    import.note("Dropout was exported for inference and drops again (--mode=as-exported keeps it)", n.loc);
   auto drop = [&](Value x) {
     return n
         .make<DropoutOp>(
@@ -279,7 +278,14 @@ static void lpNorm(Node &n) {
 OpFamily onnx_import::normOps() {
   static const OpRow rows[] = {
       {"BatchNormalization", 7, 23, 5, {5, 14, 3}, "dsbmv", "", batchNorm},
-      {"Dropout", 7, 23, {1, 12, 3}, 2, "", "constant ratio; one seed for the whole program; random in training only", dropout},
+      {"Dropout",
+       7,
+       23,
+       {1, 12, 3},
+       2,
+       "",
+       "constant ratio; one seed for the whole program; random in training only",
+       dropout},
       {"LayerNormalization", 17, 23, 3, 3, "dsb", "", layerNorm},
       {"RMSNormalization", 23, 23, 2, 1, "ds", "", rmsNorm},
       {"InstanceNormalization", 6, 23, 3, 1, "dsb", "", instanceNorm},

@@ -37,9 +37,8 @@ static void rebindBatch(Node &n, Shape &wanted) {
   };
   auto rebind = [&, before = before, now = now](int64_t &entry) {
     entry = entry / before * now;
-    n.import.note("Reshape constants hold the exported batch " + std::to_string(before) +
-                      " and follow --batch",
-                  mlir::cast<NameLoc>(n.loc).getName().str());
+    n.import.note(
+        "Reshape constants hold the exported batch " + std::to_string(before) + " and follow --batch", n.loc);
   };
   ArrayRef<int64_t> x = n.shape(0);
   bool leads = !x.empty() && x[0] == now;
