@@ -257,6 +257,10 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     output["role"] = role ? role.str() : "output";
     if (auto of = op.getResultAttrOfType<StringAttr>(i, "train.of"))
       output["of"] = of.str();
+    if (op.getResultAttr(i, train::kBatchedAttr))
+      output["batched"] = true;
+    if (op.getResultAttr(i, train::kFixedAttr))
+      output["fixed"] = true;
     output["offset"] = op.getResultAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
     j["outputs"].push_back(std::move(output));
   }

@@ -3,6 +3,7 @@
 #include "dialects/Train/IR/Ranges.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/Training/PerSample.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -93,8 +94,6 @@ void EntryBuilder::addResult(Value v, StringRef role, StringRef name) {
   attributes.set(train::kRoleAttr, builder.getStringAttr(role));
   if (!name.empty())
     attributes.set(train::kNameAttr, builder.getStringAttr(name));
-  if (graph::typeOf(v).getRank() > 0 && batchSize() == graph::shapeOf(v)[0])
-    attributes.set(train::kBatchedAttr, builder.getUnitAttr());
   results.push_back({v, attributes.getDictionary(builder.getContext())});
 }
 
@@ -103,6 +102,20 @@ bool EntryBuilder::hasResult(StringRef name) const {
     auto attr = result.attributes.getAs<StringAttr>(train::kNameAttr);
     return attr && attr.getValue() == name;
   });
+}
+
+void EntryBuilder::markSamples() {
+  PerSample samples(block(), batchSize().value_or(0), [&](BlockArgument argument) {
+    return bool(argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr));
+  });
+  for (EntryResult &result : results) {
+    NamedAttrList attributes(result.attributes);
+    if (samples.leads(result.value))
+      attributes.set(train::kBatchedAttr, builder.getUnitAttr());
+    else if (samples.fixed(result.value))
+      attributes.set(train::kFixedAttr, builder.getUnitAttr());
+    result.attributes = attributes.getDictionary(builder.getContext());
+  }
 }
 
 void EntryBuilder::prune() {
@@ -141,6 +154,7 @@ static SmallVector<Value> values(ArrayRef<EntryResult> results) {
 }
 
 func::FuncOp EntryBuilder::finishFunction(OpBuilder &at, StringRef name) {
+  markSamples();
   func::ReturnOp::create(builder, loc, values(results));
   prune();
   auto function = func::FuncOp::create(at, loc, name, functionType());

@@ -53,6 +53,8 @@ public:
   mlir::OpBuilder builder;
 
 private:
+  /// Says of each result whether its leading dimension counts samples, or no sample decides anything of it.
+  void markSamples();
   void prune();
   mlir::FunctionType functionType();
 

@@ -74,14 +74,18 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
   int64_t batchSize = data.batch(), samples = data.samples();
   std::vector<const Port *> ports;
   std::vector<Tensor> results;
-  std::vector<bool> perSample;
   for (const Port &port : entry.outputs) {
     if (!port.role.empty() && port.role != "output")
       continue;
+    if (!port.batched && !port.fixed && samples != batchSize)
+      fail(session.program().where(),
+           concat("output '", port.name, "' ", toString(port.shape),
+                  " has no part for each sample: it cannot be put together from ", samples,
+                  " samples in batches of ", batchSize),
+           concat("compile with --outputs that leave it out, or give data of ", batchSize, " samples"));
     ports.push_back(&port);
-    perSample.push_back(!port.shape.empty() && port.shape[0] % batchSize == 0);
     Shape shape = port.shape;
-    if (perSample.back())
+    if (port.batched)
       shape[0] = shape[0] / batchSize * samples;
     results.emplace_back(port.dtype, shape);
   }
@@ -93,12 +97,12 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
     batches.load(*batch, session, entry);
     session.run(entry);
     for (size_t i = 0; i < ports.size(); ++i) {
-      if (!perSample[i] && done > 0)
-        continue;
+      if (!ports[i]->batched && done > 0)
+        continue; // fixed
       Tensor part = session.read(*ports[i]);
       size_t bytesPerSample = part.bytes.size() / size_t(batchSize);
       auto begin = part.bytes.begin();
-      if (perSample[i])
+      if (ports[i]->batched)
         std::copy(begin, begin + long(bytesPerSample * size_t(batch->count)),
                   results[i].bytes.begin() + long(bytesPerSample * size_t(done)));
       else

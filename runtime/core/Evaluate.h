@@ -30,8 +30,9 @@ using ProgressSink = std::function<void(int64_t done)>;
 /// that is not split per sample leaves that batch out. The session's state does not change.
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress = {});
 
-/// Runs the predict entry and writes every output of role "output" to an .npz at `path`: outputs whose
-/// leading dimension is a multiple of the batch hold one part per sample, others come from the first batch.
+/// Runs the predict entry and writes every output of role "output" to an .npz at `path`: those with a part
+/// for each sample joined over the batches, fixed ones once. Throws Error for others, unless the data is one
+/// batch.
 void predict(Session &session, const Dataset &data, const std::string &path,
              const ProgressSink &progress = {});
 

@@ -87,7 +87,8 @@ struct Port {
   Shape shape;
   int64_t offset = 0, bytes = 0;
   std::vector<int64_t> permutation;
-  bool batched = false;
+  bool batched = false; // the leading dimension counts samples; of an output: each decides its own part alone
+  bool fixed = false;   // an output that no sample decides anything of
   std::vector<Range> ranges; // values must lie in all of them
 
   /// "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for others.

@@ -180,6 +180,7 @@ Port parsePort(const json &object) {
   port.bytes = object.at("bytes");
   port.permutation = integers(object, "permutation");
   port.batched = object.value("batched", false);
+  port.fixed = object.value("fixed", false);
   parseRanges(object, port.ranges);
   for (const json &part : object.value("parts", json::array()))
     parseRanges(part, port.ranges);

@@ -115,7 +115,11 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
 
   CLI::App &predict = *app.add_subcommand("predict", "outputs of the network for data");
   addDataOptions(predict, options);
-  predict.add_option("--out", options.out, "the .npz to write")->required();
+  predict
+      .add_option("--out", options.out,
+                  "the .npz to write: outputs in which each sample decides its own part are joined over all "
+                  "batches, those that no sample decides are written once; others need data of exactly one batch")
+      ->required();
   predict.add_option("--checkpoint", options.checkpoint, "parameters to use (default: the initial ones)");
   addSessionOptions(predict, options);
   predict.callback([&options] { options.command = Options::Predict; });

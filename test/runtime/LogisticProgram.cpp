@@ -52,13 +52,13 @@ std::string logisticManifest() {
       {"name": "eval", "kind": "eval",
        "inputs": [{"name": "x", "dtype": "f32", "shape": [4,3,2], "offset": 256, "bytes": 96, "batched": true, "permutation": [0,2,1]},
                   {"name": "target", "dtype": "i64", "shape": [4], "offset": 384, "bytes": 32, "batched": true, "labels_below": 2}],
-       "outputs": [{"name": "logits", "role": "output", "dtype": "f32", "shape": [4,2], "offset": 576, "bytes": 32},
+       "outputs": [{"name": "logits", "role": "output", "dtype": "f32", "shape": [4,2], "offset": 576, "bytes": 32, "batched": true},
                    {"name": "sample_loss", "role": "sample_loss", "dtype": "f32", "shape": [4], "offset": 640, "bytes": 16},
                    {"name": "sample_weight", "role": "sample_weight", "dtype": "f32", "shape": [4], "offset": 704, "bytes": 16}],
        "launches": [{"name": "forward", "kernel": "logistic_forward", "grid": 4, "grain": 1, "args": [128, 256, 384, 576, 640, 704]}]},
       {"name": "predict", "kind": "predict",
        "inputs": [{"name": "x", "dtype": "f32", "shape": [4,3,2], "offset": 256, "bytes": 96, "batched": true, "permutation": [0,2,1]}],
-       "outputs": [{"name": "logits", "role": "output", "dtype": "f32", "shape": [4,2], "offset": 576, "bytes": 32}],
+       "outputs": [{"name": "logits", "role": "output", "dtype": "f32", "shape": [4,2], "offset": 576, "bytes": 32, "batched": true}],
        "launches": [{"name": "forward", "kernel": "logistic_forward", "grid": 4, "grain": 1, "args": [128, 256, 384, 576, 640, 704]}]}
     ]}]
 })";

@@ -216,6 +216,31 @@ TEST(Session, PredictWritesOneRowPerSample) {
     EXPECT_EQ(loadDouble(MPC_F32, logits.data, 2 * n), -loadDouble(MPC_F32, logits.data, 2 * n + 1));
 }
 
+TEST(Session, PredictRefusesToJoinWhatMixesSamples) {
+  TemporaryFolder folder;
+  auto run = [&](const std::string &how, int64_t samples) {
+    std::string manifest = logisticManifest(), name = R"("name": "predict")",
+                joined = R"("bytes": 32, "batched": true)";
+    manifest.replace(manifest.find(joined, manifest.find(name)), joined.size(), R"("bytes": 32)" + how);
+    Session session(logisticProgram(manifest));
+    DataOptions options;
+    options.files = {writeLogisticData(folder / "d.npz", samples)};
+    Dataset data(options, inputsOf({&session.entry("predict")}), 4);
+    predict(session, data, folder / "out.npz");
+    return NpzReader(folder / "out.npz").read("logits").shape;
+  };
+  for (int64_t samples : {8, 3, 6}) // whole batches, less than one, one and a half
+    EXPECT_NE(
+        errorOf([&] { run("", samples); })
+            .text()
+            .find(concat("output 'logits' [4,2] has no part for each sample: it cannot be put together from ",
+                         samples, " samples in batches of 4\nhint: compile with --outputs")),
+        std::string::npos);
+  EXPECT_EQ(run("", 4), (Shape{4, 2}));
+  EXPECT_EQ(run(R"(, "fixed": true)", 10), (Shape{4, 2}));
+  EXPECT_EQ(run(R"(, "batched": true)", 10), (Shape{10, 2}));
+}
+
 TEST(Session, RandomInitialValuesDependOnSeedAndNameOnly) {
   auto program = [](const char *order) {
     std::string

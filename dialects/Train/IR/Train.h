@@ -27,6 +27,7 @@ namespace mpc::train {
 /// Names of the attributes on entries' arguments and results; see the dialect's description.
 inline constexpr llvm::StringLiteral kNameAttr = "train.name";
 inline constexpr llvm::StringLiteral kBatchedAttr = "train.batched";
+inline constexpr llvm::StringLiteral kFixedAttr = "train.fixed";
 inline constexpr llvm::StringLiteral kLabelsBelowAttr = "train.labels_below";
 /// On an entry's argument or a variable: its type is the stored one, whose dimension i is logical dimension permutation[i].
 inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";

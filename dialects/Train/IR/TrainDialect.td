@@ -18,7 +18,8 @@ def Train_Dialect : Dialect {
     Arguments and results of entries carry dictionaries: `train.name` (the user's name), on arguments `train.batched` (the leading dimension
     is the batch), `train.labels_below` and `train.labels_ignore` (i64, values are in [0, below), or ignored by the loss), `train.indices_below` (i64, values are
     in [-below, below)), `train.parts` (the same for parts of a sample: dictionaries with `from` and `to`), on results `train.role` ("loss", "sample_loss", "sample_weight", "output",
-    "grad", the latter with `train.of`, the parameter's name).
+    "grad", the latter with `train.of`, the parameter's name). Results of functions also say how they depend on the batch's samples: `train.batched` (the
+    leading dimension counts them, and each decides its own part alone) or `train.fixed` (they decide nothing); without either, samples mix or lie otherwise.
 
     State that passes make is named after its owner: `@"<parameter>/<slot>"`, `@"<step>/lr"`, `@"<step>/scale"`.
   }];

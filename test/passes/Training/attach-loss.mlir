@@ -19,7 +19,7 @@ module {
 
   // CHECK-LABEL: func.func @eval(
   // CHECK-SAME: -> (tensor<8xf32> {train.batched, train.name = "sample_loss", train.role = "sample_loss"}
-  // CHECK-SAME:     tensor<8xf32> {train.batched, train.name = "sample_weight", train.role = "sample_weight"}
+  // CHECK-SAME:     tensor<8xf32> {train.fixed, train.name = "sample_weight", train.role = "sample_weight"}
   // CHECK-SAME:     tensor<8x3xf32> {train.batched, train.name = "logits", train.role = "output"})
   // CHECK: %[[EZ:.*]] = graph.add
   // CHECK: %[[EACH:.*]] = graph.softmax_cross_entropy %[[EZ]]
