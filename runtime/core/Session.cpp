@@ -84,9 +84,13 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
   const Port *port = entry.input(name);
   if (!port)
     fail("", concat("entry '", entry.name, "' has no input '", name, "'"), "the program's info lists its inputs");
-  if (elementsOf(value.shape) != elementsOf(port->shape))
+  std::span<const int64_t> have(value.shape), want(port->shape);
+  bool perSample =
+      port->batched && !have.empty() && have[0] == want[0] && sameLayout(have.subspan(1), want.subspan(1));
+  if (!perSample && !sameLayout(have, want))
     fail("", concat("input '", name, "' has shape ", toString(port->shape), ", not ", toString(value.shape)),
-         "give an array of the input's shape, or compile the model with another --batch or --dim");
+         "give an array of the input's shape, its dimensions in the same order, or compile the model with "
+         "another --batch or --dim");
   Transpose order(port->shape, port->permutation);
   const void *logical = value.data;
   Tensor converted;
@@ -172,17 +176,20 @@ Tensor Session::variable(std::string_view name) const {
   return tensor;
 }
 
-void Session::setVariable(std::string_view name, const TensorView &value) {
+void Session::checkVariable(std::string_view name, const TensorView &value) const {
   const Stored &s = stored(name);
   if (value.shape != s.variable->shape)
     fail("",
          concat("variable '", s.variable->userName(), "' has shape ", toString(s.variable->shape), ", not ",
                 toString(value.shape)),
          "give values of the variable's shape");
-  Tensor converted(s.variable->dtype, value.shape);
-  convertExactly(value.dtype, value.data, converted.dtype, converted.bytes.data(),
-                 size_t(converted.elements()), concat("variable '", s.variable->userName(), "'"));
-  writeStored(s, converted);
+  checkExact(value.dtype, value.data, s.variable->dtype, size_t(elementsOf(value.shape)),
+             concat("variable '", s.variable->userName(), "'"));
+}
+
+void Session::setVariable(std::string_view name, const TensorView &value) {
+  checkVariable(name, value);
+  writeStored(stored(name), value);
 }
 
 void Session::writeStored(const Stored &s, const TensorView &value) {

@@ -34,9 +34,10 @@ public:
   const Entry &entry(std::string_view name) const;
   const Entry &entryOfKind(std::string_view kind) const;
 
-  /// Writes an input: the port's dtype (converted when it differs), any shape with as many elements. Inputs
-  /// share the arena with temporaries: write all of them before each run. Throws Error, also for
-  /// what the port's type cannot represent, and for integers that the port may not hold.
+  /// Writes an input: the port's dtype (converted when it differs), a shape of the same layout (see
+  /// sameLayout), or with samples of the same layout. Inputs share the arena with temporaries: write all of
+  /// them before each run. Throws Error, also for what the port's type cannot represent, and for integers
+  /// that the port may not hold.
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
   /// Writes an input that is already in stored order (see Transpose) and of the port's dtype.
   void setStored(const Port &port, const void *bytes);
@@ -69,6 +70,8 @@ public:
   /// Sets a variable (dtype converted when it differs; the shape must be equal) and refreshes its copies.
   /// Throws Error, and changes nothing, for values that its type cannot represent.
   void setVariable(std::string_view name, const TensorView &value);
+  /// Throws the Error that setVariable would, and changes nothing.
+  void checkVariable(std::string_view name, const TensorView &value) const;
   /// The first element of a variable, for scalars.
   double variableScalar(std::string_view name) const;
   void setVariableScalar(std::string_view name, double value);

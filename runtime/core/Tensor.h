@@ -14,6 +14,9 @@ using Shape = std::vector<int64_t>;
 
 /// Product of the dimensions; 1 for a scalar.
 int64_t elementsOf(std::span<const int64_t> shape);
+/// Whether an array may stand for another in row-major order: without dimensions of 1 the shapes are equal,
+/// or one of them is flat and as long. [28,28] and [784] stand for [1,28,28], [8,8,3] does not for [3,8,8].
+bool sameLayout(std::span<const int64_t> a, std::span<const int64_t> b);
 /// "[128,1,28,28]".
 std::string toString(std::span<const int64_t> shape);
 

@@ -283,13 +283,17 @@ size_t firstMisfit(mpc_dtype from, const void *source, mpc_dtype to, size_t coun
   return count;
 }
 
-void convertExactly(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count,
-                    std::string_view what) {
+void checkExact(mpc_dtype from, const void *source, mpc_dtype to, size_t count, std::string_view what) {
   if (size_t i = firstMisfit(from, source, to, count); i < count)
     fail("",
          concat(what, ": element ", i, " holds ", loadDouble(from, source, i), ", which ", nameOf(to),
                 " cannot represent"),
          "give values of the type's range");
+}
+
+void convertExactly(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count,
+                    std::string_view what) {
+  checkExact(from, source, to, count, what);
   convert(from, source, to, target, count);
 }
 

@@ -42,8 +42,9 @@ void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, siz
 /// The first of `count` elements that `to` cannot hold, or `count`: for a float type a finite number that
 /// becomes infinite, for an integer type what is no integer of its range (beyond int64, none of u64's).
 size_t firstMisfit(mpc_dtype from, const void *source, mpc_dtype to, size_t count, Affine map = {});
-/// convert, but throws Error, "WHAT: element I holds V, which TYPE cannot represent", before it writes
-/// anything.
+/// Throws Error, "WHAT: element I holds V, which TYPE cannot represent", where there is such an element.
+void checkExact(mpc_dtype from, const void *source, mpc_dtype to, size_t count, std::string_view what);
+/// checkExact, then convert.
 void convertExactly(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count,
                     std::string_view what);
 

@@ -437,3 +437,38 @@ TEST(Dataset, MoreSamplesThanCanBeNumberedAreRefused) {
       EXPECT_NE(message.find("cannot be scaled"), std::string::npos) << message;
   }
 }
+
+TEST(Dataset, ArraysOfAnotherLayoutAreRefused) {
+  TemporaryFolder folder;
+  auto load = [&](const Shape &array, const Port &port) {
+    NpzWriter writer(folder / "d.npz");
+    writer.add("x", Tensor(MPC_F32, array));
+    writer.finish();
+    DataOptions options;
+    options.files = {folder / "d.npz"};
+    return Dataset(options, {&port}, 2).samples();
+  };
+  Port image = port("x", MPC_F32, {2, 3, 8, 8}), gray = port("x", MPC_F32, {2, 1, 28, 28}),
+       flat = port("x", MPC_F32, {2, 784}), column = port("x", MPC_F32, {2, 1}),
+       pairs = port("x", MPC_F32, {4, 5});
+  EXPECT_EQ(load({6, 3, 8, 8}, image), 6);
+  EXPECT_EQ(load({6, 192}, image), 6);
+  EXPECT_EQ(load({6, 28, 28}, gray), 6);
+  EXPECT_EQ(load({6, 28, 28, 1}, gray), 6);
+  EXPECT_EQ(load({6, 784}, gray), 6);
+  EXPECT_EQ(load({6, 1, 28, 28}, flat), 6);
+  EXPECT_EQ(load({6}, column), 6);
+  EXPECT_EQ(load({6, 5}, pairs), 3);
+  for (const Shape &wrong :
+       {Shape{6, 8, 8, 3}, Shape{6, 8, 3, 8}, Shape{6, 3, 64}, Shape{6, 24, 8}, Shape{6, 6, 32}})
+    EXPECT_NE(errorOf([&] { load(wrong, image); })
+                  .text()
+                  .find(concat("x: has shape ", toString(wrong),
+                               ", but input 'x' needs [samples,3,8,8]\nhint: transpose")),
+              std::string::npos)
+        << toString(wrong);
+  Port fixed = image;
+  fixed.batched = false;
+  load({2, 3, 8, 8}, fixed);
+  EXPECT_NE(errorOf([&] { load({2, 8, 8, 3}, fixed); }).text().find("needs [2,3,8,8]"), std::string::npos);
+}

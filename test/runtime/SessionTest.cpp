@@ -241,6 +241,17 @@ TEST(Session, PredictRefusesToJoinWhatMixesSamples) {
   EXPECT_EQ(run(R"(, "batched": true)", 10), (Shape{10, 2}));
 }
 
+TEST(Session, InputsOfAnotherLayoutAreRefused) {
+  Session session(logisticProgram());
+  const Entry &entry = session.entryOfKind("predict"); // x [4,3,2]
+  for (Shape shape :
+       {Shape{4, 3, 2}, Shape{4, 6}, Shape{24}, Shape{4, 1, 3, 2}, Shape{1, 4, 3, 2}, Shape{4, 6, 1}})
+    session.setInput(entry, "x", Tensor(MPC_F32, shape));
+  for (Shape shape : {Shape{4, 2, 3}, Shape{3, 4, 2}, Shape{2, 12}, Shape{6, 4}, Shape{4, 5}})
+    EXPECT_EQ(errorOf([&] { session.setInput(entry, "x", Tensor(MPC_F32, shape)); }).what(),
+              concat("input 'x' has shape [4,3,2], not ", toString(shape)));
+}
+
 TEST(Session, RandomInitialValuesDependOnSeedAndNameOnly) {
   auto program = [](const char *order) {
     std::string

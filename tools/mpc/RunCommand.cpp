@@ -42,10 +42,12 @@ int run(RunFlags &flags) {
     return 1;
   }
   Session session(/*remarks=*/false);
-  // Open dimensions are what the data has.
-  if (!flags.import.batch && !arrays.empty() && !arrays.begin()->second.shape.empty() &&
-      !checkOnnx(session.context(), flags.model, flags.import).unboundDims.empty())
-    flags.import.batch = arrays.begin()->second.shape.front();
+  // An open batch is what the data has for an input whose leading dimension is open: "x[0] (batch)".
+  if (!flags.import.batch)
+    for (const std::string &open : checkOnnx(session.context(), flags.model, flags.import).unboundDims)
+      for (const auto &[name, array] : arrays)
+        if (!flags.import.batch && !array.shape.empty() && llvm::StringRef(open).starts_with(name + "[0]"))
+          flags.import.batch = array.shape.front();
   ImportReport report;
   OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import, &report);
   report.files.push_back(flags.data);

@@ -145,7 +145,8 @@ void Dataset::applyMaps(const DataOptions &options) {
       fail(option, concat("'", text, "' has no '='"), "write INPUT=…");
     auto it = sources_.find(text.substr(0, equals));
     if (it == sources_.end())
-      fail(option, concat("there is no input '", text.substr(0, equals), "'"), "the program's info lists its inputs");
+      fail(option, concat("there is no input '", text.substr(0, equals), "'"),
+           "the program's info lists its inputs");
     return {it->second, std::string_view(text).substr(equals + 1)};
   };
   for (auto &[name, source] : sources_)
@@ -163,7 +164,8 @@ void Dataset::applyMaps(const DataOptions &options) {
     size_t channels = std::max(means.size(), stds.size());
     if ((means.size() != 1 && means.size() != channels) || (stds.size() != 1 && stds.size() != channels))
       fail("--normalize",
-           concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"), "give one of each, or one for each channel");
+           concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"),
+           "give one of each, or one for each channel");
     if (channels > 1 && source.unit() % int64_t(channels) != 0)
       fail("--normalize",
            concat("'", text, "' gives ", channels, " channels, which do not divide ",
@@ -184,22 +186,25 @@ void Dataset::applyMaps(const DataOptions &options) {
 void Dataset::checkShape(Source &source, const Port &port) {
   const Shape &have = source.array.shape;
   if (!port.batched) {
-    if (source.array.elements() != elementsOf(port.shape))
-      fail(source.where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ",
-                                toString(port.shape)),
+    if (!sameLayout(have, port.shape))
+      fail(source.where,
+           concat("has shape ", toString(have), ", but input '", port.name, "' needs ", toString(port.shape)),
            "give an array of the input's shape");
     return;
   }
   Shape row(port.shape.begin() + 1, port.shape.end());
   int64_t rowsPerSample = port.shape[0] / batch_, rowElements = elementsOf(row);
   int64_t rows = have.empty() ? 0 : have[0];
-  if (have.empty() || rows % rowsPerSample != 0 || elementsOf(std::span(have).subspan(1)) != rowElements) {
+  std::span<const int64_t> given = std::span(have).subspan(have.empty() ? 0 : 1);
+  if (have.empty() || rows % rowsPerSample != 0 || !sameLayout(given, row)) {
     std::string wanted = "[samples";
     for (int64_t extent : row)
       wanted += concat(",", extent);
     fail(source.where,
          concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]"),
-         "reshape the array so that every sample has as many elements");
+         elementsOf(given) == rowElements
+             ? "transpose the array: as many elements in another order are another sample"
+             : "reshape the array so that every sample has as many elements");
   }
   source.batched = true;
   source.sampleElements = rowsPerSample * rowElements;
@@ -209,7 +214,8 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
   bool mapped = source.maps.size() > 1 || !source.maps[0].identity();
   if (mapped && !isFloat(port.dtype))
     fail(source.where,
-         concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"), "scale float inputs only");
+         concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"),
+         "scale float inputs only");
   isFloat(port.dtype) ? checkFloats(source, port, mapped) : checkIntegers(source, port);
 }
 

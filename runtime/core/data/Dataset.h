@@ -31,9 +31,9 @@ std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries);
 class Dataset {
 public:
   /// Loads and checks an array for every input. A batched input [N*k, rest…] takes an array with k rows per
-  /// sample and as many elements per row, in any shape; the others take an array of as many elements. Throws
-  /// Error for missing arrays, shape conflicts, NaN or infinity, labels out of range, and values that the
-  /// port's type cannot represent, scaled and normalized as they will be.
+  /// sample, the rows of the same layout (see sameLayout); the others take an array of the same layout.
+  /// Throws Error for missing arrays, shape conflicts, NaN or infinity, labels out of range, and values that
+  /// the port's type cannot represent, scaled and normalized as they will be.
   Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch);
 
   int64_t samples() const { return samples_; }

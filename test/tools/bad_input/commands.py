@@ -23,6 +23,14 @@ def embedding(index):
     return make
 
 
+def transposed(folder):
+    """bad.onnx: x [2, 3, 8, 8] -> y; bad.npz: x as images [2, 8, 8, 3]."""
+    g = Graph()
+    g.node("Relu", [g.input("x", [2, 3, 8, 8])], "y")
+    g.output("y", [2, 3, 8, 8]).save(f"{folder}/bad.onnx")
+    np.savez(f"{folder}/bad.npz", x=np.zeros((2, 8, 8, 3), np.float32))
+
+
 def beside_data(folder):
     """bad.onnx: the trained network and an initializer in a data file."""
     proto = mlp().proto()
@@ -167,6 +175,7 @@ ROWS = [
     # Data and checkpoints
     Row("run-data-missing", RUN + "--data nowhere.npz --out out.npz", ["nowhere.npz"]),
     Row("run-data-is-a-model", RUN + "--data mlp.onnx --out out.npz", ["mlp.onnx"]),
+    Row("run-data-transposed", "mpc run bad.onnx --data bad.npz --out out.npz", ["input 'x' has shape [2,3,8,8], not [2,8,8,3]", "same order"], transposed),
     Row("run-data-truncated", RUN + "--data cut.npz --out out.npz", ["cut.npz"], cut("train.npz", "cut.npz", 300)),
     Row("run-data-of-another-model", RUN + "--data train5.npz --out out.npz", ["x", "[64,4]"]),
     Row("run-array-missing", "mpc run bad.onnx --data train.npz --out out.npz", ["has no array 'pixels'"], lambda f: __import__("models").mlp(name="pixels", batch=64).save(f"{f}/bad.onnx")),
