@@ -200,6 +200,8 @@ def rewritten(path, target, change):
     raw = open(path, "rb").read()
     size, = struct.unpack("<Q", raw[:8])
     header = json.loads(raw[8:8 + size])
+    header["__metadata__"]["format"] = "mpc-checkpoint-1"  # which has no checksum of the header
+    del header["__metadata__"]["header_crc32"]
     change(header["__metadata__"])
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)

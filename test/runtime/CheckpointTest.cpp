@@ -101,6 +101,105 @@ TEST(Checkpoint, RestoresEveryVariableAndTheCursor) {
   EXPECT_FALSE(reader.tensors().count("w/f16"));
 }
 
+TEST(Checkpoint, AFlippedBitIsAnErrorOrChangesNothing) {
+  TemporaryFolder folder;
+  Session saved(logisticProgram()), session(logisticProgram());
+  disturb(saved);
+  const Cursor cursor{123, 4, 5, 600, 7, false};
+  saveCheckpoint(saved, cursor, folder / "c");
+  const std::string good = readFile(folder / "c");
+  auto stateOf = [](const Session &s, const Cursor &c) {
+    std::string all =
+        concat(c.iteration, " ", c.epoch, " ", c.batch, " ", c.samples, " ", c.seed, " ", c.shuffle);
+    for (const char *name : {"w", "w/momentum", "main/scale", "main/tracker", "main/skipped"}) {
+      Tensor value = s.variable(name);
+      all.append(reinterpret_cast<const char *>(value.bytes.data()), value.bytes.size());
+    }
+    return all;
+  };
+  const std::string state = stateOf(saved, cursor), initial = stateOf(session, {});
+  ASSERT_NE(state, initial);
+  int same = 0;
+  for (size_t at = 0; at < good.size(); ++at)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bad = good;
+      bad[at] = char(bad[at] ^ (1 << bit));
+      writeFile(folder / "bad", bad);
+      Cursor loaded;
+      if (attempt([&] { loaded = loadCheckpoint(session, folder / "bad"); })) {
+        ASSERT_EQ(stateOf(session, {}), initial) << "byte " << at << ", bit " << bit;
+        continue;
+      }
+      ++same; // a space of the header became another white space
+      ASSERT_EQ(stateOf(session, loaded), state)
+          << "byte " << at << ", bit " << bit << " of " << good.substr(at, 20);
+      session.initialize(0);
+    }
+  EXPECT_LT(same, 16);
+  // Without its checksums it is no checkpoint of this format; one of the first format still loads.
+  for (std::string key : {"header_crc32", "data_crc32"}) {
+    std::string bad = good;
+    bad[bad.find(key)] = 'x';
+    writeFile(folder / "bad", bad);
+    EXPECT_NE(errorOf([&] { loadCheckpoint(session, folder / "bad"); }).text().find("checksum"),
+              std::string::npos);
+  }
+  std::string first = good;
+  first.replace(first.find("mpc-checkpoint-2"), 16, "mpc-checkpoint-1");
+  for (const char *key : {"header_crc32", "batch_size", "accumulate"})
+    first[first.find(key)] = 'x';
+  writeFile(folder / "first", first);
+  EXPECT_EQ(stateOf(session, loadCheckpoint(session, folder / "first")), state);
+}
+
+TEST(Checkpoint, ResumesWithTheSameBatchesOnly) {
+  TemporaryFolder folder;
+  Session session(logisticProgram());
+  CheckpointFolder checkpoints(folder / "ckpt", 3);
+  checkpoints.save(session, {7, 0, 7, 600, 5, true});
+  auto message = [&](const std::string &from, const std::string &to) {
+    std::string manifest = logisticManifest();
+    manifest.replace(manifest.find(from), from.size(), to);
+    Session other(logisticProgram(manifest));
+    return errorOf([&] { checkpoints.resume(other, {}); }).text();
+  };
+  EXPECT_NE(
+      message(R"("batch": 4)", R"("batch": 2)")
+          .find(
+              "step-00000007.safetensors: comes from training with a batch of 4; this program's is 2\nhint: "
+              "resume with a program compiled with that --batch, or start anew from its parameters with "
+              "--init"),
+      std::string::npos);
+  EXPECT_NE(
+      message(R"("accumulate": 1)", R"("accumulate": 3)").find("an accumulation of 1; this program's is 3"),
+      std::string::npos);
+  EXPECT_EQ(checkpoints.resume(session, {})->iteration, 7);
+}
+
+TEST(Checkpoint, ParametersThatDoNotFitChangeNothing) {
+  TemporaryFolder folder;
+  std::string manifest = logisticManifest(), storage = R"("storage": [)";
+  // A second parameter, behind w.
+  manifest.insert(
+      manifest.find(R"({"name": "w/momentum")"),
+      R"({"name": "late", "role": "parameter", "dtype": "f32", "shape": [1], "init": {"kind": "fill", "value": 1}},)");
+  manifest.insert(manifest.find(storage) + storage.size(),
+                  R"({"variable": "late", "offset": 212, "bytes": 4},)");
+  Session session(logisticProgram(manifest));
+  auto before = session.variable("w").bytes;
+  const double huge[7] = {1, 2, 3, 4, 5, 6, 1e300};
+  writeFile(
+      folder / "p",
+      safetensors(
+          R"({"w":{"dtype":"F64","shape":[3,2],"data_offsets":[0,48]},"late":{"dtype":"F64","shape":[1],"data_offsets":[48,56]}})",
+          std::string(reinterpret_cast<const char *>(huge), 56)));
+  EXPECT_NE(errorOf([&] { loadParameters(session, folder / "p"); })
+                .text()
+                .find("variable 'late': element 0 holds 1e+300"),
+            std::string::npos);
+  EXPECT_EQ(session.variable("w").bytes, before);
+}
+
 TEST(Checkpoint, DamageAnywhereIsAnErrorAndChangesNothing) {
   TemporaryFolder folder;
   Session session(logisticProgram()), other(logisticProgram());

@@ -38,7 +38,7 @@ std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
       add(name, origin, /*required=*/true);
     return tensors;
   }
-  if (reader.metadata("format") == rt::kCheckpointFormat)
+  if (rt::isCheckpoint(reader))
     rt::fail(reader.path(), "was written before checkpoints said where in the model their tensors belong",
              "compile the model again, resume from this checkpoint, and export the one that is written then");
   for (const auto &[name, array] : reader.tensors())
@@ -52,7 +52,7 @@ int exportModel(const ExportFlags &flags) {
   std::vector<TrainedTensor> tensors;
   auto read = [&] {
     reader.emplace(flags.checkpoint);
-    reader->verify();
+    rt::verify(*reader);
     tensors = trainedTensors(*reader);
   };
   if (auto error = rt::attempt(read)) {

@@ -29,6 +29,14 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
   return std::to_string(hash);
 }
 
+/// Micro-batches of an update, of each optimizer: "1,4".
+static std::string accumulateText(const Manifest &manifest) {
+  std::string text;
+  for (const Step &step : manifest.steps)
+    text += concat(text.empty() ? "" : ",", step.accumulate);
+  return text;
+}
+
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path) {
   std::vector<const Variable *> variables = savedVariables(session);
   std::vector<TensorToWrite> tensors;
@@ -48,6 +56,8 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
                     {"epoch", std::to_string(cursor.epoch)},
                     {"batch", std::to_string(cursor.batch)},
                     {"samples", std::to_string(cursor.samples)},
+                    {"batch_size", std::to_string(session.manifest().batch)},
+                    {"accumulate", accumulateText(session.manifest())},
                     {"seed", std::to_string(cursor.seed)},
                     {"shuffle", cursor.shuffle ? "1" : "0"}});
 }
@@ -59,7 +69,8 @@ static void checkShape(const std::string &path, const Variable &v, const Array &
          "use a checkpoint of the same model");
 }
 
-template <class Int = int64_t> static Int number(const SafetensorsReader &reader, const char *key) {
+template <class Int = int64_t>
+static Int number(const SafetensorsReader &reader, const char *key) {
   std::string text = reader.metadata(key);
   Int value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -70,7 +81,7 @@ template <class Int = int64_t> static Int number(const SafetensorsReader &reader
 
 static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   const std::string &path = reader.path();
-  if (reader.metadata("format") != kCheckpointFormat)
+  if (!isCheckpoint(reader))
     fail(path, "is no training checkpoint", "load plain weights with --init");
   std::vector<const Variable *> variables = savedVariables(session);
   for (const Variable *v : variables) {
@@ -92,12 +103,9 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
            "use a checkpoint of the same model and optimizer, or --init to load parameters only");
   if (reader.metadata("variables") != tableHash(variables))
     fail(path, "was written by a program with other variables", "use a checkpoint of the same program");
-  Cursor cursor{number(reader, "step"),
-                number(reader, "epoch"),
-                number(reader, "batch"),
-                number(reader, "samples"),
-                number<uint64_t>(reader, "seed"),
-                reader.metadata("shuffle") != "0"};
+  Cursor cursor{number(reader, "step"),           number(reader, "epoch"),
+                number(reader, "batch"),          number(reader, "samples"),
+                number<uint64_t>(reader, "seed"), reader.metadata("shuffle") != "0"};
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
@@ -105,13 +113,13 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
 
 Cursor loadCheckpoint(Session &session, const std::string &path) {
   SafetensorsReader reader(path);
-  reader.verify();
+  verify(reader);
   return loadFrom(session, reader);
 }
 
 void loadParameters(Session &session, const std::string &path) {
   SafetensorsReader reader(path);
-  reader.verify();
+  verify(reader);
   NetworkReader network(reader);
   std::vector<std::pair<const Variable *, const Array *>> found;
   for (const Variable *v : savedVariables(session)) {
@@ -135,14 +143,31 @@ void loadParameters(Session &session, const std::string &path) {
   if (found.empty())
     fail(path, "holds none of the program's parameters", "use a file of the same model");
   for (auto [v, array] : found)
+    session.checkVariable(v->name, array->view());
+  for (auto [v, array] : found)
     session.setVariable(v->name, array->view());
 }
 
 std::optional<Cursor> loadState(Session &session, const std::string &path) {
-  if (SafetensorsReader(path).metadata("format") == kCheckpointFormat)
+  if (isCheckpoint(SafetensorsReader(path)))
     return loadCheckpoint(session, path);
   loadParameters(session, path);
   return std::nullopt;
+}
+
+/// Epochs, the order of the samples and what an update is of depend on the program's batches, which the
+/// variables do not tell.
+static void checkBatches(const Manifest &manifest, const SafetensorsReader &reader) {
+  auto check = [&](const char *key, const std::string &own, const std::string &what,
+                   const std::string &option) {
+    std::string found = reader.metadata(key);
+    if (!found.empty() && found != own) // the first checkpoints do not say
+      fail(reader.path(), concat("comes from training with ", what, " ", found, "; this program's is ", own),
+           concat("resume with a program compiled with that ", option,
+                  ", or start anew from its parameters with --init"));
+  };
+  check("batch_size", std::to_string(manifest.batch), "a batch of", "--batch");
+  check("accumulate", accumulateText(manifest), "an accumulation of", "--accumulate");
 }
 
 CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep)
@@ -197,13 +222,15 @@ std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink 
     std::optional<SafetensorsReader> reader;
     if (std::optional<Error> error = attempt([&] {
           reader.emplace(path);
-          reader->verify();
+          verify(*reader);
         })) {
       if (note)
         note(concat("skipping a damaged checkpoint: ", error->what()));
       continue;
     }
-    return loadFrom(session, *reader);
+    Cursor cursor = loadFrom(session, *reader);
+    checkBatches(session.manifest(), *reader);
+    return cursor;
   }
   return std::nullopt;
 }

@@ -27,10 +27,12 @@ Cursor loadCheckpoint(Session &session, const std::string &path);
 
 /// Loads parameters (and buffers, where the file has them) from a checkpoint, of another program too, or from
 /// plain safetensors, whose tensors bear the names of the ONNX initializers; f16, bf16 and f64 are converted.
-/// Other tensors are ignored. Throws Error for missing parameters and other shapes.
+/// Other tensors are ignored. Throws Error, and changes nothing, for missing parameters, other shapes and
+/// values that the parameters' types cannot represent.
 void loadParameters(Session &session, const std::string &path);
 
-/// loadCheckpoint for a checkpoint of training, whose cursor it returns; loadParameters for other safetensors.
+/// loadCheckpoint for a checkpoint of training, whose cursor it returns; loadParameters for other
+/// safetensors.
 std::optional<Cursor> loadState(Session &session, const std::string &path);
 
 /// The checkpoints of one training: step-00000123.safetensors, named by iteration. Files of other names are
@@ -42,7 +44,7 @@ public:
   CheckpointFolder(std::string folder, int64_t keep);
   void save(const Session &session, const Cursor &cursor);
   /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Empty when there is none.
-  /// Throws Error when the newest sound one belongs to another model.
+  /// Throws Error when the newest sound one belongs to another model, or to a program of other batches.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
   std::string pathOf(int64_t iteration) const;
   bool empty() const { return iterations().empty(); }

@@ -61,7 +61,7 @@ static std::string keyOf(const Origin &origin, const std::string &variable) {
 
 NetworkReader::NetworkReader(const SafetensorsReader &file) : file_(file) {
   std::optional<std::vector<NetworkTensor>> network = networkOf(file);
-  byVariable_ = !network && file.metadata("format") == kCheckpointFormat;
+  byVariable_ = !network && isCheckpoint(file);
   if (network) {
     for (const auto &[tensor, origin] : *network)
       names_[keyOf(origin, tensor)] = tensor;

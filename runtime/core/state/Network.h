@@ -11,8 +11,18 @@
 
 namespace mpc::rt {
 
-/// The "format" in a checkpoint's metadata.
-inline constexpr char kCheckpointFormat[] = "mpc-checkpoint-1";
+/// The "format" in a checkpoint's metadata; the first one had no checksum of the header.
+inline constexpr char kCheckpointFormat[] = "mpc-checkpoint-2", kFirstCheckpointFormat[] = "mpc-checkpoint-1";
+inline bool isCheckpoint(const SafetensorsReader &file) {
+  const std::string format = file.metadata("format");
+  return format == kCheckpointFormat || format == kFirstCheckpointFormat;
+}
+
+/// Compares a file with its checksums, which all but the first checkpoints and files of others have. Throws
+/// Error.
+inline void verify(const SafetensorsReader &file) {
+  file.verify(/*required=*/file.metadata("format") == kCheckpointFormat);
+}
 
 /// A parameter or a buffer of the network in a file.
 struct NetworkTensor {

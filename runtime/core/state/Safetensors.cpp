@@ -15,6 +15,36 @@ namespace {
 constexpr const char *kNames[] = {"",    "F16", "BF16", "F32", "F64", "I8",  "I16",
                                   "I32", "I64", "U8",   "U16", "U32", "U64", "BOOL"};
 constexpr char kAgain[] = "copy the file again or use another checkpoint";
+
+using json = nlohmann::ordered_json;
+
+std::string crcText(uLong crc) {
+  char hex[16];
+  std::snprintf(hex, sizeof hex, "%08lx", crc);
+  return hex;
+}
+
+/// "header_crc32": of what the header says, since other programs may write it anew.
+std::string headerChecksum(const json &header, const std::map<std::string, std::string> &metadata) {
+  uLong crc = 0;
+  auto add = [&](const std::string &text) {
+    crc = crc32_z(crc, reinterpret_cast<const Bytef *>(text.c_str()), text.size() + 1);
+  };
+  for (const auto &[key, value] : metadata)
+    if (key != "header_crc32") {
+      add(key);
+      add(value);
+    }
+  std::map<std::string, std::string> tensors;
+  for (const auto &[name, entry] : header.items())
+    if (name != "__metadata__")
+      tensors[name] = entry.dump();
+  for (const auto &[name, entry] : tensors) {
+    add(name);
+    add(entry);
+  }
+  return crcText(crc);
+}
 } // namespace
 
 SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
@@ -33,7 +63,7 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
   data_ = bytes.substr(8 + headerBytes);
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   try {
-    nlohmann::ordered_json header = nlohmann::ordered_json::parse(bytes.substr(8, headerBytes));
+    json header = json::parse(bytes.substr(8, headerBytes));
     for (const auto &[name, entry] : header.items()) {
       if (name == "__metadata__") {
         metadata_ = entry.get<std::map<std::string, std::string>>();
@@ -62,7 +92,8 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
       tensors_[name] = array;
       ranges.push_back({offsets[0], offsets[1]});
     }
-  } catch (const nlohmann::ordered_json::exception &error) {
+    headerChecksum_ = headerChecksum(header, metadata_);
+  } catch (const json::exception &error) {
     fail(path, concat("broken safetensors header: ", error.what()), kAgain);
   }
   std::sort(ranges.begin(), ranges.end());
@@ -81,16 +112,12 @@ std::string SafetensorsReader::metadata(const std::string &key) const {
   return it == metadata_.end() ? "" : it->second;
 }
 
-static std::string crcText(uLong crc) {
-  char hex[16];
-  std::snprintf(hex, sizeof hex, "%08lx", crc);
-  return hex;
-}
-
-void SafetensorsReader::verify() const {
-  std::string expected = metadata("data_crc32");
-  if (!expected.empty() &&
-      expected != crcText(crc32_z(0, reinterpret_cast<const Bytef *>(data_.data()), data_.size())))
+void SafetensorsReader::verify(bool required) const {
+  std::string header = metadata("header_crc32"), data = metadata("data_crc32");
+  if (header.empty() ? required : header != headerChecksum_)
+    fail(path_, "its header has a wrong checksum", "use another checkpoint");
+  if (data.empty() ? required
+                   : data != crcText(crc32_z(0, reinterpret_cast<const Bytef *>(data_.data()), data_.size())))
     fail(path_, "its data has a wrong checksum", "use another checkpoint");
 }
 
@@ -98,7 +125,7 @@ void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> 
                       std::map<std::string, std::string> metadata) {
   uLong crc = 0;
   uint64_t offset = 0;
-  nlohmann::ordered_json header;
+  json header;
   header["__metadata__"] = nullptr; // first
   for (const TensorToWrite &tensor : tensors) {
     Tensor value = tensor.read();
@@ -109,6 +136,7 @@ void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> 
     offset += value.bytes.size();
   }
   metadata["data_crc32"] = crcText(crc);
+  metadata["header_crc32"] = headerChecksum(header, metadata);
   header["__metadata__"] = metadata;
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');

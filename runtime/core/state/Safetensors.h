@@ -18,8 +18,9 @@ public:
   const std::map<std::string, Array> &tensors() const { return tensors_; }
   /// The string under `key` in __metadata__, or "".
   std::string metadata(const std::string &key) const;
-  /// Compares the data with its checksum, where the metadata has one. Throws Error.
-  void verify() const;
+  /// Compares header and data with their checksums, where the metadata has them. `required`: it must. Throws
+  /// Error.
+  void verify(bool required) const;
   /// What follows the header: all tensors.
   std::string_view data() const { return data_; }
 
@@ -28,6 +29,7 @@ private:
   std::map<std::string, Array> tensors_;
   std::map<std::string, std::string> metadata_;
   std::string_view data_;
+  std::string headerChecksum_; // as the metadata should have it
 };
 
 /// A tensor to be written; its bytes are asked for when they are needed, twice.
@@ -39,7 +41,9 @@ struct TensorToWrite {
 };
 
 /// Writes a file through AtomicFile. The crc32 of the data goes into the metadata as "data_crc32", 8 hex
-/// digits.
+/// digits, that of what the header says, however it is written, as "header_crc32": of every key and value but
+/// itself, each ended by a zero byte, those of the metadata first, the tensors' values as JSON without
+/// spaces, all in the order of the keys.
 void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
                       std::map<std::string, std::string> metadata);
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import struct
+import zlib
 
 import numpy as np
 
@@ -61,6 +62,13 @@ def idx(magic=0x0D, shape=(64, 4), missing=0):
     return struct.pack(">BBBB", 0, 0, magic, len(shape)) + struct.pack(f">{len(shape)}I", *shape) + body[:len(body) - missing]
 
 
+def header_checksum(header):
+    """As runtime/core/state/Safetensors.h says: an edited header is not meant to look damaged."""
+    metadata = sorted((key, value) for key, value in header["__metadata__"].items() if key != "header_crc32")
+    tensors = sorted((key, json.dumps(value, separators=(",", ":"))) for key, value in header.items() if key != "__metadata__")
+    return f"{zlib.crc32(''.join(text + chr(0) for pair in metadata + tensors for text in pair).encode()):08x}"
+
+
 def checkpoint(change=None, header=None, source="mlp.safetensors"):
     """ckpt/step-00000008.safetensors: the checkpoint with `change`d bytes or an edited `header`."""
     def make(folder):
@@ -70,6 +78,7 @@ def checkpoint(change=None, header=None, source="mlp.safetensors"):
             length = struct.unpack("<Q", content[:8])[0]
             parsed = json.loads(content[8:8 + length])
             header(parsed)
+            parsed["__metadata__"]["header_crc32"] = header_checksum(parsed)
             text = json.dumps(parsed).encode()
             content = struct.pack("<Q", len(text)) + text + content[8 + length:]
         os.makedirs(f"{folder}/ckpt")
@@ -130,6 +139,8 @@ ROWS = [
     Row("lr-nan", "mlp.program train --data train.npz --lr nan", ["--lr", "nan"]),
     Row("lr-negative", "mlp.program train --data train.npz --lr -1", ["--lr"]),
     Row("lr-text", "mlp.program train --data train.npz --lr fast", ["--lr", "fast"]),
+    Row("lr-beyond-float", "mlp.program train --data train.npz --lr 1e300", ["--lr: 1e+300 is no value of type f32"]),
+    Row("step-gamma-beyond-float", "mlp.program train --data train.npz --schedule step --step-size 1 --step-gamma 1e300", ["lr: 1e+298 is no value of type f32"]),
     Row("min-lr-nan", "mlp.program train --data train.npz --min-lr nan", ["--min-lr"]),
     Row("step-gamma-negative", "mlp.program train --data train.npz --schedule step --step-gamma -2", ["--step-gamma"]),
     Row("hyper-fixed-by-the-compiler", "mlp.program train --data train.npz --momentum 0.5", ["--momentum"]),
@@ -211,6 +222,9 @@ ROWS = [
     Row("resume-without-folder", "mlp.program train --data train.npz --resume", ["--checkpoint-dir"]),
     Row("resume-other-data", "mlp.program train --data bad.npz --epochs 9 --resume --checkpoint-dir ckpt", ["40 samples", "64"],
         lambda f: (data(lambda a: a.update(x=a["x"][:40], label=a["label"][:40]))(f), checkpoint()(f))),
+    Row("resume-other-batch", RESUME, ["comes from training with a batch of 32; this program's is 8", "--init"], checkpoint(header=lambda h: h["__metadata__"].update(batch_size="32"))),
+    Row("resume-other-accumulation", RESUME, ["an accumulation of 4; this program's is 1"], checkpoint(header=lambda h: h["__metadata__"].update(accumulate="4"))),
+    Row("checkpoint-damaged-header", CHECKPOINT, ["header has a wrong checksum"], checkpoint(lambda c: bytes(c).replace(b'"epoch":"', b'"epocH":"'))),
     Row("resume-cursor-out-of-range", RESUME, ["step-00000008"], checkpoint(header=lambda h: h["__metadata__"].update({k: "99999999999999999999" for k in h["__metadata__"] if k in ("batch", "epoch", "iteration")}))),
     # Where results go
     Row("predict-to-a-full-disk", "mlp.program predict --data train.npz --out full", ["full", "No space left"]),
