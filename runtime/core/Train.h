@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace mpc::rt {
@@ -36,9 +37,9 @@ struct TrainOptions {
 };
 
 struct TrainResult {
-  int64_t iterations = 0; // done, those of earlier runs included
-  int64_t skipped = 0;    // in this run
-  double loss = 0;        // of the last step
+  int64_t iterations = 0;     // done, those of earlier runs included
+  int64_t skipped = 0;        // in this run
+  std::optional<double> loss; // of the last step, when this run did one
   bool interrupted = false;
 };
 

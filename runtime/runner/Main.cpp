@@ -21,19 +21,24 @@ static volatile std::sig_atomic_t interrupted = 0;
 
 /// The first signal asks the training to stop after its step, the second ends the process as usual.
 static void onSignal(int signal) {
-  interrupted = 1;
+  interrupted = signal;
   std::signal(signal, SIG_DFL);
 }
 
-static void runTrain(Session &session, Options &options) {
+/// The exit status: 128 + the signal that ended the training, as a shell has it of a process that a signal
+/// ends.
+static int runTrain(Session &session, Options &options) {
   std::signal(SIGINT, onSignal);
   std::signal(SIGTERM, onSignal);
   options.train.interrupted = &interrupted;
   Progress progress("train", 1);
   TrainResult result = train(session, options.train);
-  if (!result.interrupted)
-    progress.line(concat("done: ", result.iterations, " steps, ", result.skipped, " skipped, loss ",
-                         result.loss, ", ", clockText(progress.seconds())));
+  if (result.interrupted)
+    return 128 + interrupted;
+  progress.line(concat("done: ", result.iterations, " steps, ", result.skipped, " skipped, ",
+                       result.loss ? concat("loss ", *result.loss, ", ") : "",
+                       clockText(progress.seconds())));
+  return 0;
 }
 
 /// JSON has no infinity and no NaN.
@@ -107,10 +112,11 @@ static void checkOutputs(const Options &options) {
   checkOutput(train.log, inputs);
 }
 
-static void runCommand(const std::shared_ptr<const Program> &program, Options &options) {
+/// Returns the exit status.
+static int runCommand(const std::shared_ptr<const Program> &program, Options &options) {
   if (options.command == Options::Info) {
     std::fputs(describeProgram(*program, options.json).c_str(), stdout);
-    return;
+    return 0;
   }
   checkOutputs(options);
   options.session.note = [](const std::string &text) {
@@ -125,14 +131,17 @@ static void runCommand(const std::shared_ptr<const Program> &program, Options &o
   case Options::Train:
     return runTrain(session, options);
   case Options::Eval:
-    return runEval(session, options);
+    runEval(session, options);
+    return 0;
   case Options::Predict:
-    return runPredict(session, options);
+    runPredict(session, options);
+    return 0;
   case Options::Bench:
     std::fputs(describeBench(session, bench(session, options.bench), resident, options.json).c_str(), stdout);
-    return;
+    return 0;
   default:
-    return runTrace(session, options);
+    runTrace(session, options);
+    return 0;
   }
 }
 
@@ -143,8 +152,9 @@ int main(int argc, char **argv) {
   Options options;
   if (std::optional<int> status = parseOptions(argc, argv, program.get(), options))
     return *status;
+  int status = 0;
   if (!error)
-    error = attempt([&] { runCommand(program, options); });
+    error = attempt([&] { status = runCommand(program, options); });
   if (!error && (std::fflush(stdout) != 0 || std::ferror(stdout)))
     error = Error("standard output", "cannot write");
   if (error) {
@@ -152,5 +162,5 @@ int main(int argc, char **argv) {
     std::fputs(error->text().c_str(), stderr);
     return 1;
   }
-  return 0;
+  return status;
 }
