@@ -126,6 +126,8 @@ json ManifestBuilder::steps() {
       // With the rule a bounded scale follows: the runtime says when a bound acts.
       if (FailureOr<precision::ScalerOptions> options = precision::parseScaler(step);
           succeeded(options) && options->kind == precision::ScalerOptions::Kind::Dynamic) {
+        if (options->hysteresis > 1)
+          scaler["hysteresis"] = options->hysteresis;
         if (options->minScale)
           scaler["lower"] = {{"bound", *options->minScale}, {"factor", options->backoffFactor}};
         if (options->maxScale)

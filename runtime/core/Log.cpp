@@ -37,7 +37,10 @@ RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
     while (std::getline(old, line)) {
       // As a view: every type that is parsed from is a copy of the parser in the runner.
       json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
-      if (parsed.is_object() && parsed.value("step", int64_t(-1)) <= keepBelow)
+      bool unfinished = old.eof() && parsed.is_discarded(); // by a killed process
+      bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
+                   parsed["step"].get<int64_t>() > keepBelow;
+      if (!unfinished && !later)
         kept += line + "\n";
     }
     if (old.is_open() && std::ifstream(path).good()) {

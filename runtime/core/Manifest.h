@@ -50,6 +50,7 @@ struct Scaler {
     double bound, factor;
   };
   std::optional<Bound> lower, upper;
+  int64_t hysteresis = 1; // skips in a row before a dynamic scale shrinks for the first time
 };
 
 struct Step {

@@ -82,7 +82,8 @@ Step parseStep(const json &object) {
                          text(scaler, "skipped"),
                          scaler.contains("value") ? number(scaler, "value") : 1,
                          {},
-                         {}};
+                         {},
+                         integer(scaler, "hysteresis", 1)};
     for (auto [key, bound] : {std::pair("lower", &Scaler::lower), std::pair("upper", &Scaler::upper)})
       if (scaler.contains(key))
         (*step.scaler).*bound =
@@ -237,7 +238,8 @@ Plan parsePlan(const json &object) {
     plan.entries.push_back(parseEntry(item));
   if (object.contains("kernels"))
     for (const json &item : object.at("kernels"))
-      plan.kernels.push_back({item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared")});
+      plan.kernels.push_back(
+          {item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared")});
   if (object.contains("modules"))
     for (const json &item : object.at("modules"))
       plan.modules.push_back({item.at("ptx"), text(item, "cubin")});

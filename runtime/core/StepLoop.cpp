@@ -2,9 +2,17 @@
 
 #include "runtime/support/Error.h"
 
+#include <cmath>
 #include <set>
 
 namespace mpc::rt {
+
+/// Throws Error for what the hyperparameter's variable cannot hold. A view: steps allocate nothing.
+static void check(mpc_dtype type, double value, std::string_view where) {
+  if (!std::isfinite(value) || firstMisfit(MPC_F64, &value, type, 1) == 0)
+    fail(std::string(where), concat(value, " is no value of type ", nameOf(type)),
+         "give a number that the type can represent");
+}
 
 StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
                    bool gradients)
@@ -35,14 +43,16 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
     prepared.snapshots = session.snapshots(prepared.scalars, session.iterationsAhead());
     for (const Hyper &h : step.hyper) {
       double value = h.standard;
+      mpc_dtype type = session.manifest().variable(h.variable)->dtype;
       for (const std::string &name : {h.name, step.name + "." + h.name})
         if (auto it = hyper.find(name); it != hyper.end()) {
           value = it->second;
+          check(type, value, "--" + name);
           unused.erase(name);
         }
       if (h.name == "lr")
         prepared.rate = value;
-      prepared.values.push_back({&h, value, std::nullopt});
+      prepared.values.push_back({&h, type, value, std::nullopt});
       if (known.find(h.name) == known.npos)
         known += (known.empty() ? "" : ", ") + h.name;
     }
@@ -63,6 +73,7 @@ void StepLoop::setHyper(const std::string &name, double value) {
   for (Prepared &prepared : steps_)
     for (Value &current : prepared.values)
       if (name == current.hyper->name || name == prepared.step->name + "." + current.hyper->name) {
+        check(current.type, value, name);
         current.value = value;
         if (current.hyper->name == "lr")
           prepared.rate = value;
@@ -102,8 +113,10 @@ void StepLoop::begin(size_t i, int64_t iteration) {
   double rate = rounds_[slot(started_)].report.steps[i].rate = schedule_.rate(prepared.rate, iteration);
   for (Value &value : prepared.values) {
     double now = value.hyper->name == "lr" ? rate : value.value;
-    if (value.written != now)
-      session_.setVariableScalar(value.hyper->variable, now);
+    if (value.written == now)
+      continue;
+    check(value.type, now, value.hyper->name); // what the schedule made of it
+    session_.setVariableScalar(value.hyper->variable, now);
     value.written = now;
   }
 }

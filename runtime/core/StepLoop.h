@@ -30,13 +30,14 @@ struct IterationReport {
 class StepLoop {
 public:
   /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the others keep their defaults.
-  /// Throws Error for names that no step has and for a program without train entries.
-  /// `gradients`: run the trace entries, whose outputs hold the gradients too, where the program has them.
+  /// Throws Error for names that no step has, values that no variable can hold and for a program without
+  /// train entries. `gradients`: run the trace entries, whose outputs hold the gradients too, where the
+  /// program has them.
   StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
            bool gradients = false);
 
   /// Changes a hyperparameter ("lr" or "main.lr") from the next iteration on. Throws Error for a name that no
-  /// step has.
+  /// step has, and for a value that its variable cannot hold.
   void setHyper(const std::string &name, double value);
   void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
   /// The train entries in order, one per optimizer.
@@ -83,6 +84,7 @@ private:
   };
   struct Value {
     const Hyper *hyper;
+    mpc_dtype type; // of its variable
     double value;
     std::optional<double> written;
   };

@@ -167,11 +167,14 @@ void Trainer::watchScale(const IterationReport &done, const Batches &batches, co
   const std::vector<StepReport> &reports = done.steps;
   int64_t step = done.iteration + 1;
   bool skipped = false, atFloor = true, due = false;
+  int64_t allowed = kSkipsAllowed;
   for (size_t i = 0; i < reports.size(); ++i) {
     // A batch that is only accumulated updates nothing and skips nothing.
     due |= step % session_.manifest().steps[i].accumulate == 0;
     if (reports[i].skipped) {
       skipped = true;
+      if (const std::optional<Scaler> &scaler = session_.manifest().steps[i].scaler)
+        allowed = std::max(allowed, kSkipsAllowed + scaler->hysteresis - 1);
       atFloor &= reports[i].scaleAfter >= reports[i].scale || reports[i].scaleAfter < kSmallestScale;
     }
   }
@@ -179,7 +182,7 @@ void Trainer::watchScale(const IterationReport &done, const Batches &batches, co
     return;
   result_.skipped += skipped;
   skippedInARow_ = skipped ? skippedInARow_ + 1 : 0;
-  if (skippedInARow_ >= kSkipsAllowed && atFloor)
+  if (skippedInARow_ >= allowed && atFloor)
     fail(concat("step ", step),
          concat("the gradients of the last ", skippedInARow_,
                 " updates were not finite and the loss scale cannot shrink further (", reports[0].scale, "): ",

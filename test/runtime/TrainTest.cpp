@@ -3,6 +3,7 @@
 #include "runtime/core/Train.h"
 #include "LogisticProgram.h"
 #include "runtime/core/Evaluate.h"
+#include "runtime/core/StepLoop.h"
 #include "runtime/core/state/Checkpoint.h"
 
 #include <chrono>
@@ -185,6 +186,66 @@ TEST_F(Train, ACollapsedScaleAborts) {
   Error error = errorOf([&] { train(*s, options); });
   EXPECT_NE(error.text().find("gradients of the last 50 updates were not finite"), std::string::npos);
   EXPECT_NE(error.text().find("hint: lower --lr"), std::string::npos);
+}
+
+TEST_F(Train, AScaleThatMayYetShrinkGoesOn) {
+  std::string manifest = logisticManifest(), tracker = R"("tracker": "main/tracker",)";
+  manifest.insert(manifest.find(tracker) + tracker.size(), R"("hysteresis": 60,)");
+  for (int64_t step = 1; step <= 150; ++step)
+    options.injectInf.insert(step);
+  Session session(logisticProgram(manifest));
+  EXPECT_NE(errorOf([&] { train(session, options); })
+                .text()
+                .find("gradients of the last 109 updates were not finite"),
+            std::string::npos);
+}
+
+TEST_F(Train, RefusesRatesThatTheVariableCannotHold) {
+  auto s = session();
+  auto before = stateOf(*s);
+  options.hyper = {{"lr", 1e300}};
+  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("--lr: 1e+300 is no value of type f32"),
+            std::string::npos);
+  options.hyper.clear();
+  EXPECT_EQ(stateOf(*s), before);
+  options.schedule.kind = Schedule::Step; // by way of the schedule, in the second step
+  options.schedule.stepSize = 1;
+  options.schedule.stepGamma = 1e40;
+  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("lr: 1e+39 is no value of type f32"),
+            std::string::npos);
+  StepLoop loop(*s, {}, {});
+  for (double wrong : {1e39, double(NAN), double(INFINITY)})
+    EXPECT_NE(errorOf([&] { loop.setHyper("lr", wrong); }).text().find("is no value of type f32"),
+              std::string::npos);
+  loop.setHyper("lr", 3e38);
+}
+
+TEST_F(Train, NothingToDoHasNoLoss) {
+  options.checkpointFolder = folder / "ckpt";
+  options.steps = 5;
+  auto s = session();
+  EXPECT_TRUE(train(*s, options).loss);
+  options.resume = true;
+  EXPECT_FALSE(train(*s, options).loss);
+}
+
+TEST_F(Train, ResumeKeepsTheLinesOfOthersInTheLog) {
+  options.log = folder / "run.jsonl";
+  options.logEvery = 1;
+  options.checkpointFolder = folder / "ckpt";
+  options.steps = 2;
+  auto s = session();
+  train(*s, options);
+  std::string log = readFile(options.log),
+              others = "{\"step\":\"x\"}\n# a note\n[1]\n{\"lr\":2}\n{\"step\":1e99}\n";
+  writeFile(options.log, log + others + "{\"step\":3,\"loss\":1}\n{\"step\":4,\"lo");
+  options.resume = true;
+  options.steps = 3;
+  train(*s, options);
+  std::string after = readFile(options.log);
+  EXPECT_EQ(after.substr(0, log.size() + others.size()), log + others);
+  EXPECT_EQ(after.find("{\"step\":3,\"epoch\":0", log.size() + others.size()), log.size() + others.size());
+  EXPECT_EQ(std::count(after.begin() + long(log.size() + others.size()), after.end(), '\n'), 1);
 }
 
 TEST_F(Train, ResumeIsBitExact) {
