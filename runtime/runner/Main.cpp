@@ -38,6 +38,10 @@ static int runTrain(Session &session, Options &options) {
   progress.line(concat("done: ", result.iterations, " steps, ", result.skipped, " skipped, ",
                        result.loss ? concat("loss ", *result.loss, ", ") : "",
                        clockText(progress.seconds())));
+  if (result.iterations > 0 && result.skipped == result.iterations)
+    std::fputs("warning: every step was skipped: nothing was learned\n", stderr);
+  else if (result.loss && !std::isfinite(*result.loss))
+    std::fputs("warning: the last loss is not finite: the parameters may be lost\n", stderr);
   return 0;
 }
 

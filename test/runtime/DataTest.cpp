@@ -305,7 +305,7 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
     return error ? std::string(error->what()) : "";
   };
   Port half = port("x", MPC_F16, {1, 4}), bfloat = port("x", MPC_BF16, {1, 4}),
-       single = port("x", MPC_F32, {1, 4}), fixed = half;
+       single = port("x", MPC_F32, {1, 4}), image = port("x", MPC_F16, {1, 2, 2}), fixed = half;
   fixed.batched = false;
   DataOptions scale, perChannel, tiny, odd;
   scale.scale = {"x=1000"};
@@ -318,9 +318,9 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
                                "which f16 cannot represent");
   // The same numbers fit where the type or the channel's map allows.
   EXPECT_EQ(load(bfloat, MPC_F32, {2, 4}, floats, scale), "");
-  EXPECT_EQ(load(half, MPC_F32, {2, 4}, raw<float>({500, 65504, 1, 2, 65519, -65519, 0, 65}), perChannel),
+  EXPECT_EQ(load(image, MPC_F32, {2, 2, 2}, raw<float>({500, 65504, 1, 2, 65519, -65519, 0, 65}), perChannel),
             "");
-  EXPECT_NE(load(half, MPC_F32, {2, 4}, raw<float>({0, 0, 1, 2, 0, 0, -66, 65}), perChannel)
+  EXPECT_NE(load(image, MPC_F32, {2, 2, 2}, raw<float>({0, 0, 1, 2, 0, 0, -66, 65}), perChannel)
                 .find("sample 1, element 2 holds -66"),
             std::string::npos);
   // Integers of every width, and types of 32 bits.
@@ -338,8 +338,9 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
   // Inputs without samples.
   EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 66}), scale).find("x: element 3 holds 66, by"),
             std::string::npos);
-  EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 4}), odd)
-                .find("3 channels, which do not divide the input"),
+  EXPECT_NE(load(half, MPC_F32, {1, 4}, raw<float>({1, 2, 3, 4}), perChannel).find("2 channels for input"),
+            std::string::npos); // they divide a sample, but are no dimension of it
+  EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 4}), odd).find("3 channels for input"),
             std::string::npos);
 }
 

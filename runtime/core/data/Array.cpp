@@ -19,7 +19,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
   struct stat info;
   if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
     close(file);
-    fail(path, "is not a regular file", "name a data file");
+    fail(path, "is not a regular file", "name a file");
   }
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   if (info.st_size > 0) {

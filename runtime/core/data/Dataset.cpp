@@ -166,11 +166,6 @@ void Dataset::applyMaps(const DataOptions &options) {
       fail("--normalize",
            concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"),
            "give one of each, or one for each channel");
-    if (channels > 1 && source.unit() % int64_t(channels) != 0)
-      fail("--normalize",
-           concat("'", text, "' gives ", channels, " channels, which do not divide ",
-                  source.batched ? "a sample" : "the input"),
-           "give one mean for each channel of the input");
     double scale = source.maps[0].scale;
     source.maps.clear();
     for (size_t c = 0; c < channels; ++c) {
@@ -216,6 +211,11 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
     fail(source.where,
          concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"),
          "scale float inputs only");
+  const size_t first = port.batched ? 1 : 0, channels = source.maps.size();
+  if (channels > 1 && (port.shape.size() <= first || port.shape[first] != int64_t(channels)))
+    fail("--normalize",
+         concat(channels, " channels for input '", port.name, "' of shape ", toString(port.shape)),
+         "give one mean for all, or one for each channel of the input");
   isFloat(port.dtype) ? checkFloats(source, port, mapped) : checkIntegers(source, port);
 }
 

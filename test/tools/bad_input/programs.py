@@ -163,7 +163,8 @@ ROWS = [
     Row("scale-of-labels", EVAL + "--scale label=2", ["cannot be scaled"]),
     Row("scale-of-nothing", EVAL + "--scale y=2", ["there is no input 'y'"]),
     Row("normalize-by-zero", EVAL + "--normalize x=0,0", ["divides by zero"]),
-    Row("normalize-channels", EVAL + "--normalize x=0:0:0,1:1:1", ["channels"]),
+    Row("normalize-channels", EVAL + "--normalize x=0:0:0,1:1:1", ["--normalize", "3 channels for input 'x'"]),
+    Row("normalize-channels-that-divide", EVAL + "--normalize x=0:0,1", ["--normalize", "2 channels for input 'x'"]),
     # Data files
     Row("data-missing", "mlp.program train --data nowhere.npz", ["nowhere.npz", "No such file"]),
     Row("data-is-a-folder", "mlp.program train --data bad.npz", ["bad.npz"], folder_named("bad.npz")),
