@@ -60,7 +60,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   addDataOptions(command, options);
   command.add_option("--val", train.validation, "data for evaluation after each epoch");
   auto *epochs =
-      command.add_option("--epochs", train.epochs, "passes over the data")->check(positiveCount());
+      command.add_option("--epochs", train.epochs, "passes over the data (1)")->check(positiveCount());
   command.add_option("--steps", train.steps, "steps instead of epochs")
       ->check(positiveCount())
       ->excludes(epochs);
@@ -68,7 +68,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command
       .add_option_function<std::string>(
           "--schedule", [&train](const std::string &name) { train.schedule.kind = Schedule::kindOf(name); },
-          "learning rate: constant, step, cosine or linear")
+          "learning rate: constant (default), step, cosine or linear")
       ->check(oneOf("constant,step,cosine,linear"));
   command.add_option("--step-size", train.schedule.stepSize, "steps between decays (--schedule step)")
       ->check(positiveCount());
@@ -82,15 +82,15 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       "--no-shuffle", [&train](int64_t) { train.shuffle = false; }, "keep the samples in file order");
   command.add_option("--init", train.init, "start from the parameters in this safetensors file");
   command.add_option("--log", train.log, "write one JSON object per logged step to this file");
-  command.add_option("--log-every", train.logEvery, "steps between log lines")->check(positiveCount());
-  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations")
+  command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
+  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")
       ->check(positiveCount());
   command.add_option("--checkpoint-dir", train.checkpointFolder,
                      "folder for checkpoints; holds none yet, except with --resume");
   command
       .add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(count());
-  command.add_option("--keep", train.keep, "checkpoints to keep (0: all)")->check(count());
+  command.add_option("--keep", train.keep, "checkpoints to keep (3; 0: all)")->check(count());
   command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
   command
       .add_option_function<std::vector<int64_t>>(

@@ -4,11 +4,13 @@ tools/ci/run_tests.py runs every *_test.py below test/ with --build and counts t
 """
 import argparse
 import concurrent.futures
+import errno
 import os
 import resource
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 
@@ -48,11 +50,23 @@ def run(command, cwd=None, seconds=120, memory_bytes=8 << 30, environment=None, 
         if enter:
             enter()
     try:
-        done = subprocess.run([str(part) for part in command], cwd=cwd, timeout=seconds, stdin=subprocess.DEVNULL,
-                              capture_output=True, preexec_fn=prepare, env=environment)
+        done = started([str(part) for part in command], cwd=cwd, timeout=seconds, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=prepare,
+                       env=environment)
     except subprocess.TimeoutExpired:
         raise Failure(f"takes more than {seconds} s: {' '.join(map(str, command))}") from None
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def started(command, attempts=100, **options):
+    """subprocess.run; a program just written may be held open for a moment by a process that another thread forks (ETXTBSY)."""
+    for _ in range(attempts - 1):
+        try:
+            return subprocess.run(command, **options)
+        except OSError as error:
+            if error.errno != errno.ETXTBSY:
+                raise
+            time.sleep(0.01)
+    return subprocess.run(command, **options)
 
 
 def must(command, **options):
