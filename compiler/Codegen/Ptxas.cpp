@@ -3,9 +3,10 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 
@@ -106,26 +107,39 @@ static std::string readFile(StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 
+namespace {
+/// An empty temporary file, gone at the end of the scope or of an interrupted process.
+struct TemporaryFile {
+  explicit TemporaryFile(StringRef suffix) {
+    if ((error = sys::fs::createTemporaryFile("mpc-ptxas", suffix, path)))
+      return;
+    remover.setFile(path);
+    sys::RemoveFileOnSignal(path);
+  }
+  ~TemporaryFile() {
+    if (!error)
+      sys::DontRemoveFileOnSignal(path);
+  }
+
+  SmallString<128> path;
+  std::error_code error;
+
+private:
+  FileRemover remover;
+};
+} // namespace
+
 PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
   PtxasResult result;
-  SmallString<128> directory;
-  if (std::error_code error = sys::fs::createUniqueDirectory("mpc-ptxas", directory)) {
-    result.error = "cannot create a temporary directory: " + error.message();
-    return result;
-  }
-  struct Cleanup {
-    StringRef path;
-    ~Cleanup() { sys::fs::remove_directories(path); }
-  } cleanup{directory};
-  auto inside = [&](StringRef name) {
-    SmallString<128> path(directory);
-    sys::path::append(path, name);
-    return std::string(path);
-  };
-  std::string input = inside("kernels.ptx"), output = inside("kernels.cubin"), log = inside("log");
+  TemporaryFile input("ptx"), output("cubin"), log("log");
+  for (const TemporaryFile *file : {&input, &output, &log})
+    if (file->error) {
+      result.error = "cannot create a temporary file: " + file->error.message();
+      return result;
+    }
   {
     std::error_code error;
-    raw_fd_ostream file(input, error);
+    raw_fd_ostream file(input.path, error);
     if (!error)
       file << ptx;
     file.close();
@@ -136,17 +150,17 @@ PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
     }
   }
   // fmad=false: multiplications and additions stay the ones that the kernel asked for, as in PTX that the driver compiles.
-  std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output, input};
+  std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output.path.str().str(), input.path.str().str()};
   SmallVector<StringRef> argv(std::begin(arguments), std::end(arguments));
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log.path), StringRef(log.path)};
   std::string message;
   int status = sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects, /*SecondsToWait=*/600, /*MemoryLimit=*/0, &message);
-  std::string text = readFile(log);
+  std::string text = readFile(log.path);
   if (status != 0) {
     result.error = "ptxas failed " + (text.empty() ? message : describePtxasError(text, ptx));
     return result;
   }
-  result.cubin = readFile(output);
+  result.cubin = readFile(output.path);
   result.reports = parsePtxasReport(text);
   return result;
 }
