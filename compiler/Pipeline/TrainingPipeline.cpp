@@ -66,8 +66,11 @@ LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options
   if (failed(runStage(module, observe, "training", createSimplifyPass(), createAttachLossPass(loss))))
     return failure();
   // Casts before gradients: saved activations are low precision and the VJP of a cast is a cast.
-  if (options.precision != "fp32" && options.optLevel != "O0" &&
-      failed(runStage(module, observe, "autocast", createAutocastPass(autocastOptions(options)), createSimplifyPass())))
+  // In fp32 it only looks at the user's lists.
+  bool low = options.precision != "fp32" && options.optLevel != "O0";
+  bool listed = !options.allow.empty() || !options.deny.empty() || !options.infer.empty();
+  if ((low || listed) && failed(runStage(module, observe, "autocast",
+                                         createAutocastPass(autocastOptions(options)), createSimplifyPass())))
     return failure();
   if (failed(runStage(module, observe, "autodiff", createAutodiffPass())) ||
       failed(runStage(module, observe, "loss-scaling", createLossScalingPass(scaling))) ||

@@ -264,6 +264,7 @@ public:
         module, {type, optLevel, keepBatchnormFp32, masterWeights, *allow, *deny, *infer});
     if (failed(policy))
       return signalPassFailure();
+    policy->warnOfUnmatched(module);
     if (!policy->low)
       return;
     if (policy->storesLow)

@@ -2,6 +2,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -45,19 +46,19 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
   policy.keepsBatchNorm = *keeps;
   policy.storesLow = !*masters && policy.castsModel;
 
-  auto addList = [&](ArrayRef<std::string> patterns, PrecisionClass precision) {
+  auto addList = [&](StringRef option, ArrayRef<std::string> patterns, PrecisionClass precision) {
     for (const std::string &text : patterns) {
       FailureOr<llvm::Regex> regex = compilePattern(loc, text);
       if (failed(regex))
         return failure();
-      policy.lists.push_back({std::move(*regex), precision});
+      policy.lists.push_back({std::move(*regex), precision, option, text});
     }
     return success();
   };
   // The safe list wins where two match.
-  if (failed(addList(options.deny, PrecisionClass::Fp32)) ||
-      failed(addList(options.allow, PrecisionClass::Low)) ||
-      failed(addList(options.infer, PrecisionClass::Follow)))
+  if (failed(addList("--deny", options.deny, PrecisionClass::Fp32)) ||
+      failed(addList("--allow", options.allow, PrecisionClass::Low)) ||
+      failed(addList("--infer", options.infer, PrecisionClass::Follow)))
     return failure();
   return policy;
 }
@@ -70,10 +71,30 @@ static bool isMnemonic(const llvm::Regex &regex, StringRef mnemonic) {
   return regex.match(mnemonic, &groups) && groups.front().size() == mnemonic.size();
 }
 
+bool PrecisionPolicy::UserList::matches(Operation *op, StringRef nodeName) const {
+  return isMnemonic(regex, op->getName().stripDialect()) || regex.match(nodeName);
+}
+
+void PrecisionPolicy::warnOfUnmatched(ModuleOp module) const {
+  SmallVector<const UserList *> unmatched = llvm::to_vector(llvm::make_pointer_range(lists));
+  for (auto entry : module.getOps<FunctionOpInterface>())
+    entry.walk([&](Operation *op) {
+      std::string name = locationName(op->getLoc());
+      if (op != entry)
+        llvm::erase_if(unmatched, [&](const UserList *list) { return list->matches(op, name); });
+    });
+  for (const UserList *list : unmatched) {
+    InFlightDiagnostic warning = mlir::emitWarning(module.getLoc())
+                                 << list->option << ": '" << list->text
+                                 << "' matches no op and no node of the network";
+    warning.attachNote() << "hint: give a whole op name or a part of a node's name; `mpc explain` lists both";
+  }
+}
+
 Decision PrecisionPolicy::classify(Operation *op) {
   std::string name = locationName(op->getLoc());
   for (UserList &list : lists)
-    if (isMnemonic(list.regex, op->getName().stripDialect()) || list.regex.match(name))
+    if (list.matches(op, name))
       return {list.precision, /*listed=*/true, /*unknown=*/false};
   if (auto stated = dyn_cast<PrecisionOpInterface>(op))
     return {stated.getPrecisionClass()};

@@ -27,6 +27,9 @@ public:
 
   Decision classify(mlir::Operation *op);
 
+  /// Warns of every pattern that matches no op. Users keep one list for several models, so it is no error.
+  void warnOfUnmatched(mlir::ModuleOp module) const;
+
   /// f16 or bf16; null when nothing is to be done (O0, fp32).
   mlir::FloatType low;
   /// O2 and O3: the model is cast, not single ops.
@@ -41,6 +44,9 @@ private:
   struct UserList {
     llvm::Regex regex;
     PrecisionClass precision;
+    llvm::StringRef option, text; ///< "--deny" and the pattern
+
+    bool matches(mlir::Operation *op, llvm::StringRef nodeName) const;
   };
   llvm::SmallVector<UserList> lists;
 };

@@ -6,6 +6,16 @@
 // RUN: mpc-opt %s --mpc-autocast="cast-cache=false" | grep -c graph.cast | FileCheck %s --check-prefix=NOCACHE
 // RUN: mpc-opt %s --mpc-autocast | grep -c graph.cast | FileCheck %s --check-prefix=CACHE
 
+// A pattern that matches nothing is told of, in fp32 too; one that another list outdoes is not.
+// RUN: mpc-opt %s --mpc-autocast="deny=matmul allow=fc1,fooo infer=fc3" 2>&1 >/dev/null | FileCheck %s --check-prefix=UNMATCHED
+// RUN: mpc-opt %s --mpc-autocast="type=fp32 deny=matmul allow=fc1,fooo infer=fc3" 2>&1 >/dev/null | FileCheck %s --check-prefix=UNMATCHED
+
+// UNMATCHED-NOT: warning
+// UNMATCHED: warning: --allow: 'fooo' matches no op and no node of the network
+// UNMATCHED: note: hint: give a whole op name or a part of a node's name
+// UNMATCHED-NOT: warning
+// UNMATCHED: warning: --infer: 'fc3' matches no op
+// UNMATCHED-NOT: warning
 // DENY-NOT: f16
 // PART: graph.matmul {{.*}} -> tensor<4x4xf16>
 // Without the cache the third use of %x has a cast of its own.
