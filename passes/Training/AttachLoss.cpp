@@ -163,9 +163,18 @@ private:
     if (failed(regex))
       return failure();
     SmallVector<Attribute> names;
-    for (train::VariableOp variable : getOperation().getOps<train::VariableOp>())
-      if (variable.getRole() == train::Role::parameter && regex->match(train::userName(variable)))
+    bool any = false;
+    for (train::VariableOp variable : getOperation().getOps<train::VariableOp>()) {
+      if (variable.getRole() != train::Role::parameter)
+        continue;
+      any = true;
+      if (regex->match(train::userName(variable)))
         names.push_back(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+    }
+    if (!any)
+      return emitErrorWithHint(
+          forward.getLoc(), "the network has no parameter: there is nothing to train",
+          "`mpc check` lists its tensors; --trainable=REGEX trains initializers wherever they stand");
     if (names.empty())
       return emitErrorWithHint(forward.getLoc(),
                                "no parameter matches '" + pattern + "': there is nothing to train",

@@ -51,6 +51,14 @@ std::string printBytes(int64_t bytes) {
   return buffer;
 }
 
+/// What takes less memory than these options.
+std::string smallerHint(const TrainingOptions &options) {
+  std::string hint = "take a smaller --batch";
+  if (options.precision == "fp32")
+    return hint + ", or --precision=fp16 --opt-level=O2";
+  return options.optLevel == "O0" || options.optLevel == "O1" ? hint + ", or --opt-level=O2" : hint;
+}
+
 /// `lenet`, `liblenet.so`, `lenet.mlir`, `lenet.o`, `lenet.ll` for lenet.onnx.
 std::string defaultOutput(const CompileFlags &flags) {
   std::string stem = llvm::sys::path::stem(flags.model).str();
@@ -207,7 +215,7 @@ int compile(CompileFlags &flags) {
     if (memoryLimit && plan.peakBytes > memoryLimit)
       return fail(flags.model,
                   "needs " + printBytes(plan.peakBytes) + " on " + plan.target + ", more than the limit of " + printBytes(memoryLimit),
-                  "take a smaller --batch, or --opt-level=O2");
+                  smallerHint(flags.training.options));
 
   std::vector<std::string> written;
   if (!(flags.emit == "obj" || flags.emit == "llvm" ? writeKernels(location, flags, *program, report.files, written)

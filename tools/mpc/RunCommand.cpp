@@ -26,6 +26,25 @@ rt::Tensor copyOf(const rt::Array &array) {
   return tensor;
 }
 
+[[noreturn]] void failMissing(const RunFlags &flags, StringRef input) {
+  rt::fail(flags.data, "has no array '" + input.str() + "'",
+           "the model's inputs are arrays of the file, by name");
+}
+
+/// An open batch is what the data has for an input whose leading dimension is open: "x[0] (batch)".
+void bindBatch(RunFlags &flags, const std::map<std::string, rt::Tensor> &arrays,
+               const std::vector<std::string> &openDims) {
+  for (StringRef open : openDims) {
+    auto array =
+        llvm::find_if(arrays, [&](const auto &named) { return open.starts_with(named.first + "["); });
+    if (array == arrays.end())
+      failMissing(flags, open.take_until([](char c) { return c == '['; }));
+    const auto &[name, tensor] = *array;
+    if (!flags.import.batch && !tensor.shape.empty() && open.starts_with(name + "[0]"))
+      flags.import.batch = tensor.shape.front();
+  }
+}
+
 int run(RunFlags &flags) {
   if (!parseDims(flags.dims, flags.import))
     return 1;
@@ -37,17 +56,16 @@ int run(RunFlags &flags) {
     for (const std::string &name : reader.names())
       arrays[name] = copyOf(reader.read(name));
   };
-  if (auto error = rt::attempt(readData)) {
+  Session session(/*remarks=*/false);
+  auto prepare = [&] {
+    readData();
+    if (!flags.import.batch)
+      bindBatch(flags, arrays, checkOnnx(session.context(), flags.model, flags.import).unboundDims);
+  };
+  if (auto error = rt::attempt(prepare)) {
     llvm::errs() << error->text();
     return 1;
   }
-  Session session(/*remarks=*/false);
-  // An open batch is what the data has for an input whose leading dimension is open: "x[0] (batch)".
-  if (!flags.import.batch)
-    for (const std::string &open : checkOnnx(session.context(), flags.model, flags.import).unboundDims)
-      for (const auto &[name, array] : arrays)
-        if (!flags.import.batch && !array.shape.empty() && llvm::StringRef(open).starts_with(name + "[0]"))
-          flags.import.batch = array.shape.front();
   ImportReport report;
   OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import, &report);
   report.files.push_back(flags.data);
@@ -71,7 +89,7 @@ int run(RunFlags &flags) {
     for (const rt::Port &input : entry.inputs) {
       auto array = arrays.find(input.name);
       if (array == arrays.end())
-        rt::fail(flags.data, "has no array '" + input.name + "'", "the model's inputs are arrays of the file, by name");
+        failMissing(flags, input.name);
       running.setInput(entry, input.name, array->second);
     }
     running.run(entry);

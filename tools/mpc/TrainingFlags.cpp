@@ -11,7 +11,7 @@ void TrainingFlags::addTo(CLI::App &app) {
   auto precision = "Precision";
   app.add_option("--precision", options.precision, "Low precision of the network")
       ->check(CLI::IsMember({"fp16", "bf16", "fp32"}))->capture_default_str()->group(precision);
-  app.add_option("--opt-level", options.optLevel, "O0: fp32; O1: autocast by op; O2: low-precision model, fp32 masters; O3: no masters")
+  levelOption = app.add_option("--opt-level", options.optLevel, "O0: fp32; O1: autocast by op; O2: low-precision model, fp32 masters; O3: no masters")
       ->check(CLI::IsMember({"O0", "O1", "O2", "O3"}))->capture_default_str()->group(precision);
   app.add_option("--keep-batchnorm-fp32", options.keepBatchnormFp32, "Batch norm parameters in fp32 (default: at all levels but O3)")->group(precision);
   app.add_option("--master-weights", options.masterWeights, "fp32 master weights (default: at all levels but O3)")->group(precision);
@@ -63,6 +63,12 @@ static std::string text(double value) {
 }
 
 bool TrainingFlags::resolve() {
+  // O1 is the default, so only a level that the user wrote asks for a low precision.
+  if (options.precision == "fp32" && options.optLevel != "O0" && levelOption->count())
+    return fail("--opt-level",
+                llvm::Twine(options.optLevel) + " computes in a low precision, but the precision is fp32",
+                "add --precision=fp16 or --precision=bf16; O0 is the level of fp32"),
+           false;
   options.castCache = !noCastCache;
   std::string spec = optimizer;
   auto add = [](std::string &to, const char *name, auto value) {

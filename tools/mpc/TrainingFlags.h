@@ -6,7 +6,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 namespace mpc::tool {
 
@@ -24,6 +25,7 @@ private:
   std::optional<double> initScale, growthFactor, backoffFactor, minScale, maxScale, headroom;
   std::optional<int64_t> growthInterval, hysteresis;
   std::vector<double> betas;
+  CLI::Option *levelOption = nullptr;
   bool nesterov = false, noCastCache = false;
 };
 

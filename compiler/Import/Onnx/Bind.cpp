@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -28,6 +29,8 @@ void Import::bindInitializers() {
         fail(current->name, "an initializer has no name");
       HostTensor tensor = current->tensor(context, proto, shown);
       Verdict verdict = roles.ofInitializer(name, tensor.element(), tensor.shape());
+      anyFrozen |= verdict.role == Role::Frozen;
+      anyTrained |= verdict.role == Role::Parameter;
       Entry entry;
       entry.type = tensor.type;
       TensorVerdict line{shown, typeText(tensor.type), "constant", verdict.why};
@@ -152,6 +155,8 @@ std::optional<int64_t> Import::extentOf(const Input &input, size_t i, bool isDat
 void Import::bindInput(const Input &input) {
   const std::string shown = printable(input.name);
   Verdict verdict = roles.ofInput(input.name, input.element, knownShape(input), exportedBatch);
+  anyFrozen |= verdict.role == Role::Frozen;
+  anyTrained |= verdict.role == Role::Parameter;
   bool isData = verdict.role == Role::Data, bound = true;
   Shape shape;
   for (size_t i = 0; i < input.dims.size(); ++i) {
@@ -230,4 +235,36 @@ void Import::bindInputs() {
       problem({"--dim " + printable(name), "", 0, "", "no input has a dimension of this name",
                list.empty() ? "the model has no named dimensions" : "the model's are: " + list});
     }
+}
+
+//===-- Patterns -----------------------------------------------------------------===//
+
+void Import::checkPatterns() {
+  std::string malformed; // is reported by Roles::analyse
+  auto named = [&](const std::string &pattern, function_ref<bool(const Entry &)> concerns) {
+    llvm::Regex regex(pattern);
+    return pattern.empty() || !regex.isValid(malformed) || llvm::any_of(values, [&](const auto &value) {
+             return concerns(value.second) && regex.match(value.first);
+           });
+  };
+  auto refuse = [&](const char *option, const std::string &pattern, StringRef what, StringRef hint) {
+    problem({option, "", 0, "", ("'" + llvm::Twine(printable(pattern)) + "' " + what).str(), hint.str()});
+  };
+  const char *const lists = "`mpc check` without the option lists the model's tensors";
+  auto canBeTrained = [](const Entry &entry) {
+    return entry.poison || (!entry.fromData && isa<FloatType>(entry.type.getElementType()));
+  };
+  // An initializer keeps its value, whether --params names it or not: models with and without values take the
+  // same pattern.
+  if (!named(options.params, [](const Entry &) { return true; }))
+    refuse("--params", options.params, "matches no graph input and no initializer", lists);
+  bool trainable = named(options.trainable, canBeTrained), freeze = named(options.freeze, canBeTrained);
+  if (!trainable)
+    refuse("--trainable", options.trainable, "matches no float initializer: there is nothing to train",
+           lists);
+  if (!freeze)
+    refuse("--freeze", options.freeze, "matches no float initializer", lists);
+  if (trainable && freeze && !options.freeze.empty() && anyFrozen && !anyTrained && !options.forwardOnly)
+    refuse("--freeze", options.freeze, "freezes every parameter: there is nothing to train",
+           "leave out what is to be trained; `mpc check` without the option lists it");
 }

@@ -480,6 +480,7 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
     collectStatedTypes();
   bindInitializers();
   bindInputs();
+  checkPatterns();
   convertNodes(model.nodes);
   bindOutputs();
   for (const std::string &text : noteOrder) {

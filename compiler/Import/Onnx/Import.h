@@ -94,6 +94,8 @@ private:
   void problem(ImportProblem);
   void bindInitializers();
   void bindInputs();
+  /// Every pattern of the user's names something, and leaves something to train.
+  void checkPatterns();
   void convertNodes(std::vector<FlatNode> &);
   void convert(onnx::NodeProto &, int64_t opset, const std::string &location, int64_t index);
   void bindOutputs();
@@ -122,6 +124,7 @@ private:
   std::optional<int64_t> exportedBatch, batch;
   std::string batchName; // where the exported one is open
   Roles roles;
+  bool anyTrained = false, anyFrozen = false; // of what could be a parameter
   int64_t nodeIndex = 0;
   bool inFunction = false; // the node at hand is from a function's body
   std::unordered_map<std::string, const onnx::TypeProto::Tensor *> statedTypes;

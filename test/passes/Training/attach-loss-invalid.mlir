@@ -6,6 +6,7 @@
 // RUN: not mpc-opt %s --mpc-attach-loss=loss=softmax_cross_entropy:y:x 2>&1 | FileCheck %s --check-prefix=LABELS
 // RUN: not mpc-opt %s --mpc-attach-loss=loss=output:y 2>&1 | FileCheck %s --check-prefix=SCALAR
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t params=nothing" 2>&1 | FileCheck %s --check-prefix=PARAMS
+// RUN: sed 's/@w parameter/@w buffer/' %s | not mpc-opt --mpc-attach-loss="loss=mse:y:t" 2>&1 | FileCheck %s --check-prefix=BARE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=sgd,lr" 2>&1 | FileCheck %s --check-prefix=PAIR
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=w:speed=2" 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t outputs=q" 2>&1 | FileCheck %s --check-prefix=PREDICT
@@ -28,6 +29,7 @@
 // LABELS: error: input 'x' is tensor<4x3xf32>, but the labels should be tensor<4xi64>
 // SCALAR: error: output 'y' is not a scalar float
 // PARAMS: error: no parameter matches 'nothing': there is nothing to train
+// BARE: error: the network has no parameter: there is nothing to train
 // PAIR: error: 'lr' is not key=value
 // GROUP: error: 'speed' of a parameter group is not a known number
 // PREDICT: error: predict has no output 'q'
