@@ -2,8 +2,8 @@
 """Builds a folder that measures this build's training programs on a GPU machine, which needs a driver, Python 3 and, for the peers, PyTorch.
 
 usage: bundle.py [--build DIR] [--out FOLDER] [--small] [--emulator]
-Contents: programs for sm_90a (cubin, where ptxas is found) and sm_80, sm_75 (PTX), their data and what the host's evaluation of them gives, the
-peers' scripts, and run.sh, which checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
+Contents: programs for sm_90a (cubin, where ptxas is found) and sm_80, sm_75 (PTX), the data and the host's results of
+those that are checked, the peers' scripts, and run.sh, which checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
 emulator's code, to try the folder without a GPU (`run.sh --device=emulator`).
 """
 import argparse
@@ -47,7 +47,7 @@ class Bundle:
         return path
 
     def compile(self, model, name, precision, batch, targets, *options):
-        """The path of the program in the folder. SGD with momentum and, in fp16, a dynamic loss scale."""
+        """The path of the program in the folder; SGD with momentum."""
         program = os.path.join("programs", f"{name}-{precision}")
         subprocess.run([self.mpc, "compile", model, "-o", self.path(program), "--quiet", f"--target={targets}{self.emulator}", "--batch", str(batch), "--precision",
                         precision, "--opt-level", LEVEL[precision], "--loss=softmax_cross_entropy:logits:label", "--optimizer=sgd", "--lr=0.01",
