@@ -100,16 +100,16 @@ TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
 
 TEST_F(PackedProgram, ASignalIsSaidByTheStatusOfATrainingThatWasSaved) {
   for (auto [signal, status] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
-    // `exec`: the signal is the program's, not a shell's.
+    // `exec`: the signal is the program's, not a shell's. A file for each: its first line says that handlers
+    // are set.
+    const std::string out = concat("out", signal, ".txt");
     std::string command = concat("cd ", folder.path(),
                                  "; (exec ./model train --data d.npz --steps 1000000000 --log-every 10 "
                                  "--checkpoint-every 1000000000 --checkpoint-dir ckpt",
-                                 signal,
-                                 " > out.txt 2>&1) & for i in $(seq 1000); do grep -q step out.txt && break; "
-                                 "sleep 0.02; done; kill -",
-                                 signal, " $!; wait $!");
+                                 signal, " > ", out, " 2>&1) & for i in $(seq 1000); do grep -qs step ", out,
+                                 " && break; sleep 0.02; done; kill -", signal, " $!; wait $!");
     int ended = std::system(command.c_str());
-    Outcome outcome{WIFEXITED(ended) ? WEXITSTATUS(ended) : -1, readFile(folder / "out.txt")};
+    Outcome outcome{WIFEXITED(ended) ? WEXITSTATUS(ended) : -1, readFile(folder / out)};
     EXPECT_EQ(outcome.status, status);
     EXPECT_NE(outcome.text.find("the checkpoint is written, continue with --resume"), std::string::npos);
     EXPECT_FALSE(CheckpointFolder(folder / concat("ckpt", signal), 3).empty());
