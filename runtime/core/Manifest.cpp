@@ -96,7 +96,7 @@ struct Checker {
     for (const Range &range : port.ranges)
       if (range.from.size() != range.to.size() ||
           (!range.from.empty() && range.from.size() + 1 != port.shape.size()))
-        broken(concat(what, " has labels in a part that does not fit the shape ", toString(port.shape)));
+        broken(concat(what, " bounds a part that does not fit the shape ", toString(port.shape)));
   }
 
   void variables() const {

@@ -3,15 +3,15 @@
 #include "runtime/support/Error.h"
 
 #include <chrono>
-#include <cstring>
 
 namespace mpc::rt {
 
 std::string emulatorSection(std::string_view arch) { return concat("emulator.", arch, ".so"); }
 
 EmulatorDevice::EmulatorDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
-    : program_(program), plan_(plan), options_(options), arena_(plan.arenaBytes) {
-  plugin_ = std::make_unique<SharedObject>(program.section(kEmulatorSection), concat(program.where(), ": ", kEmulatorSection), /*global=*/true);
+    : ArenaDevice(plan.arenaBytes), program_(program), plan_(plan), options_(options) {
+  plugin_ = std::make_unique<SharedObject>(program.section(kEmulatorSection),
+                                           concat(program.where(), ": ", kEmulatorSection), /*global=*/true);
   auto entry = reinterpret_cast<const mpc_emulator *(*)()>(plugin_->symbol("mpc_emulator_plugin"));
   if (entry)
     interface_ = entry();
@@ -19,7 +19,8 @@ EmulatorDevice::EmulatorDevice(const Program &program, const Plan &plan, const D
     fail(program.where(), "carries an emulator that this runtime does not know", "compile the model again");
   std::string name = emulatorSection(plan.target);
   std::string_view object = program.section(name);
-  emulator_ = interface_->open(object.data(), object.size(), concat(program.where(), ": ", name).c_str(), uint32_t(options.threads), options.threadOrder);
+  emulator_ = interface_->open(object.data(), object.size(), concat(program.where(), ": ", name).c_str(),
+                               uint32_t(options.threads), options.threadOrder);
   if (!emulator_)
     failFromPlugin();
 }
@@ -29,13 +30,11 @@ EmulatorDevice::~EmulatorDevice() {
     interface_->close(emulator_);
 }
 
-void EmulatorDevice::failFromPlugin() const { fail(interface_->error(0), interface_->error(1), interface_->error(2)); }
+void EmulatorDevice::failFromPlugin() const {
+  fail(interface_->error(0), interface_->error(1), interface_->error(2));
+}
 
 std::string EmulatorDevice::description() const { return concat("emulator of ", plan_.target); }
-
-void EmulatorDevice::write(int64_t offset, const void *bytes, size_t count) { std::memcpy(arena_.at(offset), bytes, count); }
-
-void EmulatorDevice::read(int64_t offset, void *bytes, size_t count) const { std::memcpy(bytes, arena_.at(offset), count); }
 
 void EmulatorDevice::prepare() {
   for (const Entry &entry : plan_.entries)
@@ -56,7 +55,8 @@ void EmulatorDevice::run(const Entry &entry, std::vector<double> *seconds) {
     auto start = std::chrono::steady_clock::now();
     const uint32_t grid[3] = {uint32_t(launch.grid[0]), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
     const std::vector<mpc_emu_buffer> &buffers = buffers_.at(&launch);
-    if (interface_->launch(emulator_, launch.kernel.c_str(), grid, buffers.data(), uint32_t(buffers.size()), launch.name.c_str()))
+    if (interface_->launch(emulator_, launch.kernel.c_str(), grid, buffers.data(), uint32_t(buffers.size()),
+                           launch.name.c_str()))
       failFromPlugin();
     if (seconds)
       (*seconds)[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

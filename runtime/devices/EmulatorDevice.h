@@ -2,8 +2,7 @@
 #pragma once
 
 #include "mpc/emulator.h"
-#include "runtime/core/Arena.h"
-#include "runtime/core/Device.h"
+#include "runtime/devices/ArenaDevice.h"
 
 #include <unordered_map>
 
@@ -13,16 +12,13 @@ namespace mpc::rt {
 inline constexpr char kEmulatorSection[] = "emulator.so";
 std::string emulatorSection(std::string_view arch);
 
-class EmulatorDevice : public Device {
+class EmulatorDevice : public ArenaDevice {
 public:
   /// Throws Error when the program has no emulated kernels for the plan.
   EmulatorDevice(const Program &program, const Plan &plan, const DeviceOptions &options);
   ~EmulatorDevice() override;
 
   std::string description() const override;
-  void write(int64_t offset, const void *bytes, size_t count) override;
-  void read(int64_t offset, void *bytes, size_t count) const override;
-  std::byte *mapped(int64_t offset) const override { return arena_.at(offset); }
   void prepare() override;
   void run(const Entry &entry, std::vector<double> *seconds) override;
 
@@ -32,7 +28,6 @@ private:
   const Program &program_;
   const Plan &plan_;
   DeviceOptions options_;
-  Arena arena_;
   std::unique_ptr<SharedObject> plugin_;
   const mpc_emulator *interface_ = nullptr;
   void *emulator_ = nullptr;

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <cstring>
 
 namespace mpc::rt {
 
 HostDevice::HostDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
-    : program_(program), plan_(plan), options_(options), threads_(options.threads), arena_(plan.arenaBytes) {
+    : ArenaDevice(plan.arenaBytes), program_(program), plan_(plan), options_(options),
+      threads_(options.threads) {
   if (options.checkLaunches)
     faults_.emplace();
 }
@@ -27,14 +27,6 @@ HostDevice::~HostDevice() {
 std::string HostDevice::description() const {
   return concat("host, ", threads_.count(), threads_.count() == 1 ? " thread" : " threads",
                 provider_ ? concat(", ", provider_->name()) : "");
-}
-
-void HostDevice::write(int64_t offset, const void *bytes, size_t count) {
-  std::memcpy(arena_.at(offset), bytes, count);
-}
-
-void HostDevice::read(int64_t offset, void *bytes, size_t count) const {
-  std::memcpy(bytes, arena_.at(offset), count);
 }
 
 void HostDevice::prepare() {

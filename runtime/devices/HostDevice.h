@@ -1,8 +1,7 @@
 // The CPU as a device: kernels on a pool of threads, products and convolutions by a library.
 #pragma once
 
-#include "runtime/core/Arena.h"
-#include "runtime/core/Device.h"
+#include "runtime/devices/ArenaDevice.h"
 #include "runtime/host/FaultReport.h"
 #include "runtime/host/Threads.h"
 
@@ -11,20 +10,14 @@
 
 namespace mpc::rt {
 
-class HostDevice : public Device {
+class HostDevice : public ArenaDevice {
 public:
   HostDevice(const Program &program, const Plan &plan, const DeviceOptions &options);
   ~HostDevice() override;
 
   std::string description() const override;
-  void write(int64_t offset, const void *bytes, size_t count) override;
-  void read(int64_t offset, void *bytes, size_t count) const override;
-  std::byte *mapped(int64_t offset) const override { return arena_.at(offset); }
   void prepare() override;
   void run(const Entry &entry, std::vector<double> *seconds) override;
-
-  /// The name of the library provider, or null when no launch needs one.
-  const char *libraryName() const { return provider_ ? provider_->name() : nullptr; }
 
 private:
   struct Prepared {
@@ -42,7 +35,6 @@ private:
   const Plan &plan_;
   DeviceOptions options_;
   Threads threads_;
-  Arena arena_;
   std::unique_ptr<LibraryProvider> provider_;
   std::unordered_map<const Entry *, std::vector<Prepared>> prepared_;
   size_t extraBytes_ = 0; ///< what the launch needs that needs most of those that the plan has too little for

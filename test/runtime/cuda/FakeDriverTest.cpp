@@ -45,8 +45,8 @@ struct Holder {
 
 } // namespace
 
-/// Runs the body in another process, which ends with status 0, or with a misuse that matches.
-#define EXPECT_CLEAN(body)                                                                                   \
+/// Runs the body in another process, which ends with a status and what it printed then.
+#define EXPECT_END(body, status, text)                                                                       \
   EXPECT_EXIT(                                                                                               \
       {                                                                                                      \
         {                                                                                                    \
@@ -55,17 +55,9 @@ struct Holder {
         }                                                                                                    \
         std::exit(0);                                                                                        \
       },                                                                                                     \
-      testing::ExitedWithCode(0), "")
-#define EXPECT_MISUSE(body, text)                                                                            \
-  EXPECT_EXIT(                                                                                               \
-      {                                                                                                      \
-        {                                                                                                    \
-          Holder s;                                                                                          \
-          body;                                                                                              \
-        }                                                                                                    \
-        std::exit(0);                                                                                        \
-      },                                                                                                     \
-      testing::ExitedWithCode(86), text)
+      testing::ExitedWithCode(status), text)
+#define EXPECT_CLEAN(body) EXPECT_END(body, 0, "")
+#define EXPECT_MISUSE(body, text) EXPECT_END(body, 86, text)
 
 TEST(FakeDriver, WorkIsDoneInOrderAndNoEarlierThanItIsAwaited) {
   Holder s;
