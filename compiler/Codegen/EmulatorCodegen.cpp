@@ -2,6 +2,7 @@
 #include "compiler/Codegen/EmulatorCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"
+#include "compiler/Codegen/Parallel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,21 +26,38 @@ static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && emulator::kMaxThread
 static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) && emulator::kRegisters == offsetof(mpc_emu_thread, registers));
 static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_EMU_WRITE) && emulator::Atomic == int(MPC_EMU_ATOMIC));
 
-FailureOr<std::string> mpc::emitEmulatorObject(ModuleOp kernels, const HostCpu &cpu) {
-  // What the lowerings create.
-  kernels.getContext()->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
-  OwningOpRef<ModuleOp> module(kernels.clone());
-  lowerDeviceArithmetic(*module);
-  if (failed(lowerToEmulator(*module)) || failed(convertToLLVMDialect(*module)))
-    return failure();
+/// The object of a module, which is lowered in place; empty after an error, which a diagnostic or `error` tells.
+static std::string compileModule(ModuleOp module, const HostCpu &cpu, std::string &error) {
+  lowerDeviceArithmetic(module);
+  if (failed(lowerToEmulator(module)) || failed(convertToLLVMDialect(module)))
+    return {};
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(*module, context);
-  if (!ir)
-    return failure();
-  std::string error;
+  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context);
+  if (!ir) {
+    error = "internal error: a kernel does not translate to LLVM IR";
+    return {};
+  }
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(cpu, error);
   if (!machine)
-    return emitError(kernels.getLoc(), error), failure();
+    return {};
   optimize(*ir, *machine);
-  return linkShared(kernels.getLoc(), emitObject(*ir, *machine), "emulator.so");
+  return emitObject(*ir, *machine);
+}
+
+FailureOr<std::string> mpc::emitEmulatorObject(ModuleOp kernels, const HostCpu &cpu, size_t modules, unsigned threads) {
+  // What the lowerings create.
+  MLIRContext *context = kernels.getContext();
+  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
+  auto parts = dealKernels(kernels, modules);
+  std::vector<std::string> objects(parts.size()), errors(parts.size());
+  onThreads(context, parts.size(), threads, [&](size_t i) { objects[i] = compileModule(*parts[i], cpu, errors[i]); });
+  bool failed = false;
+  for (auto [object, error] : llvm::zip_equal(objects, errors)) {
+    failed |= object.empty();
+    if (!error.empty())
+      return emitError(kernels.getLoc(), error), failure();
+  }
+  if (failed)
+    return failure();
+  return linkShared(kernels.getLoc(), objects, "emulator.so");
 }

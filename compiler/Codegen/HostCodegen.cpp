@@ -2,6 +2,7 @@
 #include "compiler/Codegen/HostCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"
+#include "compiler/Codegen/Parallel.h"
 #include "compiler/Codegen/Structure.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +20,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-#include <atomic>
-#include <thread>
 
 using namespace mlir;
 using namespace mpc;
@@ -100,19 +99,11 @@ FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, uns
   size_t count = impl->modules.size();
   std::vector<std::vector<std::string>> objects(cpus.size(), std::vector<std::string>(count));
   std::vector<std::string> errors(count);
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t m; (m = next++) < count;)
-      compileModule(*impl->modules[m], cpus, errors[m], [&](size_t cpu, llvm::Module &module, llvm::TargetMachine &machine) {
-        objects[cpu][m] = emitObject(module, machine);
-      });
-  };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < threads && t < count; ++t)
-    pool.emplace_back(work);
-  work();
-  for (std::thread &thread : pool)
-    thread.join();
+  onThreads(impl->context, count, threads, [&](size_t m) {
+    compileModule(*impl->modules[m], cpus, errors[m], [&](size_t cpu, llvm::Module &module, llvm::TargetMachine &machine) {
+      objects[cpu][m] = emitObject(module, machine);
+    });
+  });
 
   Location loc = UnknownLoc::get(impl->context);
   for (const std::string &error : errors)

@@ -2,6 +2,7 @@
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/NvptxTarget.h"
+#include "compiler/Codegen/Parallel.h"
 #include "compiler/Codegen/Ptxas.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,13 +15,12 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include <atomic>
-#include <thread>
 
 using namespace mlir;
 using namespace mpc;
@@ -32,37 +32,10 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-static bool isKernel(Operation &op) { return isa<LLVM::LLVMFuncOp>(op) && op.hasAttr("kernel.threads"); }
-
-/// A copy of the module with the kernels number `part`, `part` + `parts`, ..., and of everything else what they use.
-static OwningOpRef<ModuleOp> takePart(ModuleOp source, size_t part, size_t parts) {
-  OwningOpRef<ModuleOp> result(ModuleOp::create(source.getLoc()));
-  SymbolTable symbols(source);
-  llvm::DenseSet<Operation *> wanted;
-  llvm::SmallVector<Operation *> work;
-  size_t number = 0;
-  for (Operation &op : source.getOps())
-    if (isKernel(op) && number++ % parts == part && wanted.insert(&op).second)
-      work.push_back(&op);
-  while (!work.empty()) {
-    auto uses = SymbolTable::getSymbolUses(work.pop_back_val());
-    if (!uses)
-      continue;
-    for (SymbolTable::SymbolUse use : *uses)
-      if (Operation *definition = symbols.lookup(use.getSymbolRef().getRootReference()); definition && wanted.insert(definition).second)
-        work.push_back(definition);
-  }
-  OpBuilder b(result->getBodyRegion());
-  for (Operation &op : source.getOps())
-    if (wanted.contains(&op))
-      b.clone(op);
-  return result;
-}
-
 /// Lowers `module` in place and translates it. Null and `error`, or null after a diagnostic.
 static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
   for (Operation &op : module.getOps())
-    if (isKernel(op))
+    if (isDeviceKernel(&op))
       kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = int(op.getAttrOfType<IntegerAttr>("kernel.threads").getInt()), .report = {}});
   if (failed(lowerDeviceOps(module, arch)))
     return nullptr;
@@ -110,22 +83,10 @@ static void compilePart(Part &part, const NvptxOptions &options) {
 }
 
 FailureOr<std::vector<NvptxModule>> mpc::compileNvptx(ModuleOp kernels, const NvptxOptions &options) {
-  size_t count = llvm::count_if(kernels.getOps(), isKernel);
-  size_t partCount = std::min(count, std::max<size_t>(options.modules, 1));
-  std::vector<Part> parts(partCount);
-  for (size_t i = 0; i < partCount; ++i)
-    parts[i].source = takePart(kernels, i, partCount);
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t i; (i = next++) < partCount;)
-      compilePart(parts[i], options);
-  };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < options.threads && t < partCount; ++t)
-    pool.emplace_back(work);
-  work();
-  for (std::thread &thread : pool)
-    thread.join();
+  std::vector<Part> parts;
+  for (OwningOpRef<ModuleOp> &source : dealKernels(kernels, options.modules))
+    parts.push_back({std::move(source), {}, {}});
+  onThreads(kernels.getContext(), parts.size(), options.threads, [&](size_t i) { compilePart(parts[i], options); });
 
   std::vector<NvptxModule> result;
   bool failed = false;

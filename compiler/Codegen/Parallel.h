@@ -1,0 +1,19 @@
+//===- Parallel.h - modules of kernels on several threads ---------------------------===//
+#ifndef MPC_CODEGEN_PARALLEL_H
+#define MPC_CODEGEN_PARALLEL_H
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <vector>
+
+namespace mpc {
+
+/// Deals the device kernels of a module out to at most `parts` modules, the units of parallel compilation: kernel i goes to part i mod `parts`, with the symbols
+/// that it uses.
+std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dealKernels(mlir::ModuleOp kernels, size_t parts);
+
+/// Calls work(i) for every i below `count` on at most `threads` threads. They may all create types and attributes of `context`, whether or not it
+/// was made for several threads.
+void onThreads(mlir::MLIRContext *context, size_t count, unsigned threads, llvm::function_ref<void(size_t)> work);
+
+} // namespace mpc
+#endif
