@@ -40,6 +40,31 @@ bool ElementEmitter::visible(Value v) { return v.getParentRegion()->isAncestor(b
 
 //===-- Quotients ----------------------------------------------------------------===//
 
+/// Where i holds a multiple of divisor*quotient + remainder, the dividend instead: what a reshape took apart and nobody read by parts needs no division.
+template <typename Quotients>
+static Index recombined(Index i, const Quotients &quotients) {
+  // The last ones first: they may divide quotients of earlier ones.
+  for (const auto &q : llvm::reverse(quotients)) {
+    // The computed part of the remainder is one symbol; without a division the remainder is made of the dividend's own.
+    if (q.remainder.terms().size() != 1 || q.remainder.constant() != 0)
+      continue;
+    auto [lower, factor] = q.remainder.terms()[0];
+    int64_t unit = i.coefficient(lower);
+    if (unit == 0 || q.dividend.coefficient(lower) != 0)
+      continue;
+    for (auto [upper, one] : q.quotient.terms())
+      if (one == 1 && q.dividend.coefficient(upper) == 0 && i.coefficient(upper) == q.divisor / factor * unit) {
+        // divisor/factor*upper + lower = (dividend - divisor*(quotient - upper))/factor
+        Index whole = q.quotient - Index::symbol(upper), rest = q.dividend - whole * q.divisor, part(rest.constant() / factor);
+        for (auto [symbol, c] : rest.terms())
+          part = part + Index::symbol(symbol, c / factor);
+        i = i + (part - Index::symbol(lower) - Index::symbol(upper, q.divisor / factor)) * unit;
+        break;
+      }
+  }
+  return i;
+}
+
 /// i = divisor*quotient + remainder. Terms whose coefficient the divisor divides leave the division; when the range of the
 /// others fits into [0, divisor) nothing is left to divide.
 ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divisor) {
@@ -131,7 +156,7 @@ Index ElementEmitter::linearize(ArrayRef<Index> index, ArrayRef<int64_t> shape) 
   for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
     if (shape[i] != 1)
       linear = linear + index[i] * stride;
-  return linear;
+  return recombined(linear, quotients);
 }
 
 IndexVector ElementEmitter::delinearize(Index linear, ArrayRef<int64_t> shape) {
@@ -155,7 +180,8 @@ IndexVector ElementEmitter::delinearize(Index linear, ArrayRef<int64_t> shape) {
 
 //===-- Materialisation -----------------------------------------------------------===//
 
-Value ElementEmitter::materialize(const Index &i) {
+Value ElementEmitter::materialize(const Index &index) {
+  Index i = recombined(index, quotients);
   if (i.isConstant())
     return i64(i.constant());
   size_t key = hash_value(i);

@@ -1,227 +1,465 @@
 //===- GpuNest.cpp - thread mappings of pointwise, reduction and row kernels ------===//
 //
-//   Pointwise: a thread computes up to 16 bytes of neighbours; neighbouring threads neighbouring pieces.
-//   Rows:      a warp (short rows) or a block (long ones) per row; threads take every 32nd or every n-th
-//              element, then meet.
-//   Columns:   a block takes 32 neighbouring columns, its 8 warps every 8th row; then the warps meet.
-//   The rest:  one thread per slice (LoopPlan/Slices.cpp).
+//   Pointwise:  a thread computes n neighbours, what one access of 16 bytes moves; neighbouring threads
+//   neighbouring pieces. Tiles:      a transpose; a block moves 32 x 32 elements through shared memory,
+//   reading along one dimension and writing along the other. Rows:       a warp (short rows) or a block per
+//   row; threads take every 32nd or every m-th piece of n neighbours, then meet. Rows of few pieces
+//               a thread are unrolled, so that what one stage has loaded and computed the next one finds in
+//               registers.
+//   Columns:    a block takes up to 32 neighbouring pieces of n columns, its groups of threads every g-th
+//   row; then the groups meet. The rest:   one thread per slice (LoopPlan/Slices.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;
 using namespace mpc;
 
-namespace {
+using Values = llvm::SmallVector<Value>;
 
-/// Threads of a block: four blocks fill a multiprocessor's 1024 … 2048, registers allowing.
-constexpr int64_t blockThreads = 256;
-/// Rows up to this length are a warp's work.
-constexpr int64_t longestWarpRow = 2048;
-constexpr int64_t rowsPerBlock = 4;
-constexpr int64_t warpColumns = 32;
-/// Bytes that one access moves at best.
-constexpr int64_t vectorBytes = 16;
+//===-- Threads ---------------------------------------------------------------------------===//
 
-class GpuNestEmitter : NestSpace {
-public:
-  GpuNestEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
-      : NestSpace(plan, dispatch, results, e), reducer(e) {}
-
-  /// n: neighbours that a thread computes, the extent of the innermost factor when more than one
-  /// (splitNeighbours).
-  GpuLaunch pointwise(int64_t n);
-  GpuLaunch rows();
-  GpuLaunch columns();
-  /// One thread per position of the grid that emitSlices divides the work into.
-  GpuLaunch slices(kernel::DispatchOp dispatch);
-
-private:
-  Value i32(int64_t v) { return e.constantInt(e.b.getI32Type(), v); }
-  Value wide(Value v) { return arith::ExtUIOp::create(e.b, e.b.getI64Type(), v); }
-  Value thread() { return kernel::ThreadIdOp::create(e.b, e.b.getI32Type()); }
-  Value block(kernel::Axis axis) { return kernel::BlockIdOp::create(e.b, e.b.getI32Type(), axis); }
-  /// Binds the variables whose row-major number is `linear` (i32, below 2^31).
-  void bindLinear(ArrayRef<LoopVar> vars, Value linear);
-  /// for r = first; r < count; r += step: over the reduced dimensions.
-  Values stride(Value first, int64_t count, int64_t step, ValueRange init,
-                llvm::function_ref<Values(ValueRange)> body);
-  Values accumulate(ArrayRef<Operation *> stage, Value first, int64_t step);
-  static int64_t product(ArrayRef<LoopVar> vars) {
-    int64_t n = 1;
-    for (const LoopVar &var : vars)
-      n *= var.extent;
-    return n;
-  }
-
-  ThreadReducer reducer;
-};
-
-} // namespace
-
-void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
-  for (size_t i = vars.size(); i-- > 0;) {
-    Value at = i == 0 ? linear : Value(arith::RemUIOp::create(e.b, linear, i32(vars[i].extent)));
-    e.bindSymbols(vars[i].factors, wide(at));
-    if (i > 0)
-      linear = arith::DivUIOp::create(e.b, linear, i32(vars[i].extent));
-  }
+Value ThreadEmitter::wide(Value v) const { return arith::ExtUIOp::create(e.b, e.b.getI64Type(), v); }
+Value ThreadEmitter::thread() const { return kernel::ThreadIdOp::create(e.b, e.b.getI32Type()); }
+Value ThreadEmitter::block() const {
+  return kernel::BlockIdOp::create(e.b, e.b.getI32Type(), kernel::Axis::X);
+}
+Value ThreadEmitter::add(Value a, Value b) const { return arith::AddIOp::create(e.b, a, b); }
+Value ThreadEmitter::mul(Value a, int64_t b) const {
+  return b == 1 ? a : Value(arith::MulIOp::create(e.b, a, i32(b)));
+}
+Value ThreadEmitter::div(Value a, int64_t b) const {
+  return b == 1 ? a : Value(arith::DivUIOp::create(e.b, a, i32(b)));
+}
+Value ThreadEmitter::mod(Value a, int64_t b) const {
+  return b == 1 ? i32(0) : Value(arith::RemUIOp::create(e.b, a, i32(b)));
+}
+Value ThreadEmitter::below(Value a, int64_t b) const {
+  return arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, a, i32(b));
 }
 
-//===-- Pointwise ---------------------------------------------------------------------===//
-
-/// Neighbours that a thread computes: what shares work (dropout), else as many as fill a vector of the widest
-/// result.
-static int64_t neighbours(const Plan &plan, ValueRange yielded) {
-  int64_t inner = plan.factors.back().extent;
-  if (plan.unroll > 1)
-    return inner == plan.unroll ? inner : 1;
-  unsigned bytes = 1;
-  for (Value v : yielded)
-    bytes = std::max(bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
-  for (int64_t n = vectorBytes / bytes; n > 1; n /= 2)
-    if (inner % n == 0)
-      return n;
-  return 1;
-}
-
-/// The last factor becomes (pieces, n); the n are constants. Returns n.
-static int64_t splitNeighbours(Plan &plan, ValueRange yielded) {
-  int64_t n = plan.kept.empty() ? 1 : neighbours(plan, yielded);
-  if (n > 1) {
-    plan.factors.back().extent /= n;
-    plan.factors.push_back({n, false});
-    plan.kept.back().extent /= n;
-  }
-  return n;
-}
-
-GpuLaunch GpuNestEmitter::pointwise(int64_t n) {
-  int64_t count = product(plan.kept);
-  int64_t threads = std::min(blockThreads, (count + 31) / 32 * 32), blocks = (count + threads - 1) / threads;
-  Value at =
-      arith::AddIOp::create(e.b, arith::MulIOp::create(e.b, block(kernel::Axis::X), i32(threads)), thread());
-  Value inside = count % threads == 0
-                     ? Value()
-                     : Value(arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, at, i32(count)));
-  e.when(inside, [&] {
-    bindLinear(plan.kept, at);
-    storeNeighbours(n);
-  });
-  return {{blocks, 1, 1}, threads};
-}
-
-//===-- Reductions ------------------------------------------------------------------------===//
-
-GpuNestEmitter::Values GpuNestEmitter::stride(Value first, int64_t count, int64_t step, ValueRange init,
-                                              llvm::function_ref<Values(ValueRange)> body) {
+Values ThreadEmitter::loop(Value first, int64_t count, int64_t step, ValueRange init,
+                           llvm::function_ref<Values(Value, ValueRange)> body) const {
   auto loop = scf::ForOp::create(e.b, first, i32(count), i32(step), init);
   OpBuilder::InsertionGuard guard(e.b);
   if (init.empty())
     e.b.setInsertionPoint(loop.getBody()->getTerminator());
   else
     e.b.setInsertionPointToStart(loop.getBody());
-  bindLinear(plan.reduced, loop.getInductionVar());
-  Values next = body(loop.getRegionIterArgs());
+  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
   if (!init.empty())
     scf::YieldOp::create(e.b, next);
   return Values(loop.getResults());
 }
 
-/// Each thread's own sums.
-GpuNestEmitter::Values GpuNestEmitter::accumulate(ArrayRef<Operation *> stage, Value first, int64_t step) {
-  return stride(first, plan.reducedCount(), step, stageInit(stage),
-                [&](ValueRange carried) { return stageStep(stage, Values(carried)); });
+namespace {
+
+/// Rows per block where a warp has one.
+constexpr int64_t rowsPerBlock = 4;
+/// Pieces of a row that a thread keeps in registers at most, and ops that unrolling them may make.
+constexpr int64_t mostPieces = 4, mostUnrolledOps = 1500;
+/// The largest block that a row gets.
+constexpr int64_t mostRowThreads = 1024;
+/// A side of the tiles of a transpose, in elements, and of their rows in shared memory: with one more element
+/// neither way of walking a tile meets a bank twice, whatever the size of elements.
+constexpr int64_t tileSide = 32, tilePitch = tileSide + 1;
+/// Bytes that one access moves at best, neighbours that a thread takes at most, and bytes that memory moves
+/// at least.
+constexpr int64_t vectorBytes = 16, mostNeighbours = 8, sectorBytes = 32;
+/// Blocks below which those of a column reduction become narrower: two for each of 132 multiprocessors.
+constexpr int64_t wantedBlocks = 264;
+
+int64_t product(ArrayRef<LoopVar> vars) {
+  int64_t n = 1;
+  for (const LoopVar &var : vars)
+    n *= var.extent;
+  return n;
+}
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Bytes of an element of the widest tensor that matters: of the results, or, in reductions, of what is
+/// reduced.
+int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  int64_t bytes = 1;
+  auto include = [&](ValueRange tensors) {
+    for (Value v : tensors)
+      if (graph::typeOf(v).getNumElements() == plan.keptCount() * plan.reducedCount())
+        bytes = std::max<int64_t>(
+            bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
+  };
+  include(body.getTerminator()->getOperands());
+  if (plan.form != LoopForm::Pointwise)
+    include(body.getArguments());
+  return bytes;
+}
+
+class GpuNestEmitter : NestSpace {
+public:
+  /// n: neighbours that a thread computes, the extent of the innermost factor when more than one
+  /// (splitNeighbours).
+  GpuNestEmitter(const Plan &plan, int64_t n, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                 ElementEmitter &e)
+      : NestSpace(plan, dispatch, results, e), n(n), pieceBytes(n * widestBytes(plan, dispatch)),
+        ops(llvm::range_size(dispatch.getBody().front())), t{e} {}
+
+  GpuLaunch pointwise();
+  GpuLaunch tiles();
+  GpuLaunch rows();
+  GpuLaunch columns();
+  /// One thread per position of the grid that emitSlices divides the work into.
+  GpuLaunch slices(kernel::DispatchOp dispatch);
+
+private:
+  /// Binds the variables whose row-major number is `linear` (i32, below 2^31).
+  void bindLinear(ArrayRef<LoopVar> vars, Value linear);
+  /// Puts another index in a symbol's place in the current point.
+  void move(SymbolId symbol, const Index &to);
+  /// body(i) for the n neighbours at the current piece, `space` and `keptSpace` being those of the i-th.
+  void forNeighbours(llvm::function_ref<void(int64_t)> body);
+  /// The results at the n neighbours: all are computed before the first is stored, since the back end can
+  /// move no load up over a store.
+  void storeNeighbours(ArrayRef<unsigned> positions, bool kept);
+  /// Makes these the results of the stage at the current kept point.
+  void defineTotals(ArrayRef<Operation *> stage, ArrayRef<Value> totals);
+  /// Calls body(carried) at every piece of the reduced space that has the number first + i*step.
+  Values walk(Value first, int64_t step, ValueRange init, llvm::function_ref<Values(ValueRange)> body);
+  /// The same without a loop: `inside`, where there is one, says whether the thread has this piece; else
+  /// `space` is that of the last.
+  void unrolled(Value first, int64_t step, llvm::function_ref<void(Value inside)> body);
+
+  const int64_t n;
+  const int64_t pieceBytes; ///< of n neighbours
+  const int64_t ops;        ///< of the dispatch
+  const ThreadEmitter t;
+};
+
+} // namespace
+
+void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
+  for (size_t i = vars.size(); i-- > 0;) {
+    e.bindSymbols(vars[i].factors, t.wide(i == 0 ? linear : t.mod(linear, vars[i].extent)));
+    if (i > 0)
+      linear = t.div(linear, vars[i].extent);
+  }
+}
+
+//===-- Neighbours ----------------------------------------------------------------------===//
+
+/// The innermost loop becomes (pieces, n), whatever factors it was merged from; the n are constants. Returns
+/// n, 1 where there are no such neighbours.
+static int64_t splitNeighbours(Plan &plan, kernel::DispatchOp dispatch) {
+  if (plan.factors.empty() || plan.tiled >= 0)
+    return 1;
+  bool reduced = plan.factors.back().reduced;
+  if (plan.form != LoopForm::Pointwise && reduced != (plan.schedule == Schedule::Rows))
+    return 1;
+  LoopVar &last = (reduced ? plan.reduced : plan.kept).back();
+  SymbolId first = last.factors.front();
+  if (first + last.factors.size() != plan.factors.size())
+    return 1; // others lie between
+  int64_t n = std::min(vectorBytes / widestBytes(plan, dispatch), mostNeighbours);
+  while (n > 1 && last.extent % n != 0)
+    n /= 2;
+  if (n % plan.unroll != 0 && last.extent % plan.unroll == 0)
+    n = plan.unroll;
+  if (n == 1 && (!reduced || last.factors.size() == 1))
+    return 1;
+  last.extent /= n;
+  last.factors = {first};
+  plan.factors.resize(first);
+  plan.factors.push_back({last.extent, reduced});
+  if (n > 1)
+    plan.factors.push_back({n, reduced});
+  return n;
+}
+
+void GpuNestEmitter::move(SymbolId symbol, const Index &to) {
+  for (Index *point : {&space, &keptSpace})
+    *point = *point + (to - Index::symbol(symbol)) * point->coefficient(symbol);
+}
+
+void GpuNestEmitter::forNeighbours(llvm::function_ref<void(int64_t)> body) {
+  if (n == 1)
+    return body(0);
+  Index whole = space, wholeKept = keptSpace;
+  for (int64_t i = 0; i < n; ++i) {
+    move(plan.factors.size() - 1, Index(i));
+    body(i);
+    space = whole, keptSpace = wholeKept;
+  }
+}
+
+void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
+  struct Store {
+    unsigned result;
+    Index linear;
+    Value value;
+  };
+  llvm::SmallVector<Store> stores;
+  forNeighbours([&](int64_t) {
+    const Index &linear = kept ? keptSpace : space;
+    for (unsigned r : positions)
+      stores.push_back({r, linear, e.element(yielded[r], indexOf(yielded[r], linear))});
+  });
+  // Result by result: neighbours become one access.
+  for (unsigned r : positions)
+    for (const Store &s : stores)
+      if (s.result == r)
+        e.store(results[r], s.linear, s.value);
+}
+
+//===-- Pointwise ---------------------------------------------------------------------===//
+
+GpuLaunch GpuNestEmitter::pointwise() {
+  int64_t count = product(plan.kept);
+  int64_t threads = std::min(blockThreads, ceilDiv(count, warpThreads) * warpThreads);
+  Value at = t.add(t.mul(t.block(), threads), t.thread());
+  e.when(count % threads == 0 ? Value() : t.below(at, count), [&] {
+    bindLinear(plan.kept, at);
+    storeNeighbours(plan.fullResults, /*kept=*/false);
+  });
+  return {{ceilDiv(count, threads), 1, 1}, threads};
+}
+
+GpuLaunch GpuNestEmitter::tiles() {
+  const LoopVar &across = plan.kept[plan.tiled], &inner = plan.kept.back();
+  llvm::SmallVector<LoopVar> others;
+  for (auto [i, var] : llvm::enumerate(ArrayRef<LoopVar>(plan.kept).drop_back()))
+    if (int(i) != plan.tiled)
+      others.push_back(var);
+  int64_t acrossTiles = ceilDiv(across.extent, tileSide), innerTiles = ceilDiv(inner.extent, tileSide);
+  Value tid = t.thread(), lane = t.mod(tid, tileSide), line = t.div(tid, tileSide), tile = t.block();
+  Value innerLow = t.mul(t.mod(tile, innerTiles), tileSide);
+  tile = t.div(tile, innerTiles);
+  Value acrossLow = t.mul(t.mod(tile, acrossTiles), tileSide);
+  bindLinear(others, t.div(tile, acrossTiles));
+
+  llvm::SmallVector<Buffer> shared;
+  for (unsigned r : plan.fullResults) {
+    Type element = graph::elementOf(yielded[r]);
+    int64_t bytes = ElementEmitter::storageType(element).getIntOrFloatBitWidth() / 8;
+    Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3),
+                                            tileSide * tilePitch * bytes);
+    shared.push_back({memory, RankedTensorType::get({tileSide * tilePitch}, element), {}, {}});
+  }
+  /// body(slot in the tile) for the thread's elements, neighbouring threads along `across` or along `inner`.
+  auto walkTile = [&](bool alongAcross, llvm::function_ref<void(const Index &)> body) {
+    t.loop(line, tileSide, blockThreads / tileSide, {}, [&](Value line, ValueRange) -> Values {
+      Value a = alongAcross ? lane : line, i = alongAcross ? line : lane;
+      Value acrossAt = t.add(acrossLow, a), innerAt = t.add(innerLow, i), inside;
+      if (across.extent % tileSide != 0)
+        inside = t.below(acrossAt, across.extent);
+      if (inner.extent % tileSide != 0) {
+        Value also = t.below(innerAt, inner.extent);
+        inside = inside ? Value(arith::AndIOp::create(e.b, inside, also)) : also;
+      }
+      e.when(inside, [&] {
+        bind(across, t.wide(acrossAt));
+        bind(inner, t.wide(innerAt));
+        body(e.opaque(t.wide(i), 0, tileSide - 1) * tilePitch + e.opaque(t.wide(a), 0, tileSide - 1));
+      });
+      return {};
+    });
+  };
+  walkTile(true, [&](const Index &slot) {
+    for (auto [r, buffer] : llvm::zip_equal(plan.fullResults, shared))
+      e.store(buffer, slot, e.element(yielded[r], indexOf(yielded[r], space)));
+  });
+  kernel::BarrierOp::create(e.b, /*id=*/0, /*threads=*/IntegerAttr());
+  walkTile(false, [&](const Index &slot) {
+    for (auto [r, buffer] : llvm::zip_equal(plan.fullResults, shared))
+      e.store(results[r], space, e.load(buffer, slot));
+  });
+  return {{product(others) * acrossTiles * innerTiles, 1, 1}, blockThreads};
+}
+
+//===-- Reductions ------------------------------------------------------------------------===//
+
+Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init,
+                            llvm::function_ref<Values(ValueRange)> body) {
+  return t.loop(first, product(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
+    bindLinear(plan.reduced, piece);
+    return body(carried);
+  });
+}
+
+void GpuNestEmitter::defineTotals(ArrayRef<Operation *> stage, ArrayRef<Value> totals) {
+  // The point has no place along the reduced dimensions.
+  Index whole = space;
+  for (auto [symbol, factor] : llvm::enumerate(plan.factors))
+    if (factor.reduced)
+      space = space - Index::symbol(symbol, whole.coefficient(symbol));
+  for (auto [op, total] : llvm::zip_equal(stage, totals))
+    define(op, reductionFinish(op, total, e));
+  space = whole;
+}
+
+void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void(Value)> body) {
+  assert(plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 &&
+         "the reduced space is one variable");
+  SymbolId symbol = plan.reduced.front().factors.front();
+  int64_t pieces = plan.reduced.front().extent;
+  Index whole = space;
+  for (int64_t low = 0; low < pieces; low += step) {
+    Value piece = low == 0 ? first : t.add(first, t.i32(low)), inside;
+    if (low + step > pieces) {
+      inside = t.below(piece, pieces);
+      piece = arith::MinUIOp::create(e.b, piece, t.i32(pieces - 1));
+    }
+    Index at = e.opaque(t.wide(piece), low, std::min(low + step, pieces) - 1);
+    space = whole + (at - Index::symbol(symbol)) * whole.coefficient(symbol);
+    body(inside);
+  }
+  space = whole;
 }
 
 GpuLaunch GpuNestEmitter::rows() {
-  int64_t count = plan.keptCount(), length = plan.reducedCount();
-  bool warp = length <= longestWarpRow;
-  for (auto &stage : plan.stages)
-    for (Operation *op : stage)
-      warp &= ThreadReducer::shuffles(accumulatorType(op));
-  int64_t threads = warp ? rowsPerBlock * 32 : blockThreads, step = warp ? 32 : threads;
-  Value tid = thread(), row = block(kernel::Axis::X), lane = tid, inside;
-  int64_t blocks = count;
+  int64_t count = plan.keptCount(), pieces = product(plan.reduced);
+  int64_t width = warpThreads; // threads of a row
+  while (width < mostRowThreads && pieces > width * mostPieces)
+    width *= 2;
+  bool severalPasses = plan.stages.size() > 1 || !plan.fullResults.empty();
+  bool unrolls = severalPasses && plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 &&
+                 pieces <= width * mostPieces && ceilDiv(pieces, width) * n * ops <= mostUnrolledOps;
+  bool warp = width == warpThreads;
+  int64_t threads = warp ? rowsPerBlock * warpThreads : width,
+          blocks = warp ? ceilDiv(count, rowsPerBlock) : count;
+  Value tid = t.thread(), row = t.block(), lane = tid, inside;
   if (warp) {
-    row = arith::AddIOp::create(e.b, arith::MulIOp::create(e.b, row, i32(rowsPerBlock)),
-                                arith::ShRUIOp::create(e.b, tid, i32(5)));
-    lane = arith::AndIOp::create(e.b, tid, i32(31));
-    blocks = (count + rowsPerBlock - 1) / rowsPerBlock;
+    row = t.add(t.mul(row, rowsPerBlock), t.div(tid, warpThreads));
+    lane = t.mod(tid, warpThreads);
     if (count % rowsPerBlock != 0) // whole warps: their shuffles stay complete
-      inside = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, row, i32(count));
+      inside = t.below(row, count);
   }
   e.when(inside, [&] {
     bindLinear(plan.kept, row);
     for (ArrayRef<Operation *> stage : plan.stages) {
-      Values sums = accumulate(stage, lane, step);
-      for (auto [op, acc] : llvm::zip_equal(stage, sums)) {
-        Value total = warp ? reducer.overWarp(op, acc) : reducer.overBlock(op, acc, wide(tid), threads);
-        define(op, reductionFinish(op, total, e));
+      Values sums = stageInit(stage);
+      if (unrolls) {
+        unrolled(lane, width, [&](Value has) {
+          Values next = sums;
+          forNeighbours([&](int64_t) { next = stageStep(stage, next); });
+          for (auto [sum, stepped] : llvm::zip_equal(sums, next))
+            sum = has ? Value(arith::SelectOp::create(e.b, has, stepped, sum)) : stepped;
+        });
+      } else {
+        sums = walk(lane, width, sums, [&](ValueRange carried) {
+          Values next(carried);
+          forNeighbours([&](int64_t) { next = stageStep(stage, next); });
+          return next;
+        });
       }
+      ThreadReducer reducer(e, stage, {sums}, tid, warp ? warpThreads : threads, /*columns=*/1);
+      defineTotals(stage, reducer.totals(0));
     }
-    if (!plan.fullResults.empty())
-      stride(lane, length, step, {},
-             [&](ValueRange) -> Values { return storeResults(plan.fullResults, space), Values(); });
+    if (!plan.fullResults.empty()) {
+      if (unrolls)
+        unrolled(lane, width,
+                 [&](Value has) { e.when(has, [&] { storeNeighbours(plan.fullResults, /*kept=*/false); }); });
+      else
+        walk(lane, width, {}, [&](ValueRange) -> Values {
+          return storeNeighbours(plan.fullResults, /*kept=*/false), Values();
+        });
+    }
     if (!plan.rowResults.empty())
-      e.when(arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, lane, i32(0)),
-             [&] { storeResults(plan.rowResults, keptSpace); });
+      e.when(t.below(lane, 1), [&] { storeResults(plan.rowResults, keptSpace); });
   });
   return {{blocks, 1, 1}, threads};
 }
 
 GpuLaunch GpuNestEmitter::columns() {
-  const LoopVar &column = plan.kept.back();
+  const LoopVar &column = plan.kept.back(); // of pieces of n columns
   ArrayRef<LoopVar> outer = ArrayRef<LoopVar>(plan.kept).drop_back();
-  int64_t width = warpColumns;
+  // Powers of two: the threads of a column find each other by shuffles.
+  int64_t width = warpThreads;
   while (width > 1 && width / 2 >= column.extent)
     width /= 2;
+  // Few columns, more blocks: as long as a row's part is a whole sector.
+  while (width * pieceBytes > sectorBytes && ceilDiv(column.extent, width) * product(outer) < wantedBlocks)
+    width /= 2;
   int64_t groups = blockThreads / width;
-  while (groups > 1 && groups / 2 >= plan.reducedCount())
+  while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
     groups /= 2;
-  int64_t threads = std::max<int64_t>(32, width * groups);
-  groups = threads / width;
-  int64_t blocks = (column.extent + width - 1) / width;
+  int64_t threads = width * groups, blocks = ceilDiv(column.extent, width);
 
-  Value tid = thread(), group = arith::DivUIOp::create(e.b, tid, i32(width));
-  Value at = arith::AddIOp::create(e.b, arith::MulIOp::create(e.b, block(kernel::Axis::X), i32(width)),
-                                   arith::RemUIOp::create(e.b, tid, i32(width)));
+  Value tid = t.thread(), group = t.div(tid, width), at = t.mod(tid, width), which = t.block(), inside;
+  at = t.add(t.mul(t.mod(which, blocks), width), at);
   // Threads beyond the last column do its work again and store nothing: all of them reach the barriers.
-  Value inside;
   if (column.extent % width != 0) {
-    inside = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, at, i32(column.extent));
-    at = arith::MinUIOp::create(e.b, at, i32(column.extent - 1));
+    inside = t.below(at, column.extent);
+    at = arith::MinUIOp::create(e.b, at, t.i32(column.extent - 1));
   }
-  e.bindSymbols(column.factors, wide(at));
-  if (!outer.empty())
-    bindLinear(outer, block(kernel::Axis::Y));
-  for (ArrayRef<Operation *> stage : plan.stages) {
-    Values sums = accumulate(stage, group, groups);
-    for (auto [op, acc] : llvm::zip_equal(stage, sums))
-      define(op, reductionFinish(op, reducer.overGroups(op, acc, wide(tid), width, groups), e));
+  bind(column, t.wide(at));
+  bindLinear(outer, t.div(which, blocks));
+  auto storeRow = [&](Value has) {
+    if (!plan.rowResults.empty())
+      e.when(has, [&] { storeNeighbours(plan.rowResults, /*kept=*/true); });
+  };
+  Value first = t.below(group, 1);
+  if (inside)
+    first = arith::AndIOp::create(e.b, first, inside);
+  for (auto [s, stageRef] : llvm::enumerate(plan.stages)) {
+    ArrayRef<Operation *> stage = stageRef;
+    Values init;
+    for (int64_t i = 0; i < n; ++i)
+      llvm::append_range(init, stageInit(stage));
+    Values sums = walk(group, groups, init, [&](ValueRange carried) {
+      Values all(carried), next;
+      forNeighbours([&](int64_t i) {
+        llvm::append_range(next,
+                           stageStep(stage, ArrayRef<Value>(all).slice(i * stage.size(), stage.size())));
+      });
+      return next;
+    });
+    llvm::SmallVector<Values> byNeighbour;
+    for (int64_t i = 0; i < n; ++i)
+      byNeighbour.emplace_back(ArrayRef<Value>(sums).slice(i * stage.size(), stage.size()));
+    ThreadReducer reducer(e, stage, byNeighbour, tid, threads, width);
+    auto defineAll = [&] { forNeighbours([&](int64_t i) { defineTotals(stage, reducer.totals(i)); }); };
+    // Only the threads that store need the totals when nobody goes on with them.
+    if (s + 1 == plan.stages.size() && plan.fullResults.empty()) {
+      // One column each: what is behind the reductions is short that way, and emitted once.
+      if (s == 0 && n > 1 && reducer.inMemory() && width * n <= threads) {
+        Value piece = t.add(t.mul(t.mod(which, blocks), width), t.div(tid, n)), has = t.below(tid, width * n);
+        if (column.extent % width != 0)
+          has = arith::AndIOp::create(e.b, has, t.below(piece, column.extent));
+        e.when(has, [&] {
+          Index neighbour = e.opaque(t.wide(t.mod(tid, n)), 0, n - 1);
+          move(column.factors.front(), e.opaque(t.wide(piece), 0, column.extent - 1));
+          move(plan.factors.size() - 1, neighbour);
+          defineTotals(stage, reducer.totals(e.opaque(t.wide(t.div(tid, n)), 0, width - 1), neighbour));
+          storeResults(plan.rowResults, keptSpace);
+        });
+        return {{blocks * product(outer), 1, 1}, threads};
+      }
+      e.when(first, [&] {
+        defineAll();
+        storeRow({});
+      });
+      return {{blocks * product(outer), 1, 1}, threads};
+    }
+    defineAll();
   }
   e.when(inside, [&] {
-    if (!plan.fullResults.empty())
-      stride(group, plan.reducedCount(), groups, {},
-             [&](ValueRange) -> Values { return storeResults(plan.fullResults, space), Values(); });
-    if (!plan.rowResults.empty())
-      e.when(arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, group, i32(0)),
-             [&] { storeResults(plan.rowResults, keptSpace); });
+    walk(group, groups, {},
+         [&](ValueRange) -> Values { return storeNeighbours(plan.fullResults, /*kept=*/false), Values(); });
   });
-  return {{blocks, product(outer), 1}, threads};
+  storeRow(first);
+  return {{blocks * product(outer), 1, 1}, threads};
 }
 
 //===-- The rest -----------------------------------------------------------------------------===//
 
 GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
-  constexpr int64_t threads = 32;
-  Value at =
-      arith::AddIOp::create(e.b, arith::MulIOp::create(e.b, block(kernel::Axis::X), i32(threads)), thread());
-  Value begin = wide(at), end = arith::AddIOp::create(e.b, begin, e.i64(1));
+  constexpr int64_t threads = warpThreads;
+  Value at = t.add(t.mul(t.block(), threads), t.thread());
+  Value begin = t.wide(at), end = arith::AddIOp::create(e.b, begin, e.i64(1));
   // The number of slices is known after emission only.
   auto guard =
       scf::IfOp::create(e.b, arith::ConstantOp::create(e.b, e.b.getBoolAttr(true)), /*withElseRegion=*/false);
@@ -232,20 +470,20 @@ GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
     count = emitSlices(plan, dispatch, results, e, begin, end);
   }
   e.b.setInsertionPoint(guard);
-  guard.getConditionMutable().assign(arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, at, i32(count)));
+  guard.getConditionMutable().assign(t.below(at, count));
   e.b.setInsertionPointAfter(guard);
-  return {{(count + threads - 1) / threads, 1, 1}, threads};
+  return {{ceilDiv(count, threads), 1, 1}, threads};
 }
 
 GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                            ElementEmitter &e) {
-  bool pointwise = plan.form == LoopForm::Pointwise && !plan.irregular;
-  int64_t n =
-      pointwise ? splitNeighbours(plan, dispatch.getBody().front().getTerminator()->getOperands()) : 1;
-  GpuNestEmitter nest(plan, dispatch, results, e);
-  if (plan.sliced())
+  if (plan.form == LoopForm::Special)
+    return emitGpuGatherGrad(dispatch, results[0], e);
+  int64_t n = plan.irregular ? 1 : splitNeighbours(plan, dispatch);
+  GpuNestEmitter nest(plan, n, dispatch, results, e);
+  if (plan.irregular)
     return nest.slices(dispatch);
-  if (pointwise)
-    return nest.pointwise(n);
+  if (plan.form == LoopForm::Pointwise)
+    return plan.tiled >= 0 ? nest.tiles() : nest.pointwise();
   return plan.schedule == Schedule::Columns ? nest.columns() : nest.rows();
 }

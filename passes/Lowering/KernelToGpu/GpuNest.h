@@ -2,35 +2,40 @@
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "passes/Lowering/KernelToGpu/ThreadReducer.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
 
 namespace mpc {
+
+/// Threads of a block where nothing else decides: some of them fill a multiprocessor's 1024 to 2048,
+/// registers allowing.
+inline constexpr int64_t blockThreads = 256;
 
 /// Emits the body of a kernel at e's insertion point: the share of one thread. `results`: a buffer per result
 /// of the dispatch.
 GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
                       ElementEmitter &e);
+/// The same for graph.gather_grad.
+GpuLaunch emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
 
-/// Reductions across threads. All of them leave the result in every thread that takes part.
-class ThreadReducer {
-public:
-  explicit ThreadReducer(ElementEmitter &e) : e(e) {}
-  /// Over the 32 threads of each warp, by shuffles; accumulators of 32 bits.
-  mlir::Value overWarp(mlir::Operation *reduction, mlir::Value accumulator);
-  /// Over all `threads` of the block, through shared memory; any accumulator.
-  mlir::Value overBlock(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value thread,
-                        int64_t threads);
-  /// Over the `groups` threads of a block with the same number modulo `columns`.
-  mlir::Value overGroups(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value thread,
-                         int64_t columns, int64_t groups);
-
-  /// Whether shuffles take values of this type.
-  static bool shuffles(mlir::Type accumulator);
-
-private:
-  mlir::Value combine(mlir::Operation *reduction, mlir::Value a, mlir::Value b);
-  Buffer shared(mlir::Type element, int64_t count);
+/// What the nests of a GPU share: positions of threads, in i32.
+struct ThreadEmitter {
   ElementEmitter &e;
+
+  mlir::Value i32(int64_t v) const { return e.constantInt(e.b.getI32Type(), v); }
+  mlir::Value wide(mlir::Value v) const;
+  mlir::Value thread() const;
+  mlir::Value block() const;
+  mlir::Value add(mlir::Value a, mlir::Value b) const;
+  mlir::Value mul(mlir::Value a, int64_t b) const;
+  mlir::Value div(mlir::Value a, int64_t b) const;
+  mlir::Value mod(mlir::Value a, int64_t b) const;
+  /// a < b, of unsigned numbers.
+  mlir::Value below(mlir::Value a, int64_t b) const;
+  /// for (i32 i = first; i < count; i += step) carried = body(i, carried); returns the last.
+  llvm::SmallVector<mlir::Value>
+  loop(mlir::Value first, int64_t count, int64_t step, mlir::ValueRange init,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body) const;
 };
 
 } // namespace mpc

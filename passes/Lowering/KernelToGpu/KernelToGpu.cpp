@@ -1,5 +1,6 @@
 //===- KernelToGpu.cpp - a loop dispatch becomes a GPU kernel ---------------------===//
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,6 +12,9 @@ using namespace mpc;
 
 FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
   MLIRContext *context = dispatch.getContext();
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()), SmallVector<Type>(dispatch.getResultTypes())))
+    if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
+      return emitErrorWithHint(dispatch.getLoc(), "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits", "use a smaller batch");
   FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/true);
   if (failed(plan))
     return failure();

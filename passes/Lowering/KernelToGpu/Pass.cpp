@@ -12,6 +12,7 @@ namespace mpc {
 
 namespace {
 struct KernelToGpu : mpc::impl::KernelToGpuPassBase<KernelToGpu> {
+  using KernelToGpuPassBase::KernelToGpuPassBase;
   void runOnOperation() override {
     llvm::SmallVector<kernel::DispatchOp> dispatches;
     getOperation().walk([&](kernel::DispatchOp op) {
@@ -28,6 +29,10 @@ struct KernelToGpu : mpc::impl::KernelToGpuPassBase<KernelToGpu> {
       op->setAttr("grid", b.getDenseI64ArrayAttr(launch->grid));
       op->setAttr("threads", b.getI64IntegerAttr(launch->threads));
     }
+    if (only)
+      for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+        if (!isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op))
+          op.erase();
   }
 };
 } // namespace

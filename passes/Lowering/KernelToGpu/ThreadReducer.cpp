@@ -1,17 +1,12 @@
-//===- ThreadReducer.cpp - reductions across threads ---------------------------===//
-//
-// The order of the additions follows from the shapes alone, so that results do not change from run to run.
-//
-//===----------------------------------------------------------------------===//
+//===- ThreadReducer.cpp - reductions across the threads of a block -------------===//
+#include "passes/Lowering/KernelToGpu/ThreadReducer.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
-#include "passes/Lowering/KernelToGpu/GpuNest.h"
 
 using namespace mlir;
 using namespace mpc;
-
-bool ThreadReducer::shuffles(Type accumulator) { return accumulator.isF32() || accumulator.isInteger(32); }
 
 /// A partial result is combined like an element, but is an accumulator already.
 Value ThreadReducer::combine(Operation *reduction, Value a, Value b) {
@@ -20,61 +15,80 @@ Value ThreadReducer::combine(Operation *reduction, Value a, Value b) {
   return reductionStep(reduction, a, b, e);
 }
 
-Buffer ThreadReducer::shared(Type element, int64_t count) {
-  int64_t bytes = ElementEmitter::storageType(element).getIntOrFloatBitWidth() / 8;
-  Value pointer =
-      kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), count * bytes);
-  return {pointer, RankedTensorType::get({count}, element), {}, {}};
+/// The value of the lane with the number that differs in `offset`; shuffles move 32 bits.
+Value ThreadReducer::exchange(Value v, int64_t offset) {
+  Type type = v.getType(), i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
+  if (type.isF32() || type == i32)
+    return kernel::ShuffleOp::create(e.b, type, kernel::ShuffleMode::Xor, v, e.constantInt(i32, offset));
+  if (type.isF64())
+    return arith::BitcastOp::create(e.b, type, exchange(arith::BitcastOp::create(e.b, i64, v), offset));
+  if (type == i64) {
+    Value bits = e.constantInt(i64, 32);
+    Value low = exchange(arith::TruncIOp::create(e.b, i32, v), offset);
+    Value high = exchange(arith::TruncIOp::create(e.b, i32, arith::ShRUIOp::create(e.b, v, bits)), offset);
+    high = arith::ShLIOp::create(e.b, arith::ExtUIOp::create(e.b, i64, high), bits);
+    return arith::OrIOp::create(e.b, high, arith::ExtUIOp::create(e.b, i64, low));
+  }
+  return arith::TruncIOp::create(e.b, type, exchange(arith::ExtUIOp::create(e.b, i32, v), offset));
 }
 
 Value ThreadReducer::overWarp(Operation *reduction, Value accumulator) {
-  for (int32_t offset = 16; offset > 0; offset /= 2) {
-    Value other = kernel::ShuffleOp::create(e.b, accumulator.getType(), kernel::ShuffleMode::Xor, accumulator,
-                                            e.constantInt(e.b.getI32Type(), offset));
-    accumulator = combine(reduction, accumulator, other);
-  }
+  for (int64_t offset = warpThreads / 2; offset >= columns; offset /= 2)
+    accumulator = combine(reduction, accumulator, exchange(accumulator, offset));
   return accumulator;
 }
 
-Value ThreadReducer::overBlock(Operation *reduction, Value accumulator, Value thread, int64_t threads) {
-  Type type = accumulator.getType();
-  int64_t pieces = threads;
-  Value slot = thread;
-  if (shuffles(type)) { // one value per warp is left
-    accumulator = overWarp(reduction, accumulator);
-    pieces = threads / 32;
-    slot = arith::ShRUIOp::create(e.b, thread, e.i64(5));
+ThreadReducer::ThreadReducer(ElementEmitter &e, ArrayRef<Operation *> stage, ArrayRef<Values> accumulators,
+                             Value thread, int64_t threads, int64_t columns)
+    : e(e), stage(stage), warps(threads / warpThreads), columns(columns), n(accumulators.size()) {
+  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
+  for (const Values &of : accumulators) {
+    Values &sums = ofWarp.emplace_back();
+    for (auto [op, accumulator] : llvm::zip_equal(stage, of))
+      sums.push_back(overWarp(op, accumulator));
   }
-  if (pieces == 1)
-    return accumulator;
-  Buffer partial = shared(type, pieces);
-  Value first = arith::AndIOp::create(e.b, thread, e.i64(31));
-  Value stores = pieces == threads
-                     ? Value()
-                     : Value(arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, first, e.i64(0)));
-  e.when(stores, [&] { e.store(partial, e.opaque(slot, 0, pieces - 1), accumulator); });
+  if (warps == 1)
+    return;
+  auto bits = [&](Value v, int64_t mask) -> Value {
+    return arith::AndIOp::create(e.b, v, e.constantInt(i32, mask));
+  };
+  Value lane = bits(thread, warpThreads - 1),
+        warp = arith::ShRUIOp::create(e.b, thread, e.constantInt(i32, 5));
+  column = arith::ExtUIOp::create(e.b, i64, bits(thread, columns - 1));
+  for (Operation *op : stage) {
+    Type type = accumulatorType(op);
+    int64_t count = warps * columns * n,
+            bytes = ElementEmitter::storageType(type).getIntOrFloatBitWidth() / 8;
+    Value memory =
+        kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), count * bytes);
+    partial.push_back({memory, RankedTensorType::get({count}, type), {}, {}});
+  }
+  Value first = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, lane, e.constantInt(i32, columns));
+  e.when(first, [&] {
+    Index at = e.opaque(arith::ExtUIOp::create(e.b, i64, warp), 0, warps - 1) * (columns * n) +
+               e.opaque(column, 0, columns - 1) * n;
+    for (auto [r, buffer] : llvm::enumerate(partial))
+      for (int64_t i = 0; i < n; ++i)
+        e.store(buffer, at + Index(i), ofWarp[i][r]);
+  });
   kernel::BarrierOp::create(e.b, /*id=*/0, /*threads=*/IntegerAttr());
-  Value total = e.load(partial, Index(0));
-  if (pieces <= 32) {
-    for (int64_t i = 1; i < pieces; ++i)
-      total = combine(reduction, total, e.load(partial, Index(i)));
-    return total;
-  }
-  return e.loop(e.i64(1), e.i64(pieces), total, [&](Value i, ValueRange carried) -> llvm::SmallVector<Value> {
-    return {combine(reduction, carried[0], e.load(partial, e.opaque(i, 0, pieces - 1)))};
-  })[0];
 }
 
-Value ThreadReducer::overGroups(Operation *reduction, Value accumulator, Value thread, int64_t columns,
-                                int64_t groups) {
-  if (groups == 1)
-    return accumulator;
-  Buffer partial = shared(accumulator.getType(), columns * groups);
-  e.store(partial, e.opaque(thread, 0, columns * groups - 1), accumulator);
-  kernel::BarrierOp::create(e.b, /*id=*/0, /*threads=*/IntegerAttr());
-  Index column = e.opaque(arith::RemUIOp::create(e.b, thread, e.i64(columns)), 0, columns - 1);
-  Value total = e.load(partial, column);
-  for (int64_t g = 1; g < groups; ++g)
-    total = combine(reduction, total, e.load(partial, column + Index(g * columns)));
-  return total;
+ThreadReducer::Values ThreadReducer::totals(int64_t i) {
+  if (warps == 1)
+    return ofWarp[i];
+  return totals(e.opaque(column, 0, columns - 1), Index(i));
+}
+
+ThreadReducer::Values ThreadReducer::totals(const Index &ofColumn, const Index &i) {
+  assert(inMemory() && "only the columns' own threads have them");
+  Values result;
+  Index at = ofColumn * n + i;
+  for (auto [op, buffer] : llvm::zip_equal(stage, partial)) {
+    Value total = e.load(buffer, at);
+    for (int64_t warp = 1; warp < warps; ++warp)
+      total = combine(op, total, e.load(buffer, at + Index(warp * columns * n)));
+    result.push_back(total);
+  }
+  return result;
 }

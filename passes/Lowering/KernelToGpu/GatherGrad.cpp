@@ -1,0 +1,106 @@
+//===- GatherGrad.cpp - scatter-add on a GPU --------------------------------------===//
+//
+//   dx[a, v, c] = sum of dy[a, i, c] over the i with indices[i] = v, in the order of i
+//
+// A block owns up to 64 rows v, a thread one column (a, c) of them, whose sums it keeps in shared memory:
+// nobody else touches them, so there is nothing to wait for, and the order is fixed. Warps look at 32 indices
+// at a time; those of other blocks cost a load, a comparison and a vote. Every block reads all indices: tens
+// of microseconds for the embeddings of language models, more than a sort would only for many more indices
+// than that.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
+
+using namespace mlir;
+using namespace mpc;
+
+using Values = llvm::SmallVector<Value>;
+
+/// Blocks that fill any GPU several times over; rows of a block, and bytes of their sums.
+static constexpr int64_t wantedBlocks = 1024, mostRows = 64, mostBytes = 32768;
+
+GpuLaunch mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
+  auto op =
+      cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+  ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
+  size_t axis = op.getAxis();
+  ArrayRef<int64_t> before = dx.take_front(axis), after = dx.drop_front(axis + 1);
+  int64_t inner = llvm::product_of(after), rows = dx[axis], count = llvm::product_of(indices),
+          columns = llvm::product_of(before) * inner;
+  Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
+  int64_t threads =
+      std::clamp((columns + warpThreads - 1) / warpThreads * warpThreads, warpThreads, blockThreads / 2);
+  int64_t columnBlocks = (columns + threads - 1) / threads, bytes = type.getIntOrFloatBitWidth() / 8;
+  int64_t blockRows = std::clamp<int64_t>(rows * columnBlocks / wantedBlocks, 1,
+                                          std::min({mostRows, rows, mostBytes / (threads * bytes)}));
+  int64_t rowBlocks = (rows + blockRows - 1) / blockRows;
+
+  ThreadEmitter t{e};
+  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
+  Value tid = t.thread(), lane = t.mod(tid, warpThreads), block = t.block();
+  Value column = t.add(t.mul(t.mod(block, columnBlocks), threads), tid), inside;
+  Value first = t.wide(t.mul(t.div(block, columnBlocks), blockRows));
+  if (columns % threads != 0) { // the others stay for the votes
+    inside = t.below(column, columns);
+    column = arith::MinUIOp::create(e.b, column, t.i32(columns - 1));
+  }
+  Index at = e.opaque(t.wide(column), 0, columns - 1), a = e.floorDiv(at, inner), c = e.mod(at, inner);
+  Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3),
+                                          blockRows * threads * bytes);
+  Buffer sums{memory, RankedTensorType::get({blockRows * threads}, type), {}, {}};
+  Index mine = e.opaque(t.wide(tid), 0, threads - 1);
+  auto place = [&](Value row) { return e.opaque(t.wide(row), 0, blockRows - 1) * threads + mine; };
+
+  t.loop(t.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
+    return e.store(sums, place(row), e.constant(type, 0)), Values();
+  });
+  t.loop(t.i32(0), count, warpThreads, {}, [&](Value low, ValueRange) -> Values {
+    Value number = t.add(low, lane), known;
+    if (count % warpThreads != 0) {
+      known = t.below(number, count);
+      number = arith::MinUIOp::create(e.b, number, t.i32(count - 1));
+    }
+    Value v = e.operand(op, 1, e.delinearize(e.opaque(t.wide(number), 0, count - 1), indices));
+    if (v.getType() != i64)
+      v = arith::ExtSIOp::create(e.b, i64, v);
+    Value negative = arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, v, e.i64(0));
+    v = arith::SelectOp::create(e.b, negative, arith::AddIOp::create(e.b, v, e.i64(rows)), v);
+    v = arith::MinSIOp::create(e.b, arith::MaxSIOp::create(e.b, v, e.i64(0)), e.i64(rows - 1));
+    Value row = arith::SubIOp::create(e.b, v, first);
+    Value here = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, row, e.i64(blockRows));
+    if (known)
+      here = arith::AndIOp::create(e.b, here, known);
+    Value target = arith::SelectOp::create(e.b, here, arith::TruncIOp::create(e.b, i32, row), t.i32(-1));
+    e.when(kernel::VoteOp::create(e.b, e.b.getI1Type(), kernel::VoteMode::Any, here), [&] {
+      t.loop(t.i32(0), warpThreads, 1, {}, [&](Value other, ValueRange) -> Values {
+        Value row = kernel::ShuffleOp::create(e.b, i32, kernel::ShuffleMode::Index, target, other);
+        e.when(arith::CmpIOp::create(e.b, arith::CmpIPredicate::sge, row, t.i32(0)), [&] {
+          IndexVector y = e.delinearize(a, before);
+          llvm::append_range(y, e.delinearize(e.opaque(t.wide(t.add(low, other)), 0, count - 1), indices));
+          llvm::append_range(y, e.delinearize(c, after));
+          Index sum = place(row);
+          e.store(sums, sum, arith::AddFOp::create(e.b, e.load(sums, sum), e.operand(op, 0, y)));
+        });
+        return {};
+      });
+    });
+    return {};
+  });
+  e.when(inside, [&] {
+    t.loop(t.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
+      Value v = arith::AddIOp::create(e.b, first, t.wide(row));
+      Value exists = rows % blockRows == 0
+                         ? Value()
+                         : Value(arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, v, e.i64(rows)));
+      e.when(exists, [&] {
+        Index to = (a * rows + e.opaque(v, 0, rows - 1)) * inner + c;
+        e.store(result, to, e.round(e.load(sums, place(row)), element));
+      });
+      return {};
+    });
+  });
+  return {{rowBlocks * columnBlocks, 1, 1}, threads};
+}
