@@ -26,7 +26,7 @@ static void annotateScratch(ModuleOp module, const GpuArch &arch) {
 LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const StageObserver &observe) {
   auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
   if (failed(run("layout", layout::createChannelsLastPass({.weights = true}), createCanonicalizerPass(), createCSEPass())) ||
-      failed(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) ||
+      failed(run("decompose", createDecomposePass({.gpu = true}), createCanonicalizerPass(), createCSEPass())) ||
       failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
     return failure();
   annotateScratch(module, *options.arch);
@@ -77,7 +77,7 @@ FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const Gpu
   if (added.wasInterrupted() || failed(addModules(codegen, options, program, plan, summary)))
     return failure();
   if (options.emulator) {
-    FailureOr<std::string> object = emitEmulatorObject(codegen.module());
+    FailureOr<std::string> object = emitEmulatorObject(codegen.module(), HostCpu::v3(), HostCodegen::defaultModules, options.threads);
     if (failed(object))
       return failure();
     program.sections["emulator." + plan.target + ".so"] = std::move(*object);

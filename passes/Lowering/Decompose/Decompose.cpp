@@ -78,7 +78,9 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
         ++numDecomposed;
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeMean, WidenGatherGrad, RepeatMatrices>(&getContext());
+    patterns.add<DecomposeMean, RepeatMatrices>(&getContext());
+    if (!gpu) // a GPU's kernel keeps its sums in f32 by itself
+      patterns.add<WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
@@ -89,7 +91,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     getOperation()->walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder builder(&getContext());
     for (Operation *op : ops)
-      if (splitReduction(op, builder))
+      if (splitReduction(op, gpu ? gpuSplit : hostSplit, builder))
         ++numSplit;
   }
 };

@@ -30,7 +30,8 @@ def DecomposePass : Pass<"mpc-decompose"> {
     ```
   }];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
-  let options = [Option<"split", "split", "bool", "true", "Split long reductions">];
+  let options = [Option<"split", "split", "bool", "true", "Split long reductions">,
+                 Option<"gpu", "gpu", "bool", "false", "Split for the blocks of a GPU instead of the threads of a host">];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">,
                     Statistic<"numSplit", "split-reductions", "Reductions split in two">];
 }

@@ -8,8 +8,19 @@ namespace mpc {
 
 void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
-/// Splits a reduction with too few results to keep threads busy in two; false if `op` is none.
-bool splitReduction(mlir::Operation *op, mlir::OpBuilder &b);
+
+/// When a reduction has too few results to keep a target busy, and into how many pieces it is split.
+struct SplitSizes {
+  int64_t wantedPieces;  ///< that keep a large machine busy
+  int64_t enoughPieces;  ///< to spare a reshape
+  int64_t mostPieces;    ///< more are too many to sum up afterwards
+  int64_t leastElements; ///< of the operand, below which one more launch costs more than it gains
+  int64_t leastPiece;    ///< elements
+  int64_t columns;       ///< that one slice or block of a column reduction takes
+};
+extern const SplitSizes hostSplit, gpuSplit;
+/// Splits a reduction with too few results to keep the target busy in two; false if `op` is none.
+bool splitReduction(mlir::Operation *op, const SplitSizes &sizes, mlir::OpBuilder &b);
 
 /// Writes arithmetic on values of one element type; scalars take their type from it.
 struct Arithmetic {

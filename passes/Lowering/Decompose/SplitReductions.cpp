@@ -1,9 +1,11 @@
 //===- SplitReductions.cpp - partial results for long reductions ------------------===//
 //
-// A host kernel shares its work out over kept elements (in columns: over blocks of them). A reduction of much to little is done in two:
-// the outer dimensions of [N, H, W, C] -> [C] are kept at first, [N, H, W, C] -> [N, C] -> [C]. Where no dimension is of the right size, one
-// more is made by reshaping, [M] -> [s, M/s]. That reshape has to reach memory to cost nothing, so the elementwise ops between are rebuilt
-// in the new shape; values that others use too are then computed twice, which is why it comes second.
+// A host kernel shares its work out over kept elements (in columns: over blocks of them). A reduction of much
+// to little is done in two: the outer dimensions of [N, H, W, C] -> [C] are kept at first, [N, H, W, C] ->
+// [N, C] -> [C]. Where no dimension is of the right size, one more is made by reshaping, [M] -> [s, M/s].
+// That reshape has to reach memory to cost nothing, so the elementwise ops between are rebuilt in the new
+// shape; values that others use too are then computed twice, which is why it comes second. A GPU's blocks
+// share the work in the same way, but there are many more of them.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
@@ -13,11 +15,23 @@ using namespace mlir;
 using namespace mpc;
 using graph::Shape;
 
-/// Pieces that keep a large machine busy, those that are enough to spare a reshape, those that are too many to sum up afterwards, and the
-/// work below which one more launch costs more than it gains.
-constexpr int64_t wantedPieces = 64, enoughPieces = 32, mostPieces = 512, leastElements = 1 << 16, leastPiece = 1024;
-/// Columns that one slice of a column reduction takes (KernelToHost/Nest.cpp).
-constexpr int64_t columnBlock = 32;
+/// Columns: a slice of a host's column reduction (KernelToHost/Nest.cpp). Sixty-four slices keep a large
+/// machine busy.
+const SplitSizes mpc::hostSplit = {.wantedPieces = 64,
+                                   .enoughPieces = 32,
+                                   .mostPieces = 512,
+                                   .leastElements = 1 << 16,
+                                   .leastPiece = 1024,
+                                   .columns = 32};
+/// Columns: 32 threads with 16 bytes of f16 (KernelToGpu/GpuNest.cpp). Four blocks for each of 132
+/// multiprocessors; one for each will do where that spares the reshape. A piece is worth a block's while when
+/// its 256 threads have 16 elements each.
+const SplitSizes mpc::gpuSplit = {.wantedPieces = 528,
+                                  .enoughPieces = 128,
+                                  .mostPieces = 2048,
+                                  .leastElements = 1 << 15,
+                                  .leastPiece = 4096,
+                                  .columns = 256};
 
 namespace {
 /// The dimensions [begin, end) of a shape of rank `rank` become (outer, inner).
@@ -33,9 +47,12 @@ struct Split {
 };
 } // namespace
 
-/// v, which broadcasts to the shape that was split, in the split shape; null where it would need data movement. Elementwise
-/// producers are rebuilt, down to values that are stored anyway, where a reshape is a view.
-static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b, IRMapping &known, int depth) {
+
+/// v, which broadcasts to the shape that was split, in the split shape; null where it would need data
+/// movement, or memory for a value that fusion keeps in registers. Elementwise producers are rebuilt, down to
+/// values that are stored anyway, where a reshape is a view.
+static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b,
+                          IRMapping &known, int depth) {
   if (Value done = known.lookupOrNull(v))
     return done;
   ArrayRef<int64_t> shape = graph::shapeOf(v);
@@ -58,30 +75,36 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
     if (auto dense = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return graph::ConstantOp::create(b, v.getLoc(), dense.resizeSplat(graph::typeOf(v).clone(result)));
-  if (op && depth > 0 && op->hasTrait<graph::Elementwise>() && !isa<graph::DropoutOp, graph::IotaOp>(op) && op->getNumResults() == 1) {
+  if (op && op->hasTrait<graph::Elementwise>() && !isa<graph::DropoutOp, graph::IotaOp>(op) &&
+      op->getNumResults() == 1) {
+    if (depth == 0)
+      return {};
     llvm::SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(inSplitShape(operand, whole, split, b, known, depth - 1));
-    if (llvm::all_of(operands, [](Value x) { return bool(x); })) {
-      OperationState state(op->getLoc(), op->getName(), operands, graph::typeOf(v).clone(result), op->getAttrs());
-      state.propertiesAttr = op->getPropertiesAsAttribute();
-      Value rebuilt = b.create(state)->getResult(0);
-      known.map(v, rebuilt);
-      return rebuilt;
-    }
+      if (Value rebuilt = inSplitShape(operand, whole, split, b, known, depth - 1))
+        operands.push_back(rebuilt);
+      else
+        return {};
+    OperationState state(op->getLoc(), op->getName(), operands, graph::typeOf(v).clone(result),
+                         op->getAttrs());
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    Value rebuilt = b.create(state)->getResult(0);
+    known.map(v, rebuilt);
+    return rebuilt;
   }
   Value reshaped = graph::reshapeTo(b, v.getLoc(), v, result);
   known.map(v, reshaped);
   return reshaped;
 }
 
-bool mpc::splitReduction(Operation *op, OpBuilder &b) {
-  if (!isa<graph::ReduceSumOp, graph::ReduceMeanOp, graph::ReduceMaxOp, graph::ReduceMinOp, graph::ReduceProdOp, graph::ReduceAnyOp>(op))
+bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
+  if (!isa<graph::ReduceSumOp, graph::ReduceMeanOp, graph::ReduceMaxOp, graph::ReduceMinOp,
+           graph::ReduceProdOp, graph::ReduceAnyOp>(op))
     return false;
   Value x = op->getOperand(0);
   Shape shape(graph::shapeOf(x)), axes(cast<DenseI64ArrayAttr>(op->getAttr("axes")).asArrayRef());
   int64_t rank = shape.size(), total = llvm::product_of(shape);
-  if (axes.empty() || total < leastElements)
+  if (axes.empty() || total < sizes.leastElements)
     return false;
   auto isReduced = [&](int64_t d) { return llvm::is_contained(axes, d); };
 
@@ -93,8 +116,8 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   for (int64_t d = last; d >= 0 && !isReduced(d); --d)
     columns *= shape[d];
   int64_t kept = llvm::product_of(graph::shapeOf(op->getResult(0)));
-  int64_t slices = isReduced(last) ? kept : kept / columns * ((columns + columnBlock - 1) / columnBlock);
-  if (slices * 2 > wantedPieces)
+  int64_t slices = isReduced(last) ? kept : kept / columns * ((columns + sizes.columns - 1) / sizes.columns);
+  if (slices * 2 > sizes.wantedPieces)
     return false;
 
   // The outermost run of reduced dimensions, and the best divisor of it.
@@ -108,10 +131,12 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   int64_t run = llvm::product_of(ArrayRef<int64_t>(shape).slice(begin, end - begin));
   // As many whole dimensions of the run as make enough pieces.
   int64_t keep = begin, pieces = 1;
-  while (keep < end && pieces * slices < enoughPieces)
+  while (keep < end && pieces * slices < sizes.enoughPieces)
     pieces *= shape[keep++];
-  bool whole = pieces * slices >= enoughPieces && pieces <= mostPieces && run / pieces >= 8;
-  int64_t most = std::min((wantedPieces + slices - 1) / slices, std::max<int64_t>(1, total / slices / leastPiece)), outer = 1;
+  bool whole = pieces * slices >= sizes.enoughPieces && pieces <= sizes.mostPieces && run / pieces >= 8;
+  int64_t most = std::min((sizes.wantedPieces + slices - 1) / slices,
+                          std::max<int64_t>(1, total / slices / sizes.leastPiece)),
+          outer = 1;
   for (int64_t d = 2; d <= most; ++d)
     if (run % d == 0)
       outer = d;
@@ -124,9 +149,13 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   Value partial = x;
   if (!whole) {
     IRMapping known;
-    partial = inSplitShape(x, shape, Split{begin, end, outer, run / outer, rank}, b, known, /*depth=*/8);
-    if (!partial)
-      return false;
+    Split split{begin, end, outer, run / outer, rank};
+    partial = inSplitShape(x, shape, split, b, known, /*depth=*/8);
+    if (!partial) { // one tensor in memory, then; the narrower one behind a cast
+      auto cast = x.getDefiningOp<graph::CastOp>();
+      Value narrow = cast && graph::isFloat(cast.getX()) ? cast.getX() : x;
+      partial = graph::castTo(b, loc, graph::reshapeTo(b, loc, narrow, split.apply(shape)), element);
+    }
     Shape others; // the axes after the run move: it became (outer, inner)
     for (int64_t axis : axes)
       if (axis < begin || axis >= end)
@@ -153,7 +182,9 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   for (int64_t axis : axes)
     if (axis < begin || axis >= end)
       inner.push_back(axis);
-  int64_t before = begin - llvm::count_if(inner, [&](int64_t axis) { return axis < begin; }); // where the pieces stand in the partial results
+  int64_t before = begin - llvm::count_if(inner, [&](int64_t axis) {
+                     return axis < begin;
+                   }); // where the pieces stand in the partial results
   for (int64_t axis = keep; axis < end; ++axis)
     inner.push_back(axis);
   for (int64_t axis = begin; axis < keep; ++axis)
@@ -162,8 +193,10 @@ bool mpc::splitReduction(Operation *op, OpBuilder &b) {
   Value result = reduce(reduce(partial, inner), outerAxes);
   if (isMean) {
     double count = double(total) / double(kept);
-    result = isa<FloatType>(element) ? Value(graph::DivOp::create(b, loc, result, graph::scalar(b, loc, graph::elementOf(result), count)))
-                                     : Value(graph::DivOp::create(b, loc, result, graph::scalar(b, loc, element, count)));
+    result = isa<FloatType>(element)
+                 ? Value(graph::DivOp::create(b, loc, result,
+                                              graph::scalar(b, loc, graph::elementOf(result), count)))
+                 : Value(graph::DivOp::create(b, loc, result, graph::scalar(b, loc, element, count)));
   }
   result = graph::castTo(b, loc, result, element);
   op->getResult(0).replaceAllUsesWith(graph::reshapeTo(b, loc, result, graph::shapeOf(op->getResult(0))));

@@ -1,0 +1,50 @@
+// RUN: mpc-opt %s --mpc-decompose=gpu --canonicalize --cse | FileCheck %s
+
+// A block for each image will do: nothing is reshaped.
+// CHECK-LABEL: func.func @channels
+// CHECK-NOT: graph.reshape
+// CHECK: graph.reduce_sum %arg0 {axes = array<i64: 1, 2>, keepdims = false} : (tensor<128x32x32x64xf32>) -> tensor<128x64xf32>
+// CHECK: graph.reduce_sum {{.*}} {axes = array<i64: 0>, keepdims = false} : (tensor<128x64xf32>) -> tensor<64xf32>
+func.func @channels(%x: tensor<128x32x32x64xf32>) -> tensor<64xf32> {
+  %y = graph.reduce_sum %x {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<128x32x32x64xf32>) -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}
+
+// Few images: a block for each of their rows.
+// CHECK-LABEL: func.func @rows
+// CHECK: graph.reduce_sum %arg0 {axes = array<i64: 2>, keepdims = false} : (tensor<8x56x56x64xf32>) -> tensor<8x56x64xf32>
+func.func @rows(%x: tensor<8x56x56x64xf32>) -> tensor<64xf32> {
+  %y = graph.reduce_sum %x {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<8x56x56x64xf32>) -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}
+
+// One long vector: short chains of elementwise ops are computed in the new shape.
+// CHECK-LABEL: func.func @norm
+// CHECK: %[[R:.*]] = graph.reshape %arg0 : tensor<1048576xf32> to tensor<256x4096xf32>
+// CHECK: graph.mul %[[R]], %[[R]]
+func.func @norm(%x: tensor<1048576xf32>) -> tensor<f32> {
+  %q = graph.mul %x, %x : (tensor<1048576xf32>, tensor<1048576xf32>) -> tensor<1048576xf32>
+  %y = graph.reduce_sum %q {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// Of a long chain only the end is reshaped: the values inside stay out of memory. It is stored in 16 bits.
+// CHECK-LABEL: func.func @long_chain
+// CHECK-COUNT-9: graph.exp {{.*}} : tensor<1048576xf16>
+// CHECK-NEXT: %[[R:.*]] = graph.reshape {{.*}} : tensor<1048576xf16> to tensor<256x4096xf16>
+// CHECK-NEXT: %[[W:.*]] = graph.cast %[[R]] : tensor<256x4096xf16> to tensor<256x4096xf32>
+// CHECK-NEXT: graph.reduce_sum %[[W]]
+func.func @long_chain(%x: tensor<1048576xf16>) -> tensor<f32> {
+  %1 = graph.exp %x : tensor<1048576xf16>
+  %2 = graph.exp %1 : tensor<1048576xf16>
+  %3 = graph.exp %2 : tensor<1048576xf16>
+  %4 = graph.exp %3 : tensor<1048576xf16>
+  %5 = graph.exp %4 : tensor<1048576xf16>
+  %6 = graph.exp %5 : tensor<1048576xf16>
+  %7 = graph.exp %6 : tensor<1048576xf16>
+  %8 = graph.exp %7 : tensor<1048576xf16>
+  %9 = graph.exp %8 : tensor<1048576xf16>
+  %w = graph.cast %9 : tensor<1048576xf16> to tensor<1048576xf32>
+  %y = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
