@@ -1,4 +1,5 @@
 #include "KernelHarness.h"
+#include "EmulatedDispatches.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,8 +21,10 @@ static unsigned bytesOfElement(Type element) {
 constexpr size_t guardBytes = 256;
 constexpr char guard = 0x5A;
 
-Memory::Memory(RankedTensorType type) : type(type), bytes(type.getNumElements() * bytesOfElement(type.getElementType())) {
-  storage = std::shared_ptr<char>(static_cast<char *>(std::aligned_alloc(64, (bytes + guardBytes + 63) / 64 * 64)), std::free);
+Memory::Memory(RankedTensorType type)
+    : type(type), bytes(type.getNumElements() * bytesOfElement(type.getElementType())) {
+  storage = std::shared_ptr<char>(
+      static_cast<char *>(std::aligned_alloc(64, (bytes + guardBytes + 63) / 64 * 64)), std::free);
   base = storage.get();
   std::memset(base, guard, bytes + guardBytes);
 }
@@ -94,11 +97,13 @@ HostTensor mpc::test::draw(RankedTensorType type, const Draw &how, std::mt19937_
   for (size_t i = 0; i < tensor.values.size(); ++i) {
     double &v = tensor.values[i];
     if (isFloat)
-      v = how.specials && i % 7 == 3 ? specials[i / 7 % std::size(specials)] : std::uniform_real_distribution<double>(how.low, how.high)(random);
+      v = how.specials && i % 7 == 3 ? specials[i / 7 % std::size(specials)]
+                                     : std::uniform_real_distribution<double>(how.low, how.high)(random);
     else if (element.isInteger(1))
       v = random() & 1;
     else
-      v = double(std::uniform_int_distribution<int64_t>(element.isUnsignedInteger() ? std::max<int64_t>(0, how.low) : how.low, how.high)(random));
+      v = double(std::uniform_int_distribution<int64_t>(
+          element.isUnsignedInteger() ? std::max<int64_t>(0, how.low) : how.low, how.high)(random));
   }
   tensor.round();
   return tensor;
@@ -138,8 +143,8 @@ OwningOpRef<ModuleOp> mpc::test::parseCase(MLIRContext *context, const Case &c) 
     places.push_back(std::to_string(p));
   std::string text = "func.func @f(" + join(arguments) + ") {\n%r:" + std::to_string(resultTypes.size()) +
                      " = kernel.dispatch \"" + c.name + "\" (" + join(names) + ") " +
-                     (places.empty() ? "" : "{in_place = array<i64: " + join(places) + ">} ") + ": (" + join(c.inputs) +
-                     ") -> (" + join(resultTypes) + ") {\n" +
+                     (places.empty() ? "" : "{in_place = array<i64: " + join(places) + ">} ") + ": (" +
+                     join(c.inputs) + ") -> (" + join(resultTypes) + ") {\n" +
                      (blockArguments.empty() ? "" : "^bb0(" + join(blockArguments) + "):\n") + c.body +
                      "\nkernel.yield " + join(resultNames) + " : " + join(resultTypes) + "\n}\nreturn\n}\n";
   auto module = parseSourceString<ModuleOp>(text, context);
@@ -170,8 +175,8 @@ mpc_kernel_fn Library::find(const std::string &symbol) const {
   return function;
 }
 
-std::vector<HostTensor> mpc::test::runKernel(mpc_kernel_fn kernel, const HostKernel &launch, kernel::DispatchOp dispatch,
-                                             ArrayRef<HostTensor> inputs) {
+std::vector<HostTensor> mpc::test::runKernel(mpc_kernel_fn kernel, const HostKernel &launch,
+                                             kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs) {
   std::vector<Memory> memories;
   for (const HostTensor &t : inputs)
     memories.emplace_back(t);
@@ -236,29 +241,41 @@ void Batch::add(const Case &c) {
 }
 
 void Batch::run() {
+  std::vector<Impl::Item> &items = impl->items;
   // What every test machine has, and what this one has.
   auto objects = impl->codegen.emit({HostCpu::v3(), HostCpu::native()});
   ASSERT_TRUE(succeeded(objects));
   for (const HostObject &object : *objects) {
     SCOPED_TRACE(object.cpu.name);
-    check(Library(object.bytes));
+    Library library(object.bytes);
+    check([&](size_t i, ArrayRef<HostTensor> inputs) {
+      return runKernel(library.find(items[i].kernel.symbol), items[i].kernel, dispatchOf(*items[i].module),
+                       inputs);
+    });
   }
+  SCOPED_TRACE("emulator");
+  EmulatedDispatches emulated(context(), *findGpuArch("sm_80")); // loops are the same for all
+  for (Impl::Item &item : items)
+    emulated.add(dispatchOf(*item.module));
+  emulated.compile();
+  check([&](size_t i, ArrayRef<HostTensor> inputs) {
+    return emulated.run(dispatchOf(*items[i].module), inputs);
+  });
 }
 
-void Batch::check(const Library &library) {
-  for (Impl::Item &item : impl->items) {
+void Batch::check(const Execute &execute) {
+  for (auto [number, item] : llvm::enumerate(impl->items)) {
     const Case &c = item.c;
     SCOPED_TRACE(c.name);
     kernel::DispatchOp dispatch = dispatchOf(*item.module);
-    mpc_kernel_fn kernel = library.find(item.kernel.symbol);
-    ASSERT_TRUE(kernel);
     std::mt19937_64 random(7);
     llvm::SmallVector<HostTensor> inputs, expected;
     for (auto [i, v] : llvm::enumerate(dispatch.getInputs()))
-      inputs.push_back(draw(graph::typeOf(v), c.draws.empty() ? Draw() : c.draws[std::min(i, c.draws.size() - 1)], random));
+      inputs.push_back(draw(graph::typeOf(v),
+                            c.draws.empty() ? Draw() : c.draws[std::min(i, c.draws.size() - 1)], random));
     ASSERT_TRUE(succeeded(Evaluator::evaluateOp(dispatch, inputs, expected, EvalMode::Rounded)));
 
-    std::vector<HostTensor> results = runKernel(kernel, item.kernel, dispatch, inputs);
+    std::vector<HostTensor> results = execute(number, inputs);
     for (auto [r, reference] : llvm::enumerate(expected)) {
       const HostTensor &actual = results[r];
       int failures = 0;
@@ -267,7 +284,8 @@ void Batch::check(const Library &library) {
         double distance = ulpDistance(reference.element, got, want);
         if (distance > c.ulps && !(std::abs(got - want) <= c.absolute)) {
           ++failures;
-          ADD_FAILURE() << c.name << ": result " << r << " element " << i << ": " << got << ", expected " << want << ", " << distance << " ulp";
+          ADD_FAILURE() << c.name << ": result " << r << " element " << i << ": " << got << ", expected "
+                        << want << ", " << distance << " ulp";
         }
       }
     }

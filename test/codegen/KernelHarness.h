@@ -1,7 +1,8 @@
 //===- KernelHarness.h - compiles dispatches and compares them with the evaluator ---===//
 //
 // A case is a dispatch in MLIR text. All cases of a batch are compiled into one shared object, opened from memory, run on random data in
-// slices of their grid, and compared, element by element, with the evaluator in Rounded mode on the same inputs.
+// slices of their grid, and compared, element by element, with the evaluator in Rounded mode on the same inputs. So are the GPU kernels of the same cases, which
+// the emulator runs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_CODEGEN_KERNELHARNESS_H
@@ -83,7 +84,9 @@ public:
   mlir::MLIRContext *context();
 
 private:
-  void check(const Library &library);
+  /// Runs each case by `execute` and compares.
+  using Execute = std::function<std::vector<HostTensor>(size_t item, llvm::ArrayRef<HostTensor> inputs)>;
+  void check(const Execute &execute);
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

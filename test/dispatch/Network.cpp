@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// What the reference networks do not have: sums of other shapes, sigmoids, dropout, average pooling, padding, and a batch that is odd.
+/// What the reference networks do not have: sums of other shapes, sigmoids, dropout, average pooling,
+/// padding, and a batch that is odd.
 static const char *const ownNetwork = R"(
 train.variable @"conv.weight" parameter : tensor<10x3x3x3xf32> = #train.normal<0.0, 0.3>
 train.variable @"conv.bias" parameter : tensor<10xf32> = #train.normal<0.0, 0.1>
@@ -48,24 +49,37 @@ func.func @forward(%x: tensor<5x3x11x11xf32> {train.name = "x", train.batched}) 
 
 static std::string referencePath(const NetworkCase &c, const char *end) {
   const char *dir = std::getenv("MPC_SHARED_DIR");
-  return (dir ? dir : std::string(MPC_SHARED_DIR)) + "/gradref/ref_" + c.name + end;
+  std::string shared = dir ? dir : MPC_SHARED_DIR, reference = shared + "/gradref/ref_" + c.name + end;
+  return llvm::sys::fs::exists(reference) ? reference : shared + "/models/full-size/" + c.name + end;
 }
 
 std::vector<NetworkCase> mpc::test::networkCases() {
-  const std::tuple<const char *, const char *, double> networks[] = {{"own", "adamw,lr=0.01,weight_decay=0.1", 0.5},
-                                                                     {"mlp_ce", "sgd,lr=0.05", 0},
-                                                                     {"lenet_ce", "adam,lr=0.001", 0},
-                                                                     {"bncnn_ce", "adamw,lr=0.001,weight_decay=0.01", 0},
-                                                                     {"vgg_cifar_ce", "sgd,lr=0.05,momentum=0.9,weight_decay=0.0001", 0},
-                                                                     {"resnet_basic_cifar_ce", "sgd,lr=0.05,momentum=0.9,nesterov=1", 1}};
+  const std::tuple<const char *, const char *, double> networks[] = {
+      {"own", "adamw,lr=0.01,weight_decay=0.1", 0.5},
+      {"mlp_ce", "sgd,lr=0.05", 0},
+      {"lenet_ce", "adam,lr=0.001", 0},
+      {"bncnn_ce", "adamw,lr=0.001,weight_decay=0.01", 0},
+      {"vgg_cifar_ce", "sgd,lr=0.05,momentum=0.9,weight_decay=0.0001", 0},
+      {"resnet_basic_cifar_ce", "sgd,lr=0.05,momentum=0.9,nesterov=1", 1}};
   std::vector<NetworkCase> cases;
   for (auto [name, optimizer, clip] : networks)
-    for (auto [precision, level] : {std::pair("fp32", "O0"), {"fp16", "O1"}, {"fp16", "O2"}, {"bf16", "O1"}, {"bf16", "O2"}})
+    for (auto [precision, level] :
+         {std::pair("fp32", "O0"), {"fp16", "O1"}, {"fp16", "O2"}, {"bf16", "O1"}, {"bf16", "O2"}})
       cases.push_back({name, precision, level, optimizer, clip});
   return cases;
 }
 
-bool mpc::test::available(const NetworkCase &c) { return c.name == "own" || llvm::sys::fs::exists(referencePath(c, ".onnx")); }
+std::vector<NetworkCase> mpc::test::plannedCases() {
+  std::vector<NetworkCase> cases;
+  for (const char *name : {"alexnet_lrn_cifar_ce", "bert_tiny_ce", "gpt2_tiny_ce", "inception_aux_cifar_ce",
+                           "lstmp_unrolled_ce", "mobilenet_v2_ce", "resnet50_ce", "densenet121_ce"})
+    cases.push_back({name, "fp16", "O1", "adamw,lr=0.001", 1});
+  return cases;
+}
+
+bool mpc::test::available(const NetworkCase &c) {
+  return c.name == "own" || llvm::sys::fs::exists(referencePath(c, ".onnx"));
+}
 
 std::unique_ptr<MLIRContext> mpc::test::makeNetworkContext() {
   DialectRegistry registry;
@@ -76,10 +90,15 @@ std::unique_ptr<MLIRContext> mpc::test::makeNetworkContext() {
   return context;
 }
 
-OwningOpRef<ModuleOp> mpc::test::planNetwork(MLIRContext *context, const NetworkCase &c) {
+OwningOpRef<ModuleOp> mpc::test::planNetwork(MLIRContext *context, const NetworkCase &c, const GpuArch *gpu) {
   // Remarks on roles are of no interest here.
-  ScopedDiagnosticHandler quiet(context, [](Diagnostic &d) { return success(d.getSeverity() == DiagnosticSeverity::Remark); });
-  OwningOpRef<ModuleOp> module = c.name == "own" ? parseSourceString<ModuleOp>(ownNetwork, context) : importOnnx(*context, referencePath(c, ".onnx"), {});
+  ScopedDiagnosticHandler quiet(
+      context, [](Diagnostic &d) { return success(d.getSeverity() == DiagnosticSeverity::Remark); });
+  ImportOptions import;
+  if (c.batch > 0)
+    import.batch = c.batch;
+  OwningOpRef<ModuleOp> module = c.name == "own" ? parseSourceString<ModuleOp>(ownNetwork, context)
+                                                 : importOnnx(*context, referencePath(c, ".onnx"), import);
   TrainingOptions options;
   options.loss = c.name == "own" ? "softmax_cross_entropy:logits:target" : "";
   options.precision = c.precision;
@@ -88,7 +107,8 @@ OwningOpRef<ModuleOp> mpc::test::planNetwork(MLIRContext *context, const Network
   options.clipNorm = c.clipNorm;
   options.scaler = c.precision == "fp32" ? "none" : "dynamic,init_scale=1024";
   options.keepGradients = false; // their entries are the same dispatches again
-  if (!module || failed(buildTraining(*module, options)) || failed(planForHost(*module, HostOptions())))
+  if (!module || failed(buildTraining(*module, options)) ||
+      failed(gpu ? planForGpu(*module, {.arch = gpu, .ptxas = {}}) : planForHost(*module, HostOptions())))
     return {};
   return module;
 }
@@ -116,7 +136,8 @@ SmallVector<HostTensor> mpc::test::inputsOf(Operation *entry, const NetworkCase 
       }
     } else {
       for (double &v : tensor.values)
-        v = isa<FloatType>(tensor.element) ? std::normal_distribution<double>()(random) : double(random() % 7);
+        v = isa<FloatType>(tensor.element) ? std::normal_distribution<double>()(random)
+                                           : double(random() % 7);
       tensor.round();
     }
     inputs.push_back(std::move(tensor));

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/emulator/Emulator.h"
+#include "test/codegen/EmulatedDispatches.h"
 #include "test/dispatch/Enclosure.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
@@ -142,8 +143,6 @@ struct HeroBatch::Impl {
   std::vector<Item> items;
 
   void check(rt::emulator::Module &object, Item &item);
-  std::vector<HostTensor> launch(rt::emulator::Module &object, Item &item, ArrayRef<HostTensor> inputs,
-                                 uint64_t seed);
 };
 
 HeroBatch::HeroBatch(StringRef arch) : impl(std::make_unique<Impl>()) {
@@ -187,56 +186,6 @@ void HeroBatch::add(const HeroCase &c, std::optional<std::pair<size_t, int64_t>>
   impl->items.push_back({name, std::move(module), *kernels, scratch});
 }
 
-static rt::Threads &threads() {
-  static rt::Threads threads(2);
-  return threads;
-}
-
-std::vector<HostTensor> HeroBatch::Impl::launch(rt::emulator::Module &object, Item &item,
-                                                ArrayRef<HostTensor> inputs, uint64_t seed) {
-  kernel::DispatchOp dispatch = dispatchOf(*item.module);
-  std::vector<Memory> memories(inputs.begin(), inputs.end());
-  std::vector<RankedTensorType> types;
-  for (const HostTensor &input : inputs)
-    types.push_back(input.type());
-  llvm::SmallVector<int64_t> inPlace(dispatch.getNumResults(), -1);
-  if (auto places = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
-    inPlace.assign(places.asArrayRef().begin(), places.asArrayRef().end());
-  for (auto [result, place] : llvm::zip_equal(dispatch.getResults(), inPlace)) {
-    types.push_back(graph::typeOf(result));
-    memories.push_back(place >= 0 ? memories[place].as(types.back()) : Memory(types.back()));
-  }
-  Memory scratch(RankedTensorType::get({item.scratchBytes}, IntegerType::get(context.get(), 8)));
-  auto bytesOf = [](RankedTensorType type) {
-    return size_t(type.getNumElements() * type.getElementTypeBitWidth() / 8);
-  };
-  rt::emulator::Emulator emulator(threads(), seed);
-  for (const GpuKernel &kernel : item.kernels) {
-    std::vector<rt::emulator::Buffer> buffers;
-    bool reduces = &kernel != &item.kernels.front();
-    for (int position : kernel.args) {
-      if (position == scratchArgument)
-        buffers.push_back({scratch.data(), size_t(item.scratchBytes), !reduces});
-      else
-        buffers.push_back({memories[position].data(), bytesOf(types[position]),
-                           size_t(position) >= inputs.size() || llvm::is_contained(inPlace, position)});
-    }
-    auto grid = kernel.launch.grid;
-    rt::emulator::Grid blocks{uint32_t(grid[0]), uint32_t(grid[1]), uint32_t(grid[2])};
-    auto error =
-        rt::attempt([&] { emulator.launch(object.find(kernel.symbol), blocks, buffers, item.name); });
-    EXPECT_FALSE(error) << item.name << "\n" << (error ? error->text() : "");
-    if (error)
-      return {};
-  }
-  std::vector<HostTensor> results;
-  for (size_t i = inputs.size(); i < memories.size(); ++i) {
-    EXPECT_TRUE(memories[i].guardIntact());
-    results.push_back(memories[i].read());
-  }
-  return results;
-}
-
 void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
   kernel::DispatchOp dispatch = dispatchOf(*item.module);
   std::mt19937_64 random(7);
@@ -245,7 +194,11 @@ void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
     inputs.push_back(draw(graph::typeOf(v), {-1, 1}, random));
   auto expected = enclose(dispatch, inputs);
   ASSERT_TRUE(succeeded(expected)) << item.name;
-  std::vector<HostTensor> results = launch(object, item, inputs, 0);
+  SCOPED_TRACE(item.name);
+  auto launch = [&](uint64_t seed) {
+    return launchEmulated(dispatch, item.kernels, item.scratchBytes, object, inputs, seed);
+  };
+  std::vector<HostTensor> results = launch(0);
   ASSERT_EQ(results.size(), expected->size()) << item.name;
   for (auto [r, enclosure] : llvm::enumerate(*expected)) {
     Comparison comparison = compare(enclosure, results[r]);
@@ -256,7 +209,7 @@ void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
         << (comparison.firstOutside < 0 ? 0 : enclosure.value.values[comparison.firstOutside]);
     EXPECT_EQ(comparison.unbounded, 0) << item.name;
   }
-  std::vector<HostTensor> again = launch(object, item, inputs, 1);
+  std::vector<HostTensor> again = launch(1);
   for (size_t r = 0; r < again.size(); ++r)
     EXPECT_EQ(again[r].values, results[r].values)
         << item.name << ": other results in another order of threads";

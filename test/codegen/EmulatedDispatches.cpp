@@ -1,0 +1,94 @@
+#include "EmulatedDispatches.h"
+#include "KernelHarness.h"
+#include "compiler/Codegen/EmulatorCodegen.h"
+#include "compiler/Codegen/GpuCodegen.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "runtime/emulator/Emulator.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+static rt::emulator::Emulator &emulator() {
+  static rt::Threads threads(2);
+  static rt::emulator::Emulator emulator(threads);
+  return emulator;
+}
+
+static size_t bytesOf(RankedTensorType type) {
+  Type element = type.getElementType();
+  return size_t(type.getNumElements()) * (element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8);
+}
+
+std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, ArrayRef<GpuKernel> kernels,
+                                                  int64_t scratchBytes, rt::emulator::Module &object,
+                                                  ArrayRef<HostTensor> inputs, uint64_t seed) {
+  SmallVector<int64_t> inPlace = inPlaceInputs(dispatch);
+  std::vector<Memory> memories(inputs.begin(), inputs.end());
+  std::vector<rt::emulator::Buffer> buffers;
+  for (auto [i, t] : llvm::enumerate(inputs))
+    buffers.push_back({memories[i].data(), bytesOf(t.type()), llvm::is_contained(inPlace, int64_t(i))});
+  for (auto [v, input] : llvm::zip_equal(dispatch.getResults(), inPlace)) {
+    RankedTensorType type = graph::typeOf(v);
+    memories.push_back(input >= 0 ? memories[input].as(type) : Memory(type));
+    buffers.push_back({memories.back().data(), bytesOf(type)});
+  }
+  Memory scratch(RankedTensorType::get({scratchBytes}, IntegerType::get(dispatch.getContext(), 8)));
+  emulator().setSeed(seed);
+  for (const GpuKernel &kernel : kernels) {
+    std::vector<rt::emulator::Buffer> arguments;
+    for (int position : kernel.args)
+      // The first launch writes the scratch, the last one reads it.
+      arguments.push_back(
+          position == scratchArgument
+              ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), &kernel == kernels.begin()}
+              : buffers[position]);
+    auto extent = [&](int axis) { return uint32_t(kernel.launch.grid[axis]); };
+    auto error = rt::attempt([&] {
+      const rt::emulator::Kernel &found = object.find(kernel.symbol);
+      EXPECT_EQ(found.threads, kernel.launch.threads);
+      emulator().launch(found, {extent(0), extent(1), extent(2)}, arguments, dispatch.getName().str());
+    });
+    EXPECT_FALSE(error) << error->text();
+  }
+  EXPECT_TRUE(scratch.guardIntact());
+  std::vector<HostTensor> results;
+  for (auto [i, memory] : llvm::enumerate(memories)) {
+    EXPECT_TRUE(memory.guardIntact());
+    if (i >= inputs.size())
+      results.push_back(memory.read());
+  }
+  return results;
+}
+
+struct EmulatedDispatches::Impl {
+  Impl(MLIRContext *context, const GpuArch &arch) : arch(arch), codegen(context, arch) {}
+  const GpuArch &arch;
+  GpuCodegen codegen;
+  llvm::DenseMap<Operation *, SmallVector<GpuKernel>> kernels;
+  std::optional<rt::emulator::Module> object;
+};
+
+EmulatedDispatches::EmulatedDispatches(MLIRContext *context, const GpuArch &arch)
+    : impl(std::make_unique<Impl>(context, arch)) {}
+EmulatedDispatches::~EmulatedDispatches() = default;
+
+void EmulatedDispatches::add(kernel::DispatchOp dispatch) {
+  auto kernels = impl->codegen.add(dispatch);
+  ASSERT_TRUE(succeeded(kernels)) << dispatch.getName().str();
+  impl->kernels[dispatch].assign(kernels->begin(), kernels->end());
+}
+
+void EmulatedDispatches::compile() {
+  auto bytes = emitEmulatorObject(impl->codegen.module(), HostCpu::native());
+  ASSERT_TRUE(succeeded(bytes));
+  impl->object.emplace(*bytes, "emulator");
+}
+
+std::vector<HostTensor> EmulatedDispatches::run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs,
+                                                uint64_t seed) {
+  int64_t scratchBytes = dispatch.getLibrary() ? heroScratchBytes(dispatch, impl->arch) : 0;
+  return launchEmulated(dispatch, impl->kernels.at(dispatch), scratchBytes, impl->object.value(), inputs,
+                        seed);
+}

@@ -1,0 +1,39 @@
+//===- EmulatedDispatches.h - dispatches as GPU kernels, on the emulator ----------===//
+#ifndef MPC_TEST_CODEGEN_EMULATEDDISPATCHES_H
+#define MPC_TEST_CODEGEN_EMULATEDDISPATCHES_H
+#include "compiler/Evaluator/HostTensor.h"
+#include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+
+namespace mpc::rt::emulator {
+class Module;
+}
+
+namespace mpc::test {
+
+/// Runs the launches of one dispatch on these inputs, all checks on: a finding fails the test, and so does a
+/// write beyond a buffer. Results lie in the buffers of inputs where `in_place` says so; the other inputs are
+/// read-only. `seed`: the order of threads.
+std::vector<HostTensor> launchEmulated(kernel::DispatchOp dispatch, llvm::ArrayRef<GpuKernel> kernels,
+                                       int64_t scratchBytes, rt::emulator::Module &object,
+                                       llvm::ArrayRef<HostTensor> inputs, uint64_t seed);
+
+/// The kernels of many dispatches in one object.
+class EmulatedDispatches {
+public:
+  EmulatedDispatches(mlir::MLIRContext *context, const GpuArch &arch);
+  ~EmulatedDispatches();
+
+  /// Emits the kernels of a dispatch; a failure fails the test.
+  void add(kernel::DispatchOp dispatch);
+  /// Compiles all of them and opens the object.
+  void compile();
+  std::vector<HostTensor> run(kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs,
+                              uint64_t seed = 1);
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace mpc::test
+#endif

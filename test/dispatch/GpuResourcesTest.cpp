@@ -1,0 +1,91 @@
+//===- GpuResourcesTest.cpp - the kernels of networks: their form, and what ptxas makes of them
+//-----------------===//
+#include "Network.h"
+#include "compiler/Codegen/GpuCodegen.h"
+#include "compiler/Codegen/Ptxas.h"
+#include "passes/Lowering/LoopPlan/LoopForm.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+/// In 16 bits: the kernels of fp32 are parts of these.
+static std::vector<NetworkCase> lowCases() {
+  std::vector<NetworkCase> cases = networkCases();
+  std::erase_if(cases, [](const NetworkCase &c) { return c.level != "O2"; });
+  return cases;
+}
+
+class GpuForms : public testing::TestWithParam<NetworkCase> {};
+
+/// Every reduction has found its place in a nest; none is computed again and again.
+TEST_P(GpuForms, NoDispatchIsIrregular) {
+  if (!available(GetParam()))
+    GTEST_SKIP() << "the network is not here";
+  auto context = makeNetworkContext();
+  OwningOpRef<ModuleOp> module = planNetwork(context.get(), GetParam(), findGpuArch("sm_80"));
+  ASSERT_TRUE(module);
+  module->walk([&](kernel::DispatchOp dispatch) {
+    if (!dispatch.getLibrary()) {
+      EXPECT_TRUE(classify(dispatch)) << dispatch.getName().str();
+    }
+  });
+}
+
+static auto label = [](const auto &info) { return info.param.label(); };
+INSTANTIATE_TEST_SUITE_P(Networks, GpuForms, testing::ValuesIn(lowCases()), label);
+INSTANTIATE_TEST_SUITE_P(Others, GpuForms, testing::ValuesIn(plannedCases()), label);
+
+class GpuResources : public testing::TestWithParam<std::tuple<NetworkCase, const char *>> {};
+
+TEST_P(GpuResources, NothingSpills) {
+  const auto &[network, arch] = GetParam();
+  if (!available(network))
+    GTEST_SKIP() << "the network is not here";
+  std::string ptxas = findPtxas();
+  if (ptxas.empty())
+    GTEST_SKIP() << "there is no ptxas";
+  const GpuArch *gpu = findGpuArch(arch);
+  auto context = makeNetworkContext();
+  OwningOpRef<ModuleOp> module = planNetwork(context.get(), network, gpu);
+  ASSERT_TRUE(module);
+  GpuCodegen codegen(context.get(), *gpu);
+  llvm::StringMap<std::string> names;
+  module->walk([&](kernel::DispatchOp dispatch) {
+    auto kernels = codegen.add(dispatch);
+    ASSERT_TRUE(succeeded(kernels));
+    for (const GpuKernel &kernel : *kernels)
+      names[kernel.symbol] = dispatch.getName().str();
+  });
+  auto start = std::chrono::steady_clock::now();
+  auto compiled = compileNvptx(codegen.module(), {.arch = gpu, .ptxas = ptxas});
+  ASSERT_TRUE(succeeded(compiled));
+  int most = 0;
+  size_t count = 0;
+  for (const NvptxModule &part : *compiled)
+    for (const NvptxKernel &kernel : part.kernels) {
+      ASSERT_TRUE(kernel.report) << kernel.symbol;
+      ++count;
+      most = std::max(most, kernel.report->registers);
+      EXPECT_EQ(kernel.report->spillStoreBytes + kernel.report->spillLoadBytes + kernel.report->stackBytes, 0)
+          << names[kernel.symbol];
+      // All threads of a block have registers.
+      EXPECT_LE(kernel.report->registers * kernel.threads, gpu->registersPerSm) << names[kernel.symbol];
+    }
+  EXPECT_EQ(count, names.size());
+  double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  llvm::outs() << llvm::formatv("{0} kernels, at most {1} registers, {2:f1} ms a kernel\n", count, most,
+                                ms / double(count));
+  llvm::outs().flush();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuResources,
+                         testing::Combine(testing::ValuesIn(lowCases()),
+                                          testing::Values("sm_75", "sm_80", "sm_90a")),
+                         [](const auto &info) {
+                           return std::get<0>(info.param).label() + "_" + std::get<1>(info.param);
+                         });

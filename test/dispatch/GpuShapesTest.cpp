@@ -1,0 +1,232 @@
+//===- GpuShapesTest.cpp - reductions, norms, movement of random shapes as GPU kernels ------===//
+//
+// Each case is a function of its own. All of them are decomposed and fused as networks are, compiled into one
+// object, and compared dispatch by dispatch. Data of sums are small integers: their sums are exact in f32, so
+// that one element too many or too few cannot hide behind a bound.
+//
+//===----------------------------------------------------------------------===//
+#include "DispatchCheck.h"
+#include "Network.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Lowering/Decompose/Passes.h"
+#include "test/codegen/KernelHarness.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+std::string tensor(const Shape &shape, const std::string &element) {
+  std::string text = "tensor<";
+  for (int64_t n : shape)
+    text += std::to_string(n) + "x";
+  return text + element + ">";
+}
+
+/// Functions @f0, @f1, ... and what their inputs are drawn from.
+class Cases {
+public:
+  std::mt19937_64 random{11};
+
+  int64_t pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  }
+  std::string element() { return std::vector<std::string>{"f32", "f16", "bf16"}[pick(0, 2)]; }
+  /// Extents around powers of two, odd ones, ones; at most `most` elements.
+  Shape shape(int64_t rank, int64_t most) {
+    static const int64_t extents[] = {1,  2,  3,  5,  7,   8,   9,   16,  31,   32,   33,
+                                      40, 63, 64, 65, 100, 127, 256, 257, 1000, 1024, 4099};
+    Shape result;
+    for (int64_t d = 0, left = most; d < rank; ++d) {
+      int64_t n;
+      do
+        n = extents[pick(0, std::size(extents) - 1)];
+      while (n > left);
+      left /= n;
+      result.push_back(n);
+    }
+    std::shuffle(result.begin(), result.end(), random);
+    return result;
+  }
+  void add(const std::vector<std::string> &arguments, const std::string &body, const std::string &result,
+           std::vector<Draw> draws) {
+    std::string text;
+    for (size_t i = 0; i < arguments.size(); ++i)
+      text += (i ? ", %" : "%") + std::to_string(i) + ": " + arguments[i];
+    module += "func.func @f" + std::to_string(all.size()) + "(" + text + ") -> " + result + " {\n" + body +
+              "\nreturn %r : " + result + "\n}\n";
+    all.push_back(std::move(draws));
+  }
+  void run(bool exact);
+
+private:
+  std::string module;
+  std::vector<std::vector<Draw>> all;
+};
+
+void Cases::run(bool exact) {
+  auto context = makeNetworkContext();
+  context->loadDialect<func::FuncDialect>();
+  auto parsed = parseSourceString<ModuleOp>(module, context.get());
+  ASSERT_TRUE(parsed);
+  PassManager passes(context.get());
+  DecomposePassOptions decompose;
+  decompose.gpu = true;
+  passes.addPass(createDecomposePass(decompose));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(fusion::createFormDispatchesPass());
+  ASSERT_TRUE(succeeded(passes.run(*parsed)));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < all.size(); ++i)
+    names.push_back("f" + std::to_string(i));
+  auto executor = makeEmulatorExecutor(context.get(), *findGpuArch("sm_80"), /*mostProducts=*/0);
+  DispatchCheck check(*executor, *parsed, SmallVector<StringRef>(names.begin(), names.end()));
+  check.verbose = false;
+  check.exact = exact;
+  for (auto [name, draws] : llvm::zip_equal(names, all)) {
+    auto function = parsed->lookupSymbol<func::FuncOp>(name);
+    std::string text;
+    llvm::raw_string_ostream(text) << function.getFunctionType();
+    SCOPED_TRACE(name + " " + text);
+    SmallVector<HostTensor> inputs;
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      inputs.push_back(draw(cast<RankedTensorType>(type), draws[std::min(i, draws.size() - 1)], random));
+    if (exact)
+      for (HostTensor &t : inputs)
+        for (double &v : t.values)
+          v = std::round(v);
+    check.compare(name, inputs);
+  }
+  check.expectAll();
+}
+
+std::string list(const Shape &values) {
+  std::string text;
+  for (int64_t v : values)
+    text += (text.empty() ? "" : ", ") + std::to_string(v);
+  return "array<i64" + (text.empty() ? ">" : ": " + text + ">");
+}
+
+} // namespace
+
+/// Sums and extremes over any axes, of products with a row, read from the middle of a larger tensor.
+TEST(GpuShapes, Reductions) {
+  Cases cases;
+  for (int i = 0; i < 120; ++i) {
+    int64_t rank = cases.pick(1, 4);
+    Shape shape = cases.shape(rank, 20000), axes, kept, whole = shape, starts(rank, 0);
+    bool keepdims = cases.pick(0, 1);
+    for (int64_t d = 0; d < rank; ++d) {
+      bool reduced = cases.pick(0, 1) || (d + 1 == rank && axes.empty());
+      if (reduced)
+        axes.push_back(d);
+      if (!reduced || keepdims)
+        kept.push_back(reduced ? 1 : shape[d]);
+    }
+    std::string element = cases.element(), x = tensor(shape, element), y = tensor(kept, element),
+                body = "%x = graph.reshape %0 : " + x + " to " + x;
+    if (cases.pick(0, 2) == 0) { // from an odd place
+      for (int64_t d = 0; d < rank; ++d) {
+        starts[d] = cases.pick(0, 3);
+        whole[d] += starts[d] + cases.pick(0, 2);
+      }
+      std::string w = tensor(whole, element);
+      body = "%x = graph.slice %0 {starts = " + list(starts) + ", sizes = " + list(shape) +
+             ", strides = " + list(Shape(rank, 1)) + "} : (" + w + ") -> " + x;
+    }
+    std::string row = tensor({shape.back()}, element),
+                op = std::vector<std::string>{"sum", "sum", "max", "min"}[cases.pick(0, 3)];
+    body += "\n%m = graph.mul %x, %1 : (" + x + ", " + row + ") -> " + x;
+    body += "\n%r = graph.reduce_" + op + " %m {axes = " + list(axes) +
+            ", keepdims = " + (keepdims ? "true" : "false") + "} : (" + x + ") -> " + y;
+    cases.add({tensor(whole, element), row}, body, y, {{-4, 4}, {-2, 2}});
+  }
+  cases.run(/*exact=*/true);
+}
+
+TEST(GpuShapes, Norms) {
+  Cases cases;
+  for (int i = 0; i < 40; ++i) {
+    int64_t rank = cases.pick(2, 3);
+    Shape shape = cases.shape(rank, 12000);
+    std::string x = tensor(shape, cases.element()), axis = std::to_string(cases.pick(0, rank - 1));
+    cases.add({x},
+              "%r = graph." + std::string(i % 2 ? "softmax" : "log_softmax") + " %0 {axis = " + axis +
+                  " : i64} : " + x,
+              x, {{-6, 6}});
+  }
+  for (int i = 0; i < 20; ++i) { // layer norm: (x - mean) / sqrt(mean of squares + epsilon)
+    Shape shape = cases.shape(2, 12000);
+    std::string x = tensor(shape, "f32"), m = tensor({shape[0], 1}, "f32"), one = "tensor<f32>",
+                axes = " {axes = array<i64: 1>, keepdims = true} : (" + x + ") -> " + m;
+    cases.add({x},
+              "%m = graph.reduce_mean %0" + axes + "\n%d = graph.sub %0, %m : (" + x + ", " + m + ") -> " +
+                  x + "\n%q = graph.mul %d, %d : (" + x + ", " + x + ") -> " + x +
+                  "\n%v = graph.reduce_mean %q" + axes + "\n%c = graph.constant dense<1.0e-3> : " + one +
+                  "\n%e = graph.add %v, %c : (" + m + ", " + one + ") -> " + m +
+                  "\n%s = graph.rsqrt %e : " + m + "\n%r = graph.mul %d, %s : (" + x + ", " + m + ") -> " + x,
+              x, {{-1, 3}});
+  }
+  for (int i = 0; i < 40; ++i) { // batch norm and its gradient, over the second or the last axis
+    Shape shape = cases.shape(cases.pick(2, 4), 12000);
+    int64_t axis = i % 2 ? 1 : int64_t(shape.size()) - 1;
+    std::string x = tensor(shape, cases.element()), c = tensor({shape[axis]}, "f32"),
+                attributes = " {epsilon = 1.0e-3 : f64, axis = " + std::to_string(axis) + " : i64} : ";
+    if (i % 4 < 2)
+      cases.add({x, c, c},
+                "%r, %m, %v = graph.batch_norm %0, %1, %2" + attributes + "(" + x + ", " + c + ", " + c +
+                    ") -> (" + x + ", " + c + ", " + c + ")",
+                x, {{-1, 3}, {0.5, 2}});
+    else
+      cases.add({x, c, c, c, x},
+                "%r, %s, %b = graph.batch_norm_grad %0, %1, %2, %3, %4" + attributes + "(" + x + ", " + c +
+                    ", " + c + ", " + c + ", " + x + ") -> (" + x + ", " + c + ", " + c + ")",
+                x, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
+  }
+  cases.run(/*exact=*/false);
+}
+
+TEST(GpuShapes, Transposes) {
+  Cases cases;
+  for (int i = 0; i < 30; ++i) {
+    int64_t rank = cases.pick(2, 4);
+    Shape shape = cases.shape(rank, 20000), permutation(rank), result;
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::shuffle(permutation.begin(), permutation.end(), cases.random);
+    for (int64_t p : permutation)
+      result.push_back(shape[p]);
+    std::string element = std::vector<std::string>{"f32", "f16", "i1", "f64", "i64"}[cases.pick(0, 4)],
+                x = tensor(shape, element), y = tensor(result, element);
+    cases.add({x}, "%r = graph.transpose %0 {permutation = " + list(permutation) + "} : (" + x + ") -> " + y,
+              y, {{0, 1}});
+  }
+  cases.run(/*exact=*/true);
+}
+
+TEST(GpuShapes, ScatterAdd) {
+  Cases cases;
+  for (int i = 0; i < 30; ++i) {
+    int64_t rank = cases.pick(1, 3), axis = cases.pick(0, rank - 1);
+    Shape dx = cases.shape(rank, 6000), indices = cases.shape(cases.pick(1, 2), 300),
+          dy(dx.begin(), dx.begin() + axis);
+    dy.insert(dy.end(), indices.begin(), indices.end());
+    dy.insert(dy.end(), dx.begin() + axis + 1, dx.end());
+    std::string element = cases.element(), x = tensor(dx, element), y = tensor(dy, element),
+                k = tensor(indices, cases.pick(0, 1) ? "i64" : "i32");
+    cases.add({y, k},
+              "%r = graph.gather_grad %0, %1 {axis = " + std::to_string(axis) + " : i64} : (" + y + ", " + k +
+                  ") -> " + x,
+              x, {{-2, 2}, {double(-dx[axis]), double(dx[axis] - 1)}});
+  }
+  cases.run(/*exact=*/true);
+}

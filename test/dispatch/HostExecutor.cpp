@@ -1,0 +1,84 @@
+#include "Executor.h"
+#include "GenericLibrary.h"
+#include "compiler/Codegen/HostCodegen.h"
+#include "compiler/Package/LibraryCalls.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "test/codegen/KernelHarness.h"
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+static std::vector<const mpc_library *> providers() {
+  std::vector<const mpc_library *> result{mpc_generic_library(1)};
+  if (void *plugin = dlopen(MPC_BIN_DIR "/libmpc_onednn.so", RTLD_NOW | RTLD_LOCAL))
+    result.push_back(reinterpret_cast<mpc_library_entry_fn>(dlsym(plugin, MPC_LIBRARY_ENTRY))(1));
+  return result;
+}
+
+/// Runs a library dispatch; empty when the provider does not compute it.
+static std::optional<HostTensor> runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs) {
+  FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
+  if (failed(call))
+    return std::nullopt;
+  char error[256];
+  mpc_library_primitive *primitive = library->create(&call->desc, error, sizeof error);
+  if (!primitive)
+    return std::nullopt;
+  std::vector<Memory> memories;
+  for (const HostTensor &t : inputs)
+    memories.emplace_back(t);
+  memories.emplace_back(graph::typeOf(dispatch.getResult(0)));
+  Memory scratch(RankedTensorType::get(int64_t(library->scratch_bytes(primitive)), IntegerType::get(dispatch.getContext(), 8)));
+  std::vector<void *> buffers;
+  for (unsigned argument : call->args)
+    buffers.push_back(memories[argument].data());
+  library->execute(primitive, buffers.data(), scratch.data());
+  library->destroy(primitive);
+  EXPECT_TRUE(scratch.guardIntact()) << "wrote beyond its scratch";
+  for (const Memory &m : memories)
+    EXPECT_TRUE(m.guardIntact()) << "wrote beyond a buffer";
+  return memories.back().read();
+}
+
+namespace {
+class HostExecutor : public Executor {
+public:
+  explicit HostExecutor(MLIRContext *context) : codegen(context) {}
+
+  bool takes(kernel::DispatchOp) const override { return true; }
+
+  void compile(ArrayRef<kernel::DispatchOp> dispatches) override {
+    for (kernel::DispatchOp dispatch : dispatches) {
+      if (dispatch.getLibrary())
+        continue;
+      auto kernel = codegen.add(dispatch);
+      ASSERT_TRUE(succeeded(kernel));
+      kernels[dispatch] = *kernel;
+    }
+    auto objects = codegen.emit({HostCpu::native()});
+    ASSERT_TRUE(succeeded(objects));
+    loops.emplace(objects->front().bytes);
+  }
+
+  void run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs, Done done) override {
+    if (!dispatch.getLibrary()) {
+      const HostKernel &kernel = kernels[dispatch];
+      return done("loop", runKernel(loops->find(kernel.symbol), kernel, dispatch, inputs));
+    }
+    for (const mpc_library *provider : libraries)
+      if (auto result = runLibrary(provider, dispatch, inputs))
+        done(StringRef(provider->name).split(' ').first, *result);
+  }
+
+private:
+  HostCodegen codegen;
+  llvm::DenseMap<Operation *, HostKernel> kernels;
+  std::optional<Library> loops;
+  std::vector<const mpc_library *> libraries = providers();
+};
+} // namespace
+
+std::unique_ptr<Executor> mpc::test::makeHostExecutor(MLIRContext *context) { return std::make_unique<HostExecutor>(context); }
