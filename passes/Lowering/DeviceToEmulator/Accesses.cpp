@@ -22,6 +22,13 @@ static unsigned spaceOf(Type type) {
   return space == kGlobalSpace || space == kSharedSpace ? space : 0;
 }
 
+/// Whether the address lies in a constant table of the module. No dispatch was given it, so that nothing is known to check it against.
+static bool isInTable(Value address) {
+  while (auto element = address.getDefiningOp<LLVM::GEPOp>())
+    address = element.getBase();
+  return isa_and_present<LLVM::AddressOfOp>(address.getDefiningOp());
+}
+
 LogicalResult KernelRewriter::verify(Operation *op) {
   if (isa<kernel::KernelDialect>(op->getDialect()))
     return success();
@@ -42,7 +49,7 @@ LogicalResult KernelRewriter::verify(Operation *op) {
 
 void KernelRewriter::check(Operation *op, OpOperand &address, Type type, std::optional<uint64_t> alignment, unsigned kind) {
   unsigned space = spaceOf(address.get().getType());
-  if (!space)
+  if (!space || (space == kGlobalSpace && isInTable(address.get())))
     return;
   DataLayout layout = DataLayout::closest(op);
   uint64_t bytes = layout.getTypeSize(type).getFixedValue();

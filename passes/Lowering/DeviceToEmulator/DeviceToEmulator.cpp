@@ -134,6 +134,8 @@ FailureOr<int64_t> mpc::lowerToEmulator(ModuleOp module) {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (isDeviceKernel(function))
       kernels.push_back(function);
+  for (auto table : module.getOps<LLVM::GlobalOp>())
+    table.setAddrSpace(0);
   int64_t accesses = 0;
   for (LLVM::LLVMFuncOp kernel : kernels) {
     KernelRewriter rewriter(module, kernel);
