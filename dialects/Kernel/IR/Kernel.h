@@ -14,6 +14,8 @@
 
 #include "dialects/Kernel/IR/KernelDialect.h.inc"
 #include "dialects/Kernel/IR/KernelEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Kernel/IR/KernelAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/Kernel/IR/KernelOps.h.inc"
 #endif

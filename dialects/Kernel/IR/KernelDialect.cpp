@@ -1,16 +1,23 @@
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc::kernel;
 
 #include "dialects/Kernel/IR/KernelDialect.cpp.inc"
 #include "dialects/Kernel/IR/KernelEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Kernel/IR/KernelAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/Kernel/IR/KernelOps.cpp.inc"
 
 void KernelDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Kernel/IR/KernelAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Kernel/IR/KernelOps.cpp.inc"

@@ -15,6 +15,7 @@ def Kernel_Dialect : Dialect {
     lowered, so that the reference evaluator can check it on its own inputs. The memory pass gives every tensor of an entry an offset in the
     target's arena.
   }];
+  let useDefaultAttributePrinterParser = 1;
 }
 
 def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove, SingleBlock]> {

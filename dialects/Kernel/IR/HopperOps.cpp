@@ -1,0 +1,85 @@
+//===- HopperOps.cpp - verifiers of the ops of sm_90a's asynchronous units ---------===//
+#include "dialects/Kernel/IR/Kernel.h"
+
+using namespace mlir;
+using namespace mpc::kernel;
+
+static int64_t bytesOf(Swizzle swizzle) { return swizzle == Swizzle::None ? 0 : 16ll << int64_t(swizzle); }
+
+LogicalResult TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, unsigned, Type element,
+                                    ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, ArrayRef<int64_t> box,
+                                    ArrayRef<int64_t> steps, Swizzle swizzle, int64_t pixels,
+                                    ArrayRef<int64_t> lower, ArrayRef<int64_t> upper) {
+  size_t rank = sizes.size(), spatial = rank < 2 ? 0 : rank - 2;
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
+    return error() << "a tensor map has elements of whole bytes, not " << element;
+  if (rank < 1 || rank > 5 || strides.size() != rank - 1 || steps.size() != rank)
+    return error() << "a tensor map of " << rank
+                   << " dimensions (1 to 5) has one stride less and as many steps";
+  if (llvm::any_of(strides, [](int64_t stride) { return stride % 16 != 0; }))
+    return error() << "a tensor map's strides are multiples of 16 bytes";
+  if (pixels == 0 ? box.size() != rank
+                  : rank < 3 || box.size() != 1 || lower.size() != spatial || upper.size() != spatial)
+    return error() << "a tensor map's box has as many dimensions as the tensor; with im2col it is the number "
+                      "of channels, "
+                      "and each spatial dimension (at least one) has bounds";
+  if (pixels > 1024 || llvm::any_of(box, [](int64_t extent) { return extent < 1 || extent > 256; }))
+    return error() << "a tensor map's box has 1 to 256 elements a dimension, and at most 1024 pixels";
+  int64_t inner = box[0] * element.getIntOrFloatBitWidth() / 8;
+  if (inner % 16 != 0 || (swizzle != Swizzle::None && inner > bytesOf(swizzle)))
+    return error() << "rows of a box of " << inner << " bytes do not go with swizzle "
+                   << stringifySwizzle(swizzle);
+  return success();
+}
+
+static LogicalResult verifyMap(Operation *op, uint32_t map, size_t coordinates, size_t offsets, bool load) {
+  auto function = op->getParentOp();
+  while (function && !function->hasAttr("kernel.threads"))
+    function = function->getParentOp();
+  auto maps = function ? function->getAttrOfType<ArrayAttr>("kernel.tensor_maps") : ArrayAttr();
+  auto about = maps && map < maps.size() ? dyn_cast<TensorMapAttr>(maps[map]) : TensorMapAttr();
+  if (!about)
+    return op->emitOpError("names tensor map ") << map << ", which the kernel does not have";
+  size_t rank = about.getSizes().size();
+  if (coordinates != rank)
+    return op->emitOpError("has ") << coordinates << " coordinates in a tensor of " << rank << " dimensions";
+  if (load && offsets != (about.getPixels() > 0 ? rank - 2 : 0))
+    return op->emitOpError("has an offset for each spatial dimension in im2col mode, and none otherwise");
+  return success();
+}
+
+LogicalResult TensorLoadOp::verify() {
+  return verifyMap(*this, getMap(), getCoordinates().size(), getOffsets().size(), /*load=*/true);
+}
+LogicalResult TensorStoreOp::verify() {
+  return verifyMap(*this, getMap(), getCoordinates().size(), 0, /*load=*/false);
+}
+
+LogicalResult WgmmaOp::verify() {
+  size_t n = getC().size() * 2;
+  if (getElement() == MmaType::TF32)
+    return emitOpError("is of f16 or bf16");
+  if (n == 0 || n > 256 || n % 8 != 0 || getD().size() != getC().size())
+    return emitOpError("takes and gives n / 2 sums, n a multiple of 8 up to 256; there are ")
+           << getC().size() << " and " << getD().size();
+  return success();
+}
+
+LogicalResult WgmmaWaitOp::verify() {
+  if (getSums().size() != getResults().size())
+    return emitOpError("passes through as many sums as it gets");
+  return success();
+}
+
+LogicalResult SetRegistersOp::verify() {
+  if (getCount() < 24 || getCount() > 240 || getCount() % 8 != 0)
+    return emitOpError("takes 24 to 240 registers, a multiple of 8, not ") << getCount();
+  return success();
+}
+
+LogicalResult StoreMatrixOp::verify() {
+  size_t count = getRegisters().size();
+  if (count != 1 && count != 2 && count != 4)
+    return emitOpError("stores 1, 2 or 4 matrices, not ") << count;
+  return success();
+}
