@@ -1,18 +1,16 @@
 //===- DeviceToNvvm.cpp - device ops to PTX's dialect ---------------------------===//
 //
-// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} { %t = kernel.thread_id ... }
-// After:   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} { %t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32 ... }
+// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} { %t = kernel.thread_id ...
+// } After:   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} { %t =
+// nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32 ... }
 //
-// One op becomes one op: what is asked for is in the device op already. scf, arith and math are left to compiler/Codegen.
+// One op becomes one op: what is asked for is in the device op already. scf, arith and math are left to
+// compiler/Codegen.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
-#include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Support/Diagnostics.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "passes/Lowering/DeviceToNvvm/KernelLowering.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,55 +20,27 @@ using namespace mpc::kernel;
 
 static constexpr StringLiteral dynamicSharedName = "kernel.dynamic_shared";
 
-namespace {
-
-/// Lowers one kernel; `error` where the architecture lacks something.
-struct KernelLowering {
-  LLVM::LLVMFuncOp function;
-  ModuleOp module;
-  const GpuArch &arch;
-  int32_t threads;
-  bool failed = false;
-  // Shared memory that does not fit into what a block has by itself is one dynamic piece.
-  Operation *dynamicShared = nullptr;
-  int64_t nextDynamic = 0;
-  unsigned sharedPieces = 0;
-
-  Value i32(ImplicitLocOpBuilder &b, int64_t v) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(v))); }
-  Value allLanes(ImplicitLocOpBuilder &b) { return i32(b, -1); }
-
-  void require(Operation *op, bool has, StringRef first) {
-    if (has)
-      return;
-    (void)emitErrorWithHint(op->getLoc(), llvm::Twine("'") + op->getName().getStringRef() + "' op is an instruction of " + first + " and later, and this kernel is for " + arch.name,
-                            "emitters ask the architecture's row in passes/Lowering/GpuArch first");
-    failed = true;
-  }
-
-  bool lowerShared();
-  void lower(Operation *op);
-  Value lower(ImplicitLocOpBuilder &b, ThreadIdOp op);
-  Value lower(ImplicitLocOpBuilder &b, BlockIdOp op);
-  Value lower(ImplicitLocOpBuilder &b, ShuffleOp op);
-  Value lower(ImplicitLocOpBuilder &b, VoteOp op);
-  Value lower(ImplicitLocOpBuilder &b, ApproxOp op);
-  Value lower(ImplicitLocOpBuilder &b, SharedOp op);
-  void lower(ImplicitLocOpBuilder &b, BarrierOp op);
-  void lower(ImplicitLocOpBuilder &b, CopyAsyncOp op);
-  void lower(ImplicitLocOpBuilder &b, LoadMatrixOp op);
-  void lower(ImplicitLocOpBuilder &b, MmaOp op);
-};
-
-} // namespace
+void KernelLowering::require(Operation *op, bool has, StringRef first) {
+  if (has)
+    return;
+  (void)emitErrorWithHint(op->getLoc(),
+                          llvm::Twine("'") + op->getName().getStringRef() + "' op is an instruction of " +
+                              first + " and later, and this kernel is for " + arch.name,
+                          "emitters ask the architecture's row in passes/Lowering/GpuArch first");
+  failed = true;
+}
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, ThreadIdOp op) {
-  // LLVM would take the range from reqntid only in the back end, after the optimiser has widened what it could have kept narrow.
-  return NVVM::ThreadIdXOp::create(b, b.getI32Type(), LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, threads));
+  // LLVM would take the range from reqntid only in the back end, after the optimiser has widened what it
+  // could have kept narrow.
+  return NVVM::ThreadIdXOp::create(b, b.getI32Type(),
+                                   LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, threads));
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, BlockIdOp op) {
   // Grid limits: 2^31 - 1 blocks along x, 65535 along the others.
-  auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, op.getAxis() == Axis::X ? 0x7fffffff : 65535);
+  auto range =
+      LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, op.getAxis() == Axis::X ? 0x7fffffff : 65535);
   switch (op.getAxis()) {
   case Axis::X:
     return NVVM::BlockIdXOp::create(b, b.getI32Type(), range);
@@ -83,10 +53,12 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, BlockIdOp op) {
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, ShuffleOp op) {
-  NVVM::ShflKind kinds[] = {NVVM::ShflKind::bfly, NVVM::ShflKind::down, NVVM::ShflKind::up, NVVM::ShflKind::idx};
+  NVVM::ShflKind kinds[] = {NVVM::ShflKind::bfly, NVVM::ShflKind::down, NVVM::ShflKind::up,
+                            NVVM::ShflKind::idx};
   // The last lane that may be read, or for `up` the first (PTX ISA 9.7.9.6, "c").
   Value clamp = i32(b, op.getMode() == ShuffleMode::Up ? 0 : 31);
-  return NVVM::ShflOp::create(b, op.getType(), allLanes(b), op.getValue(), op.getOffset(), clamp, kinds[int(op.getMode())], UnitAttr());
+  return NVVM::ShflOp::create(b, op.getType(), allLanes(b), op.getValue(), op.getOffset(), clamp,
+                              kinds[int(op.getMode())], UnitAttr());
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, VoteOp op) {
@@ -95,8 +67,11 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, VoteOp op) {
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, ApproxOp op) {
-  StringRef names[] = {"llvm.nvvm.ex2.approx.ftz", "llvm.nvvm.lg2.approx.ftz.f", "llvm.nvvm.rcp.approx.ftz.f", "llvm.nvvm.rsqrt.approx.ftz.f"};
-  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(names[int(op.getFunction())]), ValueRange{op.getX()}).getResult(0);
+  StringRef names[] = {"llvm.nvvm.ex2.approx.ftz", "llvm.nvvm.lg2.approx.ftz.f", "llvm.nvvm.rcp.approx.ftz.f",
+                       "llvm.nvvm.rsqrt.approx.ftz.f"};
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(names[int(op.getFunction())]),
+                                       ValueRange{op.getX()})
+      .getResult(0);
 }
 
 void KernelLowering::lower(ImplicitLocOpBuilder &b, BarrierOp op) {
@@ -112,16 +87,21 @@ void KernelLowering::lower(ImplicitLocOpBuilder &b, CopyAsyncOp op) {
   require(op, arch.hasCopyAsync, "sm_80");
   // Past L1 (.cg) exists for 16 bytes only.
   auto cache = op.getBytes() == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
-  NVVM::CpAsyncOp::create(b, op.getTo(), op.getFrom(), b.getI32IntegerAttr(op.getBytes()), NVVM::LoadCacheModifierKindAttr::get(b.getContext(), cache), op.getValid());
+  NVVM::CpAsyncOp::create(b, op.getTo(), op.getFrom(), b.getI32IntegerAttr(op.getBytes()),
+                          NVVM::LoadCacheModifierKindAttr::get(b.getContext(), cache), op.getValid());
 }
 
 void KernelLowering::lower(ImplicitLocOpBuilder &b, LoadMatrixOp op) {
   require(op, arch.hasLoadMatrix, "sm_75");
   size_t count = op.getRegisters().size();
   Type i32 = b.getI32Type();
-  Type type = count == 1 ? i32 : LLVM::LLVMStructType::getLiteral(b.getContext(), llvm::SmallVector<Type>(count, i32));
+  Type type = count == 1
+                  ? i32
+                  : LLVM::LLVMStructType::getLiteral(b.getContext(), llvm::SmallVector<Type>(count, i32));
   auto layout = op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
-  Value all = NVVM::LdMatrixOp::create(b, type, op.getRow(), count, layout, NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+  Value all = NVVM::LdMatrixOp::create(b, type, op.getRow(), count, layout,
+                                       NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+                                       NVVM::LdStMatrixEltType::B16);
   for (auto [i, result] : llvm::enumerate(op.getRegisters()))
     result.replaceAllUsesWith(count == 1 ? all : Value(LLVM::ExtractValueOp::create(b, all, i)));
 }
@@ -141,16 +121,19 @@ void KernelLowering::lower(ImplicitLocOpBuilder &b, MmaOp op) {
   }
   Type f32 = b.getF32Type();
   Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
-  Value d = NVVM::MmaOp::create(b, result, a, bFragment, c, ArrayRef<int64_t>{16, 8, op.getK()}, std::nullopt, std::nullopt,
-                                std::array<NVVM::MMATypes, 2>{type, type}, std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  Value d = NVVM::MmaOp::create(b, result, a, bFragment, c, ArrayRef<int64_t>{16, 8, op.getK()}, std::nullopt,
+                                std::nullopt, std::array<NVVM::MMATypes, 2>{type, type},
+                                std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (auto [i, value] : llvm::enumerate(op->getResults()))
     value.replaceAllUsesWith(LLVM::ExtractValueOp::create(b, d, i));
 }
 
-static LLVM::GlobalOp createShared(OpBuilder &b, Location loc, Twine name, int64_t bytes, int64_t alignment, bool dynamic) {
+static LLVM::GlobalOp createShared(OpBuilder &b, Location loc, Twine name, int64_t bytes, int64_t alignment,
+                                   bool dynamic) {
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), dynamic ? 0 : bytes);
   auto linkage = dynamic ? LLVM::Linkage::External : LLVM::Linkage::Internal;
-  auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/false, linkage, name.str(), Attribute(), alignment, /*addrSpace=*/3);
+  auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/false, linkage, name.str(), Attribute(),
+                                       alignment, /*addrSpace=*/3);
   if (!dynamic) { // shared memory has no initial value, and LLVM wants one
     OpBuilder body(b.getContext());
     body.createBlock(&global.getInitializer());
@@ -167,14 +150,18 @@ bool KernelLowering::lowerShared() {
     alignment = std::max<int64_t>(alignment, op.getAlignment());
   });
   if (bytes > arch.sharedBytesPerBlock) {
-    (void)emitErrorWithHint(function.getLoc(), llvm::Twine("kernel '") + function.getName() + "' needs " + llvm::Twine(bytes) + " bytes of shared memory, a block of " + arch.name + " has " + llvm::Twine(arch.sharedBytesPerBlock),
-                      "take smaller tiles or fewer stages");
+    (void)emitErrorWithHint(function.getLoc(),
+                            llvm::Twine("kernel '") + function.getName() + "' needs " + llvm::Twine(bytes) +
+                                " bytes of shared memory, a block of " + arch.name + " has " +
+                                llvm::Twine(arch.sharedBytesPerBlock),
+                            "take smaller tiles or fewer stages");
     return false;
   }
   if (bytes <= staticSharedBytes)
     return true;
   OpBuilder b(function);
-  dynamicShared = createShared(b, function.getLoc(), function.getName() + "_shared", 0, alignment, /*dynamic=*/true);
+  dynamicShared =
+      createShared(b, function.getLoc(), function.getName() + "_shared", 0, alignment, /*dynamic=*/true);
   function->setAttr(dynamicSharedName, b.getI64IntegerAttr(bytes));
   return true;
 }
@@ -183,34 +170,43 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, SharedOp op) {
   if (dynamicShared) {
     nextDynamic = llvm::alignTo(nextDynamic, op.getAlignment());
     Value base = LLVM::AddressOfOp::create(b, cast<LLVM::GlobalOp>(dynamicShared));
-    Value piece = LLVM::GEPOp::create(b, op.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(nextDynamic)}, LLVM::GEPNoWrapFlags::inbounds | LLVM::GEPNoWrapFlags::nuw);
+    Value piece = LLVM::GEPOp::create(b, op.getType(), b.getI8Type(), base,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(nextDynamic)},
+                                      LLVM::GEPNoWrapFlags::inbounds | LLVM::GEPNoWrapFlags::nuw);
     nextDynamic += op.getBytes();
     return piece;
   }
   OpBuilder outside(function);
-  auto global = createShared(outside, op.getLoc(), function.getName() + "_shared" + Twine(sharedPieces++), op.getBytes(), op.getAlignment(), /*dynamic=*/false);
+  auto global = createShared(outside, op.getLoc(), function.getName() + "_shared" + Twine(sharedPieces++),
+                             op.getBytes(), op.getAlignment(), /*dynamic=*/false);
   return LLVM::AddressOfOp::create(b, global);
 }
 
 void KernelLowering::lower(Operation *operation) {
   ImplicitLocOpBuilder b(operation->getLoc(), operation);
   bool known = true;
-  Value result = llvm::TypeSwitch<Operation *, Value>(operation)
-                     .Case<ThreadIdOp, BlockIdOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>([&](auto op) { return lower(b, op); })
-                     .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
-                     .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
-                     .Case([&](CopyAsyncCommitOp op) {
-                       require(op, arch.hasCopyAsync, "sm_80");
-                       return NVVM::CpAsyncCommitGroupOp::create(b), Value();
-                     })
-                     .Case([&](CopyAsyncWaitOp op) {
-                       require(op, arch.hasCopyAsync, "sm_80");
-                       return NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), Value();
-                     })
-                     .Default([&](Operation *) { return known = false, Value(); });
+  if (lowerHopper(operation))
+    return;
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(operation)
+          .Case<ThreadIdOp, BlockIdOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>(
+              [&](auto op) { return lower(b, op); })
+          .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
+          .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
+          .Case([&](CopyAsyncCommitOp op) {
+            require(op, arch.hasCopyAsync, "sm_80");
+            return NVVM::CpAsyncCommitGroupOp::create(b), Value();
+          })
+          .Case([&](CopyAsyncWaitOp op) {
+            require(op, arch.hasCopyAsync, "sm_80");
+            return NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), Value();
+          })
+          .Default([&](Operation *) { return known = false, Value(); });
   if (!known) {
     if (isa_and_nonnull<KernelDialect>(operation->getDialect())) {
-      (void)emitErrorWithHint(operation->getLoc(), llvm::Twine("'") + operation->getName().getStringRef() + "' op has no PTX form", "give it one in passes/Lowering/DeviceToNvvm");
+      (void)emitErrorWithHint(operation->getLoc(),
+                              llvm::Twine("'") + operation->getName().getStringRef() + "' op has no PTX form",
+                              "give it one in passes/Lowering/DeviceToNvvm");
       failed = true;
     }
     return;
@@ -238,6 +234,7 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
       ok = false;
       continue;
     }
+    lowering.addTensorMaps();
     llvm::SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
       if (op != function)
@@ -250,6 +247,11 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     // Exact, not only a bound: a launch of another shape is refused instead of computing something else.
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(count)}));
+    if (auto blocks = function->getAttrOfType<IntegerAttr>("kernel.cluster")) {
+      function->removeAttr("kernel.cluster");
+      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                        b.getDenseI32ArrayAttr({int32_t(blocks.getInt()), 1, 1}));
+    }
     if (auto blocks = function->getAttrOfType<IntegerAttr>("kernel.min_blocks")) {
       function->removeAttr("kernel.min_blocks");
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), blocks);

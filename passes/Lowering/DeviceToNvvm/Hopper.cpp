@@ -1,0 +1,220 @@
+//===- Hopper.cpp - PTX of sm_90a's asynchronous units --------------------------===//
+//
+// Where LLVM has an intrinsic, an nvvm op; else the instruction itself. Text of instructions: PTX ISA 8.0.
+//
+// wgmma's sums are registers that the tensor cores write while the threads go on. LLVM knows nothing of that:
+// to it a wgmma is done when it is issued. So behind wgmma_wait the sums pass through an empty instruction
+// that "changes" them: no use moves before it.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Support/Diagnostics.h"
+#include "passes/Lowering/DeviceToNvvm/KernelLowering.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+
+/// An instruction as text: $0, $1, ... are its results, then its operands.
+static Value assembly(ImplicitLocOpBuilder &b, Type result, ValueRange operands, const Twine &text,
+                      const Twine &constraints) {
+  auto op = LLVM::InlineAsmOp::create(b, result ? TypeRange(result) : TypeRange(), operands, text.str(),
+                                      constraints.str(), /*has_side_effects=*/true,
+                                      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                                      LLVM::AsmDialectAttr(), ArrayAttr());
+  return result ? op.getResult(0) : Value();
+}
+
+/// An address of shared memory has 32 bits.
+static Value addressOf(ImplicitLocOpBuilder &b, Value shared) {
+  return LLVM::PtrToIntOp::create(b, b.getI32Type(), shared);
+}
+
+/// "=f,=f,...", and "0,1,..." for operands in the registers of results; "$0,$1,..." in the text.
+static std::string results(size_t count) {
+  SmallVector<StringRef> each(count, "=f");
+  return llvm::join(each, ",");
+}
+static std::string numbers(size_t count, StringRef before) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::interleave(
+      llvm::seq(count), stream, [&](size_t i) { stream << before << i; }, ",");
+  return text;
+}
+
+//===-- Tensor maps ---------------------------------------------------------------===//
+
+void KernelLowering::addTensorMaps() {
+  auto maps = function->getAttrOfType<ArrayAttr>("kernel.tensor_maps");
+  if (!maps)
+    return;
+  OpBuilder b(function);
+  firstTensorMap = function.getNumArguments();
+  LLVM::LLVMFunctionType type = function.getFunctionType();
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  SmallVector<Type> parameters(type.getParams());
+  parameters.append(maps.size(), pointer);
+  function.setFunctionType(LLVM::LLVMFunctionType::get(type.getReturnType(), parameters));
+  for (unsigned i = firstTensorMap; i < parameters.size(); ++i) {
+    function.getBody().addArgument(pointer, function.getLoc());
+    // A grid constant is read where it lies, in the parameters: the accelerator needs an address.
+    // CUtensorMap: 128 bytes, aligned to 64.
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+  }
+  function->removeAttr("kernel.tensor_maps");
+}
+
+static void lowerOp(ImplicitLocOpBuilder &b, TensorLoadOp op, Value map) {
+  Value to = LLVM::AddrSpaceCastOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext(), unsigned(NVVM::NVVMMemorySpace::SharedCluster)),
+      op.getTo());
+  auto mode = op.getOffsets().empty() ? NVVM::TMALoadMode::TILE : NVVM::TMALoadMode::IM2COL;
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, to, map, op.getCoordinates(), op.getBarrier(), op.getOffsets(), op.getBlocks(),
+      /*l2CacheHint=*/Value(), mode,
+      /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
+static void lowerOp(ImplicitLocOpBuilder &b, TensorStoreOp op, Value map) {
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(b, map, op.getFrom(), op.getCoordinates(),
+                                                     /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE,
+                                                     /*predicate=*/Value());
+}
+
+//===-- Barriers -------------------------------------------------------------------===//
+
+static void lowerOp(ImplicitLocOpBuilder &b, MbarrierArriveOp op) {
+  if (!op.getBlock()) {
+    assembly(b, {}, addressOf(b, op.getBarrier()), "mbarrier.arrive.release.cta.shared::cta.b64 _, [$0];",
+             "r,~{memory}");
+    return;
+  }
+  assembly(b, {}, {addressOf(b, op.getBarrier()), op.getBlock()},
+           "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, $0, "
+           "$1;\nmbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}",
+           "r,r,~{memory}");
+}
+
+static void lowerOp(ImplicitLocOpBuilder &b, MbarrierWaitOp op) {
+  // try_wait sleeps for a time that the hardware chooses.
+  assembly(b, {}, {addressOf(b, op.getBarrier()), op.getParity()},
+           "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n@!done "
+           "bra again;\n}",
+           "r,r,~{memory}");
+}
+
+//===-- wgmma ------------------------------------------------------------------------===//
+
+/// The 64-bit matrix descriptor (PTX ISA, "Matrix Descriptor Format"), in units of 16 bytes: the address in
+/// bits 0 to 13, leading from 16, stride from 32; the swizzle in bits 62 and 63: 1 is 128 bytes, 2 is 64, 3
+/// is 32. Only the address is computed at run time, once for all offsets.
+static Value descriptor(ImplicitLocOpBuilder &b, KernelLowering &lowering, Value pointer, int64_t offset,
+                        MatrixLayoutAttr layout) {
+  constexpr int64_t modes[] = {0, 3, 2, 1}; // by Swizzle
+  auto field = [](int64_t bytes) { return (bytes >> 4) & 0x3fff; };
+  Value units = LLVM::AndOp::create(b, LLVM::LShrOp::create(b, addressOf(b, pointer), lowering.i32(b, 4)),
+                                    lowering.i32(b, 0x3fff));
+  // Of a block's shared memory no address reaches bit 18, so the sum stays in its field.
+  Value low = LLVM::AddOp::create(b, units, lowering.i32(b, field(offset) | field(layout.getLeading()) << 16),
+                                  LLVM::IntegerOverflowFlags::nuw);
+  int64_t high = field(layout.getStride()) | modes[int(layout.getSwizzle())] << 30;
+  return LLVM::OrOp::create(b, LLVM::ZExtOp::create(b, b.getI64Type(), low), lowering.i64(b, high << 32));
+}
+
+static void lowerOp(ImplicitLocOpBuilder &b, KernelLowering &lowering, WgmmaOp op) {
+  size_t sums = op.getC().size();
+  SmallVector<Value> operands(op.getC());
+  operands.push_back(descriptor(b, lowering, op.getA(), op.getAOffset(), op.getALayout()));
+  operands.push_back(descriptor(b, lowering, op.getB(), op.getBOffset(), op.getBLayout()));
+  StringRef type = op.getElement() == MmaType::F16 ? "f16" : "bf16";
+  std::string registers = numbers(sums, "$");
+  // D = A B + D, factors of 1; whether A, B are transposed. The sums' operands, $sums to $(2 sums - 1), are
+  // the results.
+  std::string text =
+      ("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\nwgmma.mma_async.sync.aligned.m64n" + Twine(2 * sums) +
+       "k16.f32." + type + "." + type + " {" + registers + "}, $" + Twine(2 * sums) + ", $" +
+       Twine(2 * sums + 1) + ", add, 1, 1, " + Twine(int(op.getALayout().getTransposed())) + ", " +
+       Twine(int(op.getBLayout().getTransposed())) + ";\n}")
+          .str();
+  std::string constraints = results(sums) + "," + numbers(sums, "") + ",l,l,~{memory}";
+  Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums, b.getF32Type()));
+  Value all = assembly(b, result, operands, text, constraints);
+  for (auto [i, sum] : llvm::enumerate(op.getD()))
+    sum.replaceAllUsesWith(LLVM::ExtractValueOp::create(b, all, i));
+}
+
+static void lowerOp(ImplicitLocOpBuilder &b, WgmmaWaitOp op) {
+  NVVM::WgmmaWaitGroupSyncOp::create(b, op.getPending());
+  size_t sums = op.getSums().size();
+  if (op.getPending() != 0 || sums == 0) {
+    // Still under way: between one wgmma and the next nothing may happen to the registers.
+    op.getResults().replaceAllUsesWith(op.getSums());
+    return;
+  }
+  std::string constraints = results(sums) + "," + numbers(sums, "");
+  Type f32 = b.getF32Type(),
+       result =
+           sums == 1 ? f32 : LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums, f32));
+  Value all = assembly(b, result, op.getSums(), "", constraints);
+  for (auto [i, sum] : llvm::enumerate(op.getResults()))
+    sum.replaceAllUsesWith(sums == 1 ? all : Value(LLVM::ExtractValueOp::create(b, all, i)));
+}
+
+//===-- All ops -------------------------------------------------------------------------===//
+
+static void lowerOp(ImplicitLocOpBuilder &b, StoreMatrixOp op) {
+  NVVM::StMatrixOp::create(
+      b, op.getRow(), op.getRegisters(), op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+}
+
+bool KernelLowering::lowerHopper(Operation *operation) {
+  ImplicitLocOpBuilder b(operation->getLoc(), operation);
+  auto map = [&](uint32_t number) -> Value { return function.getArgument(firstTensorMap + number); };
+  bool known = true;
+  llvm::TypeSwitch<Operation *>(operation)
+      .Case([&](MbarrierInitOp op) {
+        assembly(b, {}, {addressOf(b, op.getBarrier()), i32(b, op.getCount())},
+                 "mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}");
+      })
+      .Case([&](MbarrierFenceOp) { NVVM::FenceMbarrierInitOp::create(b); })
+      .Case<MbarrierArriveOp, MbarrierWaitOp, WgmmaWaitOp, StoreMatrixOp>([&](auto op) { lowerOp(b, op); })
+      .Case([&](MbarrierExpectOp op) {
+        assembly(b, {}, {addressOf(b, op.getBarrier()), i32(b, op.getBytes())},
+                 "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}");
+      })
+      .Case([&](AsyncFenceOp) { assembly(b, {}, {}, "fence.proxy.async.shared::cta;", "~{memory}"); })
+      .Case<TensorLoadOp, TensorStoreOp>([&](auto op) { lowerOp(b, op, map(op.getMap())); })
+      .Case([&](TensorPrefetchOp op) { assembly(b, {}, map(op.getMap()), "prefetch.tensormap [$0];", "l"); })
+      .Case([&](TensorStoreCommitOp) { NVVM::CpAsyncBulkCommitGroupOp::create(b); })
+      .Case([&](TensorStoreWaitOp op) {
+        NVVM::CpAsyncBulkWaitGroupOp::create(b, op.getPending(), op.getRead() ? b.getUnitAttr() : UnitAttr());
+      })
+      .Case([&](WgmmaFenceOp) { NVVM::WgmmaFenceAlignedOp::create(b); })
+      .Case([&](WgmmaOp op) { lowerOp(b, *this, op); })
+      .Case([&](WgmmaCommitOp) { NVVM::WgmmaGroupSyncAlignedOp::create(b); })
+      .Case([&](SetRegistersOp op) {
+        NVVM::SetMaxRegisterOp::create(b, op.getCount(),
+                                       op.getIncrease() ? NVVM::SetMaxRegisterAction::increase
+                                                        : NVVM::SetMaxRegisterAction::decrease);
+      })
+      .Case(
+          [&](ClusterRankOp op) { op.replaceAllUsesWith(Value(NVVM::ClusterId::create(b, b.getI32Type()))); })
+      .Case([&](ClusterBarrierOp) {
+        NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+        NVVM::ClusterWaitOp::create(b, b.getUnitAttr());
+      })
+      .Default([&](Operation *) { known = false; });
+  if (!known)
+    return false;
+  require(operation, arch.hasWgmma, "sm_90a");
+  operation->erase();
+  return true;
+}

@@ -1,0 +1,58 @@
+//===- KernelLowering.h - lowers the device ops of one kernel -----------------------===//
+#ifndef MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
+#define MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "passes/Lowering/GpuArch/GpuArch.h"
+
+namespace mpc::kernel {
+
+/// Lowers one kernel; `failed` after a diagnostic.
+struct KernelLowering {
+  mlir::LLVM::LLVMFuncOp function;
+  mlir::ModuleOp module;
+  const GpuArch &arch;
+  int32_t threads;
+  bool failed = false;
+  // Shared memory that does not fit into what a block has by itself is one dynamic piece.
+  mlir::Operation *dynamicShared = nullptr;
+  int64_t nextDynamic = 0;
+  unsigned sharedPieces = 0;
+  unsigned firstTensorMap = 0; ///< the parameter that map 0 became
+
+  mlir::Value i32(mlir::ImplicitLocOpBuilder &b, int64_t v) {
+    return mlir::LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(v)));
+  }
+  mlir::Value i64(mlir::ImplicitLocOpBuilder &b, int64_t v) {
+    return mlir::LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(v));
+  }
+  mlir::Value allLanes(mlir::ImplicitLocOpBuilder &b) { return i32(b, -1); }
+
+  /// An error where the architecture lacks something.
+  void require(mlir::Operation *op, bool has, llvm::StringRef first);
+  bool lowerShared();
+  void lower(mlir::Operation *op);
+
+  // DeviceToNvvm.cpp: what all architectures have, up to sm_80.
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ThreadIdOp op);
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, BlockIdOp op);
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ShuffleOp op);
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, VoteOp op);
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ApproxOp op);
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, SharedOp op);
+  void lower(mlir::ImplicitLocOpBuilder &b, BarrierOp op);
+  void lower(mlir::ImplicitLocOpBuilder &b, CopyAsyncOp op);
+  void lower(mlir::ImplicitLocOpBuilder &b, LoadMatrixOp op);
+  void lower(mlir::ImplicitLocOpBuilder &b, MmaOp op);
+
+  // Hopper.cpp: sm_90a.
+  /// A parameter for each of `kernel.tensor_maps`, behind the pointers: 128 bytes, written before the launch.
+  void addTensorMaps();
+  /// Lowers and erases an op of HopperOps.td; false where it is none.
+  bool lowerHopper(mlir::Operation *op);
+};
+
+} // namespace mpc::kernel
+#endif
