@@ -1,5 +1,9 @@
 #include "runtime/emulator/Block.h"
 
+#include "runtime/emulator/Mbarrier.h"
+#include "runtime/emulator/Order.h"
+#include "runtime/emulator/Warpgroup.h"
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -33,35 +37,20 @@ void stop(Thread &t, Fault fault, uint32_t site, const char *format, ...) {
   __builtin_unreachable();
 }
 
-void orderMemory(Block &block, uint32_t warps) {
-  uint32_t joined[kMaxWarps], count = block.threadCount / kWarp;
-  if ((warps & (warps - 1)) == 0) { // one warp learns nothing of others
-    Warp &w = block.warps[__builtin_ctz(warps)];
-    if (++w.epoch >> kEpochBits)
-      block.racesKnown = false;
-  } else {
-    std::memset(joined, 0, sizeof joined);
-    for (uint32_t v = 0; v < count; ++v)
-      if (warps >> v & 1) {
-        const Warp &w = block.warps[v];
-        for (uint32_t i = 0; i < count; ++i)
-          joined[i] = std::max(joined[i], w.known[i]);
-        joined[v] = std::max(joined[v], w.epoch + 1);
-      }
-    for (uint32_t v = 0; v < count; ++v)
-      if (warps >> v & 1) {
-        Warp &w = block.warps[v];
-        std::memcpy(w.known, joined, sizeof joined);
-        if (++w.epoch >> kEpochBits)
-          block.racesKnown = false;
-      }
-  }
+void wake(Thread &t) {
+  t.state = State::Ready;
+  t.parent->scheduler->pushFront(&t);
 }
+
+Block::Block() = default;
+Block::~Block() = default;
 
 static void fiberMain(void *argument) {
   Thread &t = *static_cast<Thread *>(argument);
   Block &block = *t.parent;
   block.kernel->entry(&t, block.arguments);
+  if (t.known)
+    checkExit(t);
   t.state = State::Exited;
   --block.live;
   block.warps[t.warp].live &= ~(1u << t.id % kWarp);
@@ -125,13 +114,17 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
       t.parent = &block;
       t.state = State::Ready;
       t.copies.clear(), t.groups.clear();
+      t.known = nullptr;
       t.context = makeContext(stacks.top(t.id), fiberMain, &t);
       scheduler.pushBack(&t);
     }
   }
+  if (kernel.asynchronous)
+    startAsynchronous(block);
 }
 
-/// Nobody can go on, and some have not exited: the first thread that waits at a barrier is the finding, or else the first in a warp operation.
+/// Nobody can go on, and some have not exited: the first thread that waits at an mbarrier is the finding, or else for registers, at a barrier, in an operation of a
+/// warp or warpgroup.
 static void diagnose(Block &block, Scheduler &scheduler) {
   auto first = [&](auto holds) -> Thread * {
     for (uint32_t i = 0; i < block.threadCount; ++i)
@@ -139,10 +132,23 @@ static void diagnose(Block &block, Scheduler &scheduler) {
         return &block.threads[i];
     return nullptr;
   };
-  Thread *waits = first([](Thread &t) { return t.state == State::AtBarrier; });
-  Fault fault = waits ? Fault::DivergentBarrier : Fault::DivergentWarp;
-  if (!waits)
-    waits = first([](Thread &t) { return t.state == State::InWarp; });
+  struct {
+    State state;
+    Fault fault;
+  } order[] = {{State::AtMbarrier, Fault::EndlessWait},
+               {State::AtRegisters, Fault::Registers},
+               {State::AtBarrier, Fault::DivergentBarrier},
+               {State::InWarp, Fault::DivergentWarp},
+               {State::InWarpgroup, Fault::DivergentWarp}};
+  Thread *waits = nullptr;
+  Fault fault = Fault::None;
+  for (auto [state, itsFault] : order)
+    if (!waits && (waits = first([state = state](Thread &t) { return t.state == state; })))
+      fault = itsFault;
+  // Of several mbarriers the one that misses least is the cause; the others miss what would come behind it.
+  for (uint32_t i = 0; fault == Fault::EndlessWait && i < block.threadCount; ++i)
+    if (Thread &t = block.threads[i]; t.state == State::AtMbarrier && t.mbarrier->pending < waits->mbarrier->pending)
+      waits = &t;
   Thread *other = first([&](Thread &t) { return t.state != State::Exited && (t.site != waits->site || t.state != waits->state); });
   if (!other)
     other = first([](Thread &t) { return t.state == State::Exited; });
@@ -153,6 +159,10 @@ static void diagnose(Block &block, Scheduler &scheduler) {
   finding.fault = fault;
   std::copy(block.index, block.index + 3, finding.block);
   finding.thread = waits->id, finding.site = waits->site;
+  if (fault == Fault::EndlessWait)
+    return describeWait(*waits, together, finding);
+  if (fault == Fault::Registers)
+    return describeRegisters(*waits, finding);
   const char *format = other ? "%u threads wait here for ever; thread %u %s%s" : "%u threads wait here for ever, for more than there are";
   bool exited = other && other->state == State::Exited;
   snprintf(finding.detail, sizeof finding.detail, format, together, other ? other->id : 0, exited ? "has exited" : "waits at ",

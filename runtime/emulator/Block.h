@@ -18,9 +18,12 @@ namespace mpc::rt::emulator {
 
 struct Block;
 struct Scheduler;
+struct Mbarrier;
+struct Warpgroup;
 constexpr uint32_t kWarp = 32, kMaxWarps = MPC_EMU_MAX_THREADS / kWarp, kBarriers = 16;
+constexpr uint32_t kWarpgroup = 128, kMaxWarpgroups = MPC_EMU_MAX_THREADS / kWarpgroup, kMaxMbarriers = 64;
 
-enum class State : uint8_t { Ready, AtBarrier, InWarp, Exited };
+enum class State : uint8_t { Ready, AtBarrier, AtMbarrier, AtRegisters, InWarp, InWarpgroup, Exited };
 
 /// What the threads of a warp do together.
 enum class WarpOp : uint8_t { Sync, Shuffle, Vote, LoadMatrix, Mma };
@@ -42,6 +45,16 @@ struct Thread : mpc_emu_thread {
   uint64_t address;              ///< of a load_matrix
   std::vector<AsyncCopy> copies; ///< under way, oldest first
   std::vector<uint32_t> groups;  ///< sizes of the committed groups; copies behind them are not committed yet
+  // Of kernels with asynchronous units (Order.h).
+  uint32_t slot;                ///< of its clock
+  uint32_t epoch;               ///< counts what it released
+  uint32_t *known;              ///< accesses of slot s in epochs below known[s] happened before what the thread does now; null in other kernels
+  std::vector<uint32_t> fences; ///< epochs that ended with an async_fence, ascending
+  Mbarrier *mbarrier;           ///< at which it waits
+  uint32_t phase;               ///< for whose end it waits there
+  Thread *next;                 ///< behind it in a list of those that wait
+  const void *request;          ///< operands of an operation of the warpgroup
+  uint32_t committed, trail;    ///< groups of wgmmas; a hash of the wgmma_fences, commits and waits it went through
 };
 
 /// Memory is ordered by barriers and warp_syncs, which whole warps take part in. The epoch of a warp counts them; accesses of
@@ -64,11 +77,20 @@ struct Barrier {
 using Access = uint32_t;
 constexpr uint32_t kEpochBits = 20;
 
+enum CellFlag : uint8_t {
+  kWritten = 1,
+  kGeneric = 2, ///< last written by a store or copy_async: wgmma and tensor_store see it behind an async_fence
+  kLoading = 4, ///< the copy under way is a tensor_load
+  kBarrier = 8, ///< part of an mbarrier
+};
+
 /// The shadow of a granule of shared memory: the last write and two reads since then that are not ordered with each other.
 struct Cell {
   Access write, reads[2];
-  uint16_t copier; ///< thread + 1 of a cp.async under way to it, or 0
-  uint8_t initialized;
+  uint16_t copier;   ///< thread + 1 of a cp.async or tensor_load under way to it, or 0
+  uint16_t products; ///< wgmmas under way that read it
+  uint8_t stores;    ///< tensor_stores under way that read it
+  uint8_t flags;     ///< of CellFlag
 };
 
 /// A block's memory and threads, reused from launch to launch.
@@ -88,6 +110,15 @@ struct Block {
   char *shared = nullptr;
   size_t sharedBytes = 0;
   std::vector<Cell> cells;
+  // Of kernels with asynchronous units.
+  uint32_t slots = 0;           ///< of a clock
+  std::vector<uint32_t> clocks; ///< of threads, warpgroups, and two per mbarrier
+  std::vector<Mbarrier> mbarriers;
+  std::vector<Warpgroup> warpgroups;
+  uint32_t freeRegisters = 0;
+
+  Block();
+  ~Block();
 };
 
 /// Runs the fibers of the blocks that were made ready, until all have exited, none can go on, or one has found a fault.
@@ -113,9 +144,14 @@ void suspend(Thread &t);
 /// Ends the run of the scheduler with a finding at `t`. printf-like.
 [[noreturn]] void stop(Thread &t, Fault fault, uint32_t site, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/// Makes a waiting thread ready.
+void wake(Thread &t);
+
 // Block.cpp
 /// Runs block `index` to its end; false: scheduler.finding says why not.
 bool runBlock(Block &block, Scheduler &scheduler, const Stacks &stacks, uint64_t seed);
+
+// Order.cpp
 /// A whole warp, or all warps in the mask, have met: what they did before is ordered before what they do next.
 void orderMemory(Block &block, uint32_t warps);
 
@@ -126,7 +162,11 @@ void recheckWarp(Thread &exited);
 // Barrier.cpp
 void recheckBarriers(Thread &exited);
 
-// Shared.cpp
+// Wgmma.cpp
+/// A thread that ends must have waited for its wgmmas.
+void checkExit(Thread &exiting);
+
+// Memory.cpp
 /// Offset in the block's shared memory of a checked access: bounds, alignment, initialisation, races.
 uint32_t checkShared(Thread &t, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site);
 /// Bounds and alignment alone.

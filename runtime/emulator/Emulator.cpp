@@ -21,6 +21,14 @@ const char *nameOf(Fault fault) {
   case Fault::UnawaitedCopy: return "unawaited copy_async";
   case Fault::DivergentBarrier: return "divergent barrier";
   case Fault::DivergentWarp: return "divergent warp operation";
+  case Fault::UnawaitedLoad: return "unawaited tensor_load";
+  case Fault::UnawaitedProduct: return "unawaited wgmma";
+  case Fault::UnawaitedStore: return "unawaited tensor_store";
+  case Fault::InUse: return "write to memory in use";
+  case Fault::MissingFence: return "missing async_fence";
+  case Fault::Mbarrier: return "misused mbarrier";
+  case Fault::EndlessWait: return "endless mbarrier_wait";
+  case Fault::Registers: return "wrong set_registers";
   }
   return "";
 }
@@ -75,6 +83,9 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
         offset += alignment;
       kernel.shared.push_back({bytes, offset});
       kernel.sharedBytes = offset + bytes;
+    } else if (key == "asynchronous") {
+      kernel.asynchronous = true;
+      kernel.registers = number(rest);
     } else if (key == "site") {
       kernel.sites.emplace_back(rest);
     } else {

@@ -17,6 +17,14 @@ enum class Fault {
   UnawaitedCopy,
   DivergentBarrier,
   DivergentWarp,
+  UnawaitedLoad,
+  UnawaitedProduct,
+  UnawaitedStore,
+  InUse,
+  MissingFence,
+  Mbarrier,
+  EndlessWait,
+  Registers,
 };
 
 /// The name used in messages: "out-of-bounds read", "race", ….

@@ -1,5 +1,7 @@
 // Checked accesses to global and shared memory, and cp.async.
-#include "runtime/emulator/Block.h"
+#include "runtime/emulator/Memory.h"
+
+#include "runtime/emulator/Order.h"
 
 #include <cstring>
 
@@ -51,30 +53,35 @@ uint32_t locateShared(Thread &t, uint64_t address, uint32_t bytes, uint32_t log2
 
 //===-- The shadow of shared memory ----------------------------------------------------------===//
 
-static uint32_t threadOf(Access a) { return (a >> (kEpochBits + 1)) - 1; }
-static bool isAtomic(Access a) { return a >> kEpochBits & 1; }
-static uint32_t epochOf(Access a) { return a & ((1u << kEpochBits) - 1); }
-static Access accessOf(const Thread &t, const Warp &warp, bool atomic) {
-  return (t.id + 1) << (kEpochBits + 1) | uint32_t(atomic) << kEpochBits | warp.epoch;
-}
-
-/// Whether an access happened before what thread t does now.
-static inline bool isOrdered(Access a, const Thread &t, const Warp &warp) {
-  if (a == 0)
-    return true;
-  uint32_t other = threadOf(a), otherWarp = other / kWarp;
-  if (other == t.id)
-    return true;
-  return epochOf(a) < (otherWarp == t.warp ? warp.epoch : warp.known[otherWarp]);
-}
-
-[[noreturn]] static void race(Thread &t, uint32_t place, Access other, const char *mine, const char *theirs, uint32_t site) {
-  const auto &pieces = t.parent->kernel->shared;
+Place placeOf(const Block &block, uint32_t place) {
+  const auto &pieces = block.kernel->shared;
   uint32_t piece = 0;
   while (piece + 1 < pieces.size() && pieces[piece + 1].offset <= place)
     ++piece;
-  stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by thread %u", mine,
-       place - pieces[piece].offset, piece, theirs, threadOf(other));
+  return {piece, place - pieces[piece].offset};
+}
+
+[[noreturn]] static void race(Thread &t, uint32_t place, Access other, const char *mine, const char *theirs, uint32_t site) {
+  const Block &block = *t.parent;
+  auto [piece, byte] = placeOf(block, place);
+  uint32_t slot = slotOf(other);
+  if (slot < block.threadCount)
+    stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by thread %u", mine, byte, piece, theirs, slot);
+  if (slot < slotOfWarpgroup(block, 0))
+    stop(t, Fault::UnawaitedLoad, site, "%s of byte %u of piece %u of shared memory, of which this thread does not know that its tensor_load is done", mine,
+         byte, piece);
+  stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by wgmma of warpgroup %u", mine, byte, piece,
+       theirs, slot - slotOfWarpgroup(block, 0));
+}
+
+void copyUnderWay(Thread &t, const Cell &cell, const char *what, uint32_t site) {
+  stop(t, cell.flags & kLoading ? Fault::UnawaitedLoad : Fault::UnawaitedCopy, site, "%s of shared memory that a copy started by thread %u may not have reached",
+       what, cell.copier - 1u);
+}
+
+void inUse(Thread &t, uint32_t place, const Cell &cell, uint32_t site) {
+  auto [piece, byte] = placeOf(*t.parent, place);
+  stop(t, Fault::InUse, site, "byte %u of piece %u of shared memory is in use by %s", byte, piece, cell.products ? "wgmma" : "tensor_store");
 }
 
 static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind, uint32_t site) {
@@ -85,27 +92,26 @@ static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind,
   for (uint32_t i = place >> shift; i <= last; ++i) {
     Cell &cell = block.cells[i];
     if (cell.copier)
-      stop(t, Fault::UnawaitedCopy, site, "%s of shared memory that a copy started by thread %u may not have reached",
-           kind == MPC_EMU_WRITE ? "write" : "read", cell.copier - 1u);
-    if (kind != MPC_EMU_WRITE && !cell.initialized)
+      copyUnderWay(t, cell, kind == MPC_EMU_WRITE ? "write" : "read", site);
+    if (kind != MPC_EMU_READ && (cell.products || cell.stores))
+      inUse(t, i << shift, cell, site);
+    if (cell.flags & kBarrier)
+      stop(t, Fault::Mbarrier, site, "%u bytes of shared memory of which byte %u is part of an mbarrier", bytes, i << shift > place ? (i << shift) - place : 0);
+    if (kind != MPC_EMU_WRITE && !(cell.flags & kWritten))
       stop(t, Fault::Uninitialized, site, "%u bytes of shared memory, of which byte %u was never written", bytes,
            i << shift > place ? (i << shift) - place : 0);
     if (!block.racesKnown) {
-      cell.initialized |= kind == MPC_EMU_WRITE;
+      if (kind != MPC_EMU_READ)
+        cell.flags = kWritten | kGeneric;
       continue;
     }
     bool bothAtomic = kind == MPC_EMU_ATOMIC && isAtomic(cell.write);
     if (!bothAtomic && !isOrdered(cell.write, t, warp))
       race(t, i << shift, cell.write, kind == MPC_EMU_READ ? "read" : "write", "write", site);
     if (kind == MPC_EMU_READ) {
-      // A read replaces one that is ordered before it: whoever is ordered after this one is after that one as well.
-      Access &first = cell.reads[0], &second = cell.reads[1];
-      if (first == mine)
-        continue;
-      if (isOrdered(first, t, warp))
-        first = mine;
-      else
-        second = mine;
+      // It replaces one that is ordered before it: whoever is ordered after this one is after that one as well.
+      if (cell.reads[0] != mine)
+        cell.reads[isOrdered(cell.reads[0], t, warp) ? 0 : 1] = mine;
       continue;
     }
     for (Access read : cell.reads)
@@ -113,7 +119,7 @@ static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind,
         race(t, i << shift, read, "write", "read", site);
     cell.write = mine;
     cell.reads[0] = cell.reads[1] = 0;
-    cell.initialized = 1;
+    cell.flags = kWritten | kGeneric;
   }
 }
 
@@ -124,15 +130,30 @@ uint32_t checkShared(Thread &t, uint64_t address, uint32_t bytes, uint32_t acces
   return place;
 }
 
-//===-- cp.async -----------------------------------------------------------------------------===//
-
-/// Calls what(cell) for the shadow of a copy's target.
-template <typename What>
-static void forCells(Block &block, const AsyncCopy &copy, What what) {
+void checkAsyncRead(Thread &t, const uint32_t *clock, uint32_t place, uint32_t site) {
+  Block &block = *t.parent;
   uint32_t shift = block.kernel->granuleLog2;
-  for (uint32_t i = copy.to >> shift, last = (copy.to + copy.bytes - 1) >> shift; i <= last; ++i)
-    what(block.cells[i]);
+  for (uint32_t i = place >> shift, last = (place + 15) >> shift; i <= last; ++i) {
+    const Cell &cell = block.cells[i];
+    if (cell.copier)
+      copyUnderWay(t, cell, "read", site);
+    if (!(cell.flags & kWritten)) {
+      auto [piece, byte] = placeOf(block, i << shift);
+      stop(t, Fault::Uninitialized, site, "byte %u of piece %u of shared memory was never written", byte, piece);
+    }
+    if (!block.racesKnown)
+      continue;
+    if (epochOf(cell.write) >= clock[slotOf(cell.write)])
+      race(t, i << shift, cell.write, "read", "write", site);
+    if (cell.flags & kGeneric && !isFenced(block, cell.write, clock)) {
+      auto [piece, byte] = placeOf(block, i << shift);
+      stop(t, Fault::MissingFence, site, "thread %u wrote byte %u of piece %u of shared memory and passed no async_fence before the barrier behind",
+           slotOf(cell.write), byte, piece);
+    }
+  }
 }
+
+//===-- cp.async -----------------------------------------------------------------------------===//
 
 /// The oldest `count` copies arrive.
 static void arrive(Thread &t, uint32_t count) {
@@ -142,10 +163,10 @@ static void arrive(Thread &t, uint32_t count) {
     const AsyncCopy &copy = t.copies[i];
     std::memcpy(block.shared + copy.to, copy.from, copy.valid);
     std::memset(block.shared + copy.to + copy.valid, 0, copy.bytes - copy.valid);
-    forCells(block, copy, [&](Cell &cell) {
+    forCells(block, copy.to, copy.bytes, [&](Cell &cell) {
       cell.copier = 0;
       cell.write = mine;
-      cell.initialized = 1;
+      cell.flags = kWritten | kGeneric;
     });
   }
   t.copies.erase(t.copies.begin(), t.copies.begin() + count);
@@ -174,9 +195,9 @@ void mpc_emu_copy_async(mpc_emu_thread *thread, uint64_t to, uint64_t from, uint
   const char *source = valid ? locateGlobal(t, from, valid, alignment | MPC_EMU_READ << 8, site) : nullptr;
   // The copy may write from now on: whoever used this memory before must be done with it.
   AsyncCopy copy{checkShared(t, to, bytes, alignment | MPC_EMU_WRITE << 8, site), uint8_t(bytes), uint8_t(valid), source};
-  forCells(block, copy, [&](Cell &cell) {
+  forCells(block, copy.to, copy.bytes, [&](Cell &cell) {
     cell.copier = uint16_t(t.id + 1);
-    cell.initialized = 0;
+    cell.flags = 0;
   });
   t.copies.push_back(copy);
 }

@@ -4,22 +4,9 @@
 // with C to f32. Hardware sums in an order and with alignment shifts of its own that are not documented; its result lies within the error of f32 sums,
 // this one within half a unit of the last place of the exact one.
 #include "runtime/emulator/Block.h"
-
-#include <bit>
+#include "runtime/emulator/Elements.h"
 
 namespace mpc::rt::emulator {
-
-/// f16 bits to double, exactly: placed in an f32 whose exponent is then corrected by a multiplication, which is exact.
-static inline double halfValue(uint32_t h) {
-  uint32_t magnitude = h & 0x7FFF;
-  float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f; // subnormals come out right as well
-  float special = std::bit_cast<float>(0x7F800000 | magnitude << 13);
-  float result = magnitude >= 0x7C00 ? special : value;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(result) | (h & 0x8000) << 16);
-}
-static inline double bfloatValue(uint32_t b) { return std::bit_cast<float>(b << 16); }
-/// The tensor cores ignore the low 13 bits.
-static inline double tf32Value(uint32_t bits) { return std::bit_cast<float>(bits & 0xFFFFE000); }
 
 template <uint32_t K>
 static inline void multiply(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) {

@@ -1,13 +1,8 @@
 // Planted faults: each is found, under every order of threads, and named with the op; the same kernel without it is clean.
-#include "EmulatorHarness.h"
+#include "HopperHarness.h"
 
 using namespace mpc::test;
 using mpc::rt::emulator::Fault;
-
-static void expectNames(const std::string &message, const std::string &text, int line) {
-  EXPECT_NE(message.find(text), std::string::npos) << "line " << line << ": " << message;
-}
-#define EXPECT_NAMES(message, text) expectNames(message, text, __LINE__)
 
 /// 64 threads, one block, y[t] = x[t + shift]; buffers of 64 words.
 static std::string shifted(const std::string &readShift, const std::string &writeShift) {

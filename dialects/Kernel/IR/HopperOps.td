@@ -121,7 +121,8 @@ def Kernel_MatrixLayoutAttr : AttrDef<Kernel_Dialect, "MatrixLayout"> {
   let description = [{
     Without `transposed` k is contiguous: with swizzle b128 a row is 128 bytes (64 16-bit elements of k), 8 rows are an atom of 1024 bytes, the next 8 rows lie
     `stride` bytes on; `leading` says nothing. With `transposed` rows (of B: columns) are contiguous: an atom is 64 of them by 8 of k, the next 64 lie `leading` bytes on, the
-    next 8 of k `stride`. b64 and b32 are the same with rows of 64 and 32 bytes. PTX ISA, "Asynchronous warpgroup level majorness and strides".
+    next 8 of k `stride`. b64 and b32 are the same with rows of 64 and 32 bytes. With none, an atom is 8 rows of 16 bytes: without `transposed` the next 8 of k lie `leading` bytes on,
+    the next 8 rows `stride`; with it the next 8 rows lie `stride` bytes on, the next 8 of k `leading`. PTX ISA, "Asynchronous warpgroup level majorness and strides".
   }];
   let parameters = (ins EnumParameter<Kernel_Swizzle>:$swizzle, "int64_t":$leading, "int64_t":$stride, "bool":$transposed);
   let assemblyFormat = "`<` $swizzle `leading` $leading `stride` $stride `transposed` $transposed `>`";
@@ -153,7 +154,7 @@ def Kernel_WgmmaWaitOp : Kernel_DeviceOp<"wgmma_wait"> {
   let description = [{With `pending` 0. Otherwise the sums only pass through, for the next wgmma.}];
   let arguments = (ins I32Attr:$pending, Variadic<F32>:$sums);
   let results = (outs Variadic<F32>:$results);
-  let assemblyFormat = "$pending `(` $sums `)` attr-dict `:` type($results)";
+  let assemblyFormat = "$pending `(` $sums `)` attr-dict (`:` type($results)^)?";
   let hasVerifier = 1;
 }
 

@@ -104,7 +104,7 @@ LogicalResult KernelRewriter::rewriteDeviceOp(Operation *op) {
                 call("approx", approx.getType(), {i32(int64_t(approx.getFunction())), approx.getX()}, /*pure=*/true));
             return true;
           })
-          .Default([](Operation *) { return false; });
+          .Default([&](Operation *other) { return rewriteHopperOp(other); });
   if (!known)
     return emitErrorWithHint(loc, "'" + op->getName().getStringRef() + "' has no emulated form",
                              "add it to runtime/abi/mpc/emulator.h and passes/Lowering/DeviceToEmulator");

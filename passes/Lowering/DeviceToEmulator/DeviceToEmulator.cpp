@@ -84,12 +84,22 @@ void KernelRewriter::eraseAddressSpaces() {
   replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }
 
+/// What ptxas can give each thread at the start. CUDA C++ Programming Guide, "Compute Capabilities", compute capability 9.0: 65536 registers of an SM, 255 of
+/// a thread, in steps of 8.
+int64_t KernelRewriter::initialRegisters() {
+  auto blocks = kernel->getAttrOfType<IntegerAttr>("kernel.min_blocks");
+  int64_t threads = cast<IntegerAttr>(kernel->getAttr(kThreads)).getInt() * std::max<int64_t>(blocks ? blocks.getInt() : 1, 1);
+  return std::min<int64_t>(65536 / threads, 255) / 8 * 8;
+}
+
 void KernelRewriter::describe() {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "mpc-emulated 1\nthreads " << cast<IntegerAttr>(kernel->getAttr(kThreads)).getInt() << "\nbuffers " << buffers << "\ngranule " << granule << "\n";
   for (auto [bytes, alignment] : pieces)
     stream << "shared " << bytes << " " << alignment << "\n";
+  if (asynchronous)
+    stream << "asynchronous " << initialRegisters() << "\n";
   for (const std::string &site : sites)
     stream << "site " << site << "\n";
   text.push_back('\0');
@@ -112,6 +122,8 @@ LogicalResult KernelRewriter::run() {
   for (Operation *op : ops)
     if (failed(verify(op)))
       return failure();
+  if (failed(verifySums()))
+    return failure();
   rewriteSignature();
   for (Operation *op : ops) {
     b.setInsertionPoint(op);

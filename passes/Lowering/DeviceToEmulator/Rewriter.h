@@ -28,10 +28,20 @@ private:
   void rewriteLoadMatrix(kernel::LoadMatrixOp op);
   void rewriteMma(kernel::MmaOp op);
 
+  // HopperOps.cpp
+  /// Ops of HopperOps.td; false: it is none.
+  bool rewriteHopperOp(mlir::Operation *op);
+  void rewriteWgmma(kernel::WgmmaOp op);
+  /// The array through which a wgmma's sums pass: of the wgmma that they come from, or a new one.
+  mlir::Value sumsOf(kernel::WgmmaOp op);
+  /// Sums may be used once a wgmma_wait has given them.
+  mlir::LogicalResult verifySums();
+
   // DeviceToEmulator.cpp
   void rewriteSignature();
   void eraseAddressSpaces();
   void describe();
+  int64_t initialRegisters();
 
   mlir::Value i32(int64_t value);
   /// A field of the thread, by its offset in bytes (mpc_emu_thread).
@@ -54,6 +64,8 @@ private:
   llvm::SmallVector<std::pair<int64_t, int64_t>> pieces; ///< bytes and alignment
   llvm::SmallVector<std::string> sites;
   llvm::StringMap<unsigned> siteNumbers;
+  bool asynchronous = false; ///< has an op of HopperOps.td that the emulator must prepare for
+  llvm::DenseMap<mlir::Value, unsigned> arrays; ///< of sums: their sizes
   int64_t numAccesses = 0;
 };
 

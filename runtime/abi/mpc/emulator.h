@@ -43,6 +43,7 @@ typedef void (*mpc_emu_kernel_fn)(mpc_emu_thread *thread, void *const *buffers);
  *   buffers N              arguments
  *   granule N              every access to shared memory starts at, and covers, a multiple of so many bytes
  *   shared BYTES ALIGNMENT one line per piece, in order
+ *   asynchronous N         it uses mbarriers, tensor_load, wgmma, … (below); a thread starts with N registers
  *   site TEXT              one line per site, in order: location and op
  */
 
@@ -69,6 +70,22 @@ void mpc_emu_copy_async_wait(mpc_emu_thread *, uint32_t pending);
 void mpc_emu_load_matrix(mpc_emu_thread *, uint64_t row, uint32_t count, uint32_t transpose, uint32_t site);
 /* A in registers[0 .. 4), B in [4 .. 6), C in [6 .. 10), where D replaces it. element: 0 f16, 1 bf16, 2 tf32. */
 void mpc_emu_mma(mpc_emu_thread *, uint32_t element, uint32_t k, uint32_t site);
+
+/* What works beside the threads (sm_90a). The description of a kernel that uses any of it has the line "asynchronous N". */
+void mpc_emu_mbarrier_init(mpc_emu_thread *, uint64_t barrier, uint32_t count, uint32_t site);
+void mpc_emu_mbarrier_fence(mpc_emu_thread *);
+void mpc_emu_mbarrier_arrive(mpc_emu_thread *, uint64_t barrier, uint32_t site);
+void mpc_emu_mbarrier_expect(mpc_emu_thread *, uint64_t barrier, uint32_t bytes, uint32_t site);
+void mpc_emu_mbarrier_wait(mpc_emu_thread *, uint64_t barrier, uint32_t parity, uint32_t site);
+void mpc_emu_async_fence(mpc_emu_thread *);
+void mpc_emu_set_registers(mpc_emu_thread *, uint32_t count, uint32_t increase, uint32_t site);
+
+void mpc_emu_wgmma_fence(mpc_emu_thread *, uint32_t site);
+/* form: swizzle (0 none, 1 b32, 2 b64, 3 b128) | transposed << 8. sums: C, which D replaces, columns / 2 of them. element: 0 f16, 1 bf16. */
+void mpc_emu_wgmma(mpc_emu_thread *, uint64_t a, uint32_t aOffset, uint32_t aForm, uint32_t aLeading, uint32_t aStride, uint64_t b, uint32_t bOffset,
+                   uint32_t bForm, uint32_t bLeading, uint32_t bStride, uint32_t element, uint32_t columns, float *sums, uint32_t site);
+void mpc_emu_wgmma_commit(mpc_emu_thread *, uint32_t site);
+void mpc_emu_wgmma_wait(mpc_emu_thread *, uint32_t pending, uint32_t site);
 
 /* function: 0 exp2, 1 log2, 2 reciprocal, 3 rsqrt. */
 float mpc_emu_approx(uint32_t function, float x);

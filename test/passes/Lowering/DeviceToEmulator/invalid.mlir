@@ -39,3 +39,34 @@ llvm.func @copy(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) attributes {kernel.threads =
   "llvm.intr.memcpy"(%x, %y, %n) <{isVolatile = false}> : (!llvm.ptr<1>, !llvm.ptr<1>, i64) -> ()
   llvm.return
 }
+
+// -----
+
+llvm.func @sums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+  %s = kernel.shared 2048
+  %z = llvm.mlir.constant(0.0 : f32) : f32
+  %d:4 = kernel.wgmma f16 %s[0] <none leading 128 stride 256 transposed false>, %s[0] <none leading 128 stride 256 transposed false> (%z, %z, %z, %z) : f32, f32, f32, f32
+  %e:4 = kernel.wgmma_wait 1 (%d#0, %d#1, %d#2, %d#3) : f32, f32, f32, f32
+  // expected-error@+2 {{'llvm.store' uses a sum of wgmma that is still under way}}
+  // expected-note@+1 {{hint: use what a kernel.wgmma_wait 0 gives}}
+  llvm.store %e#1, %x : f32, !llvm.ptr<1>
+  llvm.return
+}
+
+// -----
+
+llvm.func @carriedSums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+  %s = kernel.shared 2048
+  %z = llvm.mlir.constant(0.0 : f32) : f32
+  %lo = arith.constant 0 : index
+  %hi = arith.constant 4 : index
+  %one = arith.constant 1 : index
+  %r:4 = scf.for %i = %lo to %hi step %one iter_args(%a = %z, %b = %z, %c = %z, %d = %z) -> (f32, f32, f32, f32) {
+    %e:4 = kernel.wgmma f16 %s[0] <none leading 128 stride 256 transposed false>, %s[0] <none leading 128 stride 256 transposed false> (%a, %b, %c, %d) : f32, f32, f32, f32
+    scf.yield %e#0, %e#1, %e#2, %e#3 : f32, f32, f32, f32
+  }
+  // expected-error@+2 {{'llvm.fadd' uses a sum of wgmma that is still under way}}
+  // expected-note@+1 {{hint: use what a kernel.wgmma_wait 0 gives}}
+  %sum = llvm.fadd %r#2, %z : f32
+  llvm.return
+}

@@ -1,0 +1,153 @@
+//===- HopperOps.cpp - sm_90a's asynchronous units as calls of the emulator ---------===//
+//
+// Before:  %d:64 = kernel.wgmma f16 %a[0] #la, %b[0] #lb (%c#0, …)
+// After:   llvm.store %c#0, %sums[0] …
+//          llvm.call @mpc_emu_wgmma(%thread, %a, 0, …, %b, 0, …, %sums, %site)
+//          %d#0 = llvm.load %sums[0] …
+//
+// %sums is an array on the thread's stack, which wgmmas that hand their sums on to each other share.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Support/Diagnostics.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Lowering/DeviceToEmulator/Rewriter.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::emulator;
+
+LogicalResult KernelRewriter::verifySums() {
+  // Values that hold sums under way; loops and branches carry them on.
+  SmallVector<Value> work;
+  DenseSet<Value> seen;
+  auto add = [&](Value v) {
+    if (seen.insert(v).second)
+      work.push_back(v);
+  };
+  kernel.getBody().walk([&](Operation *op) {
+    auto wait = dyn_cast<kernel::WgmmaWaitOp>(op);
+    if (isa<kernel::WgmmaOp>(op) || (wait && wait.getPending() != 0))
+      for (Value result : op->getResults())
+        add(result);
+  });
+  while (!work.empty()) {
+    for (OpOperand &use : work.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<kernel::WgmmaOp, kernel::WgmmaWaitOp>(user))
+        continue;
+      unsigned number = use.getOperandNumber();
+      if (auto loop = dyn_cast<scf::ForOp>(user); loop && number >= loop.getNumControlOperands()) {
+        add(loop.getRegionIterArgs()[number - loop.getNumControlOperands()]);
+        add(loop.getResult(number - loop.getNumControlOperands()));
+        continue;
+      }
+      if (auto yield = dyn_cast<scf::YieldOp>(user)) {
+        Operation *parent = yield->getParentOp();
+        if (auto loop = dyn_cast<scf::ForOp>(parent))
+          add(loop.getRegionIterArgs()[number]);
+        if (isa<scf::ForOp, scf::IfOp>(parent)) {
+          add(parent->getResult(number));
+          continue;
+        }
+      }
+      return emitErrorWithHint(user->getLoc(),
+                               "'" + user->getName().getStringRef() +
+                                   "' uses a sum of wgmma that is still under way",
+                               "use what a kernel.wgmma_wait 0 gives");
+    }
+  }
+  return success();
+}
+
+Value KernelRewriter::sumsOf(kernel::WgmmaOp op) {
+  // The wgmma before it is rewritten already: its sums are loads.
+  if (auto load = op.getC().front().getDefiningOp<LLVM::LoadOp>())
+    if (auto element = load.getAddr().getDefiningOp<LLVM::GEPOp>())
+      if (auto array = element.getBase().getDefiningOp<LLVM::AllocaOp>();
+          array && arrays.lookup(array) == op.getNumResults())
+        return array;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&kernel.getBody().front());
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value array = LLVM::AllocaOp::create(b, loc, pointer, b.getF32Type(), i32(op.getNumResults()));
+  arrays[array] = op.getNumResults();
+  return array;
+}
+
+void KernelRewriter::rewriteWgmma(kernel::WgmmaOp op) {
+  Value sums = sumsOf(op);
+  auto place = [&](size_t i) {
+    return LLVM::GEPOp::create(b, loc, sums.getType(), b.getF32Type(), sums,
+                               ArrayRef<LLVM::GEPArg>{int32_t(i)});
+  };
+  for (auto [i, c] : llvm::enumerate(op.getC()))
+    LLVM::StoreOp::create(b, loc, c, place(i));
+  SmallVector<Value> operands;
+  auto add = [&](Value pointer, int64_t offset, kernel::MatrixLayoutAttr layout) {
+    int64_t form = int64_t(layout.getSwizzle()) | int64_t(layout.getTransposed()) << 8;
+    operands.append({pointer, i32(offset), i32(form), i32(layout.getLeading()), i32(layout.getStride())});
+  };
+  add(op.getA(), op.getAOffset(), op.getALayout());
+  add(op.getB(), op.getBOffset(), op.getBLayout());
+  operands.append({i32(int64_t(op.getElement())), i32(int64_t(op.getC().size()) * 2), sums, site(op)});
+  call("wgmma", {}, operands);
+  for (auto [i, result] : llvm::enumerate(op.getD()))
+    result.replaceAllUsesWith(LLVM::LoadOp::create(b, loc, b.getF32Type(), place(i)));
+}
+
+bool KernelRewriter::rewriteHopperOp(Operation *op) {
+  bool known = TypeSwitch<Operation *, bool>(op)
+                   .Case([&](kernel::MbarrierInitOp init) {
+                     shareGranule(8);
+                     call("mbarrier_init", {}, {init.getBarrier(), i32(init.getCount()), site(op)});
+                     return true;
+                   })
+                   .Case([&](kernel::MbarrierFenceOp) {
+                     call("mbarrier_fence", {}, {});
+                     return true;
+                   })
+                   .Case([&](kernel::MbarrierArriveOp arrive) {
+                     if (arrive.getBlock())
+                       return false;
+                     call("mbarrier_arrive", {}, {arrive.getBarrier(), site(op)});
+                     return true;
+                   })
+                   .Case([&](kernel::MbarrierExpectOp expect) {
+                     call("mbarrier_expect", {}, {expect.getBarrier(), i32(expect.getBytes()), site(op)});
+                     return true;
+                   })
+                   .Case([&](kernel::MbarrierWaitOp wait) {
+                     call("mbarrier_wait", {}, {wait.getBarrier(), wait.getParity(), site(op)});
+                     return true;
+                   })
+                   .Case([&](kernel::AsyncFenceOp) {
+                     call("async_fence", {}, {});
+                     return true;
+                   })
+                   .Case([&](kernel::SetRegistersOp set) {
+                     call("set_registers", {}, {i32(set.getCount()), i32(set.getIncrease()), site(op)});
+                     return true;
+                   })
+                   .Case([&](kernel::WgmmaFenceOp) {
+                     call("wgmma_fence", {}, {site(op)});
+                     return true;
+                   })
+                   .Case([&](kernel::WgmmaOp product) {
+                     shareGranule(16);
+                     rewriteWgmma(product);
+                     return true;
+                   })
+                   .Case([&](kernel::WgmmaCommitOp) {
+                     call("wgmma_commit", {}, {site(op)});
+                     return true;
+                   })
+                   .Case([&](kernel::WgmmaWaitOp wait) {
+                     call("wgmma_wait", {}, {i32(wait.getPending()), site(op)});
+                     op->replaceAllUsesWith(wait.getSums());
+                     return true;
+                   })
+                   .Default([](Operation *) { return false; });
+  asynchronous |= known;
+  return known;
+}

@@ -1,0 +1,29 @@
+// Barriers in shared memory: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
+#pragma once
+
+#include "runtime/emulator/Block.h"
+
+namespace mpc::rt::emulator {
+
+/// A phase ends when `pending` arrivals and the bytes `expected` have come.
+struct Mbarrier {
+  Block *parent;
+  uint32_t number, place;  ///< among the block's mbarriers; offset in shared memory
+  uint32_t count, pending; ///< arrivals of a phase; of this one, to come
+  uint32_t phase;          ///< phases that have ended
+  int64_t expected;        ///< bytes of this phase that tensor_load has still to bring
+  Access init;             ///< who made it one
+  uint32_t initThread, initSite;
+  bool fenced;                ///< an mbarrier_fence came behind
+  uint32_t *arriving, *ended; ///< clocks: of the arrivals so far, of those up to the end of the last phase
+  Thread *waiting;            ///< for the end of this phase
+};
+
+/// The mbarrier at a device address; a finding where there is none, or the thread need not know of it yet.
+Mbarrier &findMbarrier(Thread &t, uint64_t address, uint32_t site);
+/// Ends the phase if nothing is missing.
+void completePhase(Mbarrier &barrier);
+/// The finding of `count` threads that wait for ever as t does.
+void describeWait(const Thread &t, uint32_t count, Finding &finding);
+
+} // namespace mpc::rt::emulator

@@ -1,0 +1,60 @@
+// What happened before what: epochs of warps, or clocks of threads.
+//
+// Where whole warps wait for each other (barriers, warp_sync) an epoch per warp says it all. Mbarriers order
+// single threads, and asynchronous units act beside them; in kernels with those everything that acts has a
+// slot of a vector clock (Mattern 1989): the threads, then the mbarriers (for the tensor_loads that they
+// count), then the warpgroups (for the reads of their wgmmas). An access carries slot and epoch of who did
+// it. A thread that releases (arrives) hands its clock on and begins an epoch; one that acquires (waits)
+// takes the maximum.
+#pragma once
+
+#include "runtime/emulator/Block.h"
+
+namespace mpc::rt::emulator {
+
+inline uint32_t slotOf(Access a) { return (a >> (kEpochBits + 1)) - 1; }
+inline bool isAtomic(Access a) { return a >> kEpochBits & 1; }
+inline uint32_t epochOf(Access a) { return a & ((1u << kEpochBits) - 1); }
+inline Access makeAccess(uint32_t slot, uint32_t epoch, bool atomic = false) {
+  return (slot + 1) << (kEpochBits + 1) | uint32_t(atomic) << kEpochBits | epoch;
+}
+inline Access accessOf(const Thread &t, const Warp &warp, bool atomic) {
+  return t.known ? makeAccess(t.slot, t.epoch, atomic) : makeAccess(t.id, warp.epoch, atomic);
+}
+
+/// Whether an access happened before what thread t does now.
+inline bool isOrdered(Access a, const Thread &t, const Warp &warp) {
+  if (a == 0)
+    return true;
+  uint32_t other = slotOf(a);
+  if (t.known)
+    return epochOf(a) < t.known[other];
+  if (other == t.id)
+    return true;
+  uint32_t otherWarp = other / kWarp;
+  return epochOf(a) < (otherWarp == t.warp ? warp.epoch : warp.known[otherWarp]);
+}
+
+/// Sets up the clocks of a block that starts.
+void startAsynchronous(Block &block);
+
+inline uint32_t slotOfMbarrier(const Block &block, uint32_t number) { return block.threadCount + number; }
+inline uint32_t slotOfWarpgroup(const Block &block, uint32_t number) {
+  return block.threadCount + kMaxMbarriers + number;
+}
+
+/// into = max(into, from), count a multiple of 16.
+void joinClocks(uint32_t *into, const uint32_t *from, uint32_t count);
+/// Hands on what the thread did and knows; what it does from now on is of a new epoch.
+void release(Thread &t, uint32_t *into);
+/// The thread learns what `from` knows.
+void acquire(Thread &t, const uint32_t *from);
+/// The thread learns that slot's epochs below `epoch` are over.
+void acquireSlot(Thread &t, uint32_t slot, uint32_t epoch);
+/// What the thread did so far is of an epoch that ends here.
+void endEpoch(Thread &t);
+/// Whether the thread that last wrote a cell fenced that write (async_fence) and who has this clock knows of
+/// the fence.
+bool isFenced(const Block &block, Access write, const uint32_t *clock);
+
+} // namespace mpc::rt::emulator

@@ -1,0 +1,263 @@
+// wgmma: D = A B + C of a warpgroup, A 64 x 16 and B 16 x n in shared memory.
+//
+// PTX ISA, "Asynchronous warpgroup level matrix instructions". Sums are rounded as in Mma.cpp: once per
+// wgmma. The product is computed when the last thread has come; what it read counts as being read until a
+// wgmma_wait retires its group. The threads need not meet again for that: wgmma_fence, commit and wait leave
+// a trail that must be the same for all of them at the next wgmma.
+#include "runtime/emulator/Elements.h"
+#include "runtime/emulator/Memory.h"
+#include "runtime/emulator/Order.h"
+#include "runtime/emulator/Warpgroup.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mpc::rt::emulator {
+
+namespace {
+constexpr uint32_t kRows = 64, kDepth = 16, kMaxColumns = 256, kChunk = 16 /*bytes*/, kChunkElements = 8;
+/// PTX ISA, "Matrix descriptor": offsets have 14 bits, of multiples of 16.
+constexpr uint32_t kOffsetLimit = 1u << 18;
+
+/// A tile of A (rows x k) or B (columns x k).
+struct Operand {
+  uint64_t address;
+  uint32_t offset, form, leading,
+      stride; ///< form: log2 of the chunks in a line of an atom | whether k is the slower axis << 8
+};
+struct Product {
+  Operand a, b;
+  uint32_t element, columns;
+  float *sums;
+  bool operator==(const Product &other) const {
+    return std::memcmp(this, &other, offsetof(Product, sums)) == 0;
+  }
+};
+} // namespace
+
+/// Where the chunks of an operand lie in shared memory: of row r, k / 8 = h at places[2 r + h]; transposed:
+/// of rows 8 r …, k at places[16 r + k].
+static void findChunks(Thread &t, const Operand &o, uint32_t rows, uint32_t *places, uint32_t site) {
+  Block &block = *t.parent;
+  uint32_t log2Width = o.form & 0xFF, width = 1u << log2Width;
+  bool transposed = o.form >> 8, swizzled = log2Width != 0;
+  if ((o.offset | o.leading | o.stride) % kChunk != 0 || o.leading >= kOffsetLimit ||
+      o.stride >= kOffsetLimit)
+    stop(t, Fault::Misaligned, site, "offset %u, leading %u or stride %u is no multiple of 16 below 2^18",
+         o.offset, o.leading, o.stride);
+  // An atom is 8 lines of `width` chunks.
+  uint32_t start = locateShared(t, o.address, kChunk, swizzled ? 7 + log2Width : 4, /*write=*/false, site);
+  auto [piece, first] = placeOf(block, start);
+  uint32_t bytes = block.kernel->shared[piece].bytes, base = start - first;
+  auto add = [&](uint32_t offset) {
+    uint64_t address = uint64_t(start) + o.offset + offset;
+    address ^= (address >> 7 & (width - 1)) * kChunk; // the swizzle is of absolute addresses
+    if (address - base + kChunk > bytes)
+      stop(t, Fault::OutOfBoundsRead, site,
+           "16 bytes at byte %llu of piece %u of shared memory, which has %u",
+           static_cast<unsigned long long>(address - base), piece, bytes);
+    *places++ = uint32_t(address);
+  };
+  uint32_t line = width * kChunk;
+  if (!transposed) {
+    for (uint32_t r = 0; r < rows; ++r)
+      for (uint32_t h = 0; h < 2; ++h)
+        add(r % 8 * line + r / 8 * o.stride + h * (swizzled ? kChunk : o.leading));
+    return;
+  }
+  // Without swizzle the two offsets change their parts: cute/atom/mma_traits_sm90_gmma.hpp,
+  // make_gmma_desc<Major::MN>.
+  uint32_t nextRows = swizzled ? o.leading : o.stride, nextDepth = swizzled ? o.stride : o.leading;
+  for (uint32_t r = 0; r < rows / kChunkElements; ++r)
+    for (uint32_t k = 0; k < kDepth; ++k)
+      add(k % 8 * line + k / 8 * nextDepth + r % width * kChunk + r / width * nextRows);
+}
+
+template <double (*Value)(uint32_t)>
+__attribute__((always_inline)) static inline void convertChunk(const char *from, double *to, uint32_t step) {
+  uint16_t bits[kChunkElements];
+  std::memcpy(bits, from, sizeof bits);
+  for (uint32_t i = 0; i < kChunkElements; ++i)
+    to[i * step] = Value(bits[i]);
+}
+
+/// a: [64][16]; b: [n / 8][16][8].
+template <double (*Value)(uint32_t)>
+__attribute__((always_inline)) static inline void convert(const char *shared, const Product &p,
+                                                          const uint32_t *placesOfA,
+                                                          const uint32_t *placesOfB, double *a, double *b) {
+  if (p.a.form >> 8) {
+    for (uint32_t r = 0; r < kRows; r += kChunkElements)
+      for (uint32_t k = 0; k < kDepth; ++k)
+        convertChunk<Value>(shared + *placesOfA++, a + r * kDepth + k, kDepth);
+  } else {
+    for (uint32_t i = 0; i < kRows * 2; ++i)
+      convertChunk<Value>(shared + *placesOfA++, a + i * kChunkElements, 1);
+  }
+  if (p.b.form >> 8) {
+    for (uint32_t i = 0; i < p.columns / kChunkElements * kDepth; ++i)
+      convertChunk<Value>(shared + *placesOfB++, b + i * kChunkElements, 1);
+  } else {
+    for (uint32_t i = 0; i < p.columns * 2; ++i)
+      convertChunk<Value>(shared + *placesOfB++, b + i / 16 * 128 + i % 2 * 64 + i / 2 % 8, 8);
+  }
+}
+
+/// Sum 4 j + 2 h + p of lane l of warp w is of row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p.
+__attribute__((always_inline)) static inline void multiply(const double *a, const double *b, uint32_t columns,
+                                                           float *const *sums) {
+  typedef double Eight __attribute__((vector_size(64)));
+  constexpr uint32_t step = 4;
+  for (uint32_t j = 0; j < columns / 8; ++j, b += kDepth * 8)
+    for (uint32_t r = 0; r < kRows; r += step) {
+      Eight d[step] = {};
+      for (uint32_t k = 0; k < kDepth; ++k) {
+        Eight line;
+        std::memcpy(&line, b + k * 8, sizeof line);
+        for (uint32_t i = 0; i < step; ++i)
+          d[i] += a[(r + i) * kDepth + k] * line;
+      }
+      for (uint32_t i = 0; i < step; ++i) {
+        uint32_t row = r + i;
+        float *const *lanes = sums + row / 16 * kWarp + row % 8 * 4;
+        uint32_t first = 4 * j + row % 16 / 8 * 2;
+        for (uint32_t q = 0; q < 4; ++q) {
+          float *sum = lanes[q] + first;
+          sum[0] = float(d[i][2 * q] + sum[0]);
+          sum[1] = float(d[i][2 * q + 1] + sum[1]);
+        }
+      }
+    }
+}
+
+#if defined(__x86_64__)
+__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#endif
+static void
+computeProduct(const char *shared, const Product &p, const uint32_t *placesOfA, const uint32_t *placesOfB,
+               float *const *sums) {
+  double a[kRows * kDepth], b[kDepth * kMaxColumns];
+  if (p.element == 0)
+    convert<halfValue>(shared, p, placesOfA, placesOfB, a, b);
+  else
+    convert<bfloatValue>(shared, p, placesOfA, placesOfB, a, b);
+  multiply(a, b, p.columns, sums);
+}
+
+#if defined(__x86_64__)
+__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#endif
+static void
+meetClocks(uint32_t *__restrict into, const uint32_t *__restrict from, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    into[i] = into[i] > from[i] ? from[i] : into[i];
+}
+
+/// All have come: computes.
+static bool multiplyAll(Warpgroup &group, Thread &self) {
+  Block &block = *self.parent;
+  Thread *lanes = &block.threads[group.number * kWarpgroup];
+  uint32_t site = group.site;
+  const Product &p = *static_cast<const Product *>(self.request);
+  float *sums[kWarpgroup];
+  for (uint32_t i = 0; i < kWarpgroup; ++i) {
+    const Product &other = *static_cast<const Product *>(lanes[i].request);
+    if (!(other == p))
+      stop(lanes[i], Fault::DivergentWarp, site, "other operands than thread %u of the warpgroup", self.id);
+    sums[i] = other.sums;
+  }
+  if (self.trail == 0)
+    stop(self, Fault::UnawaitedProduct, site, "no wgmma_fence before it");
+  if (group.stale) {
+    std::memcpy(group.agreed, lanes[0].known, block.slots * sizeof *group.agreed);
+    for (uint32_t i = 1; i < kWarpgroup; ++i)
+      meetClocks(group.agreed, lanes[i].known, block.slots);
+    group.stale = false;
+  }
+  uint32_t places[2 * kRows + 2 * kMaxColumns], count = 2 * (kRows + p.columns);
+  findChunks(self, p.a, kRows, places, site);
+  findChunks(self, p.b, p.columns, places + 2 * kRows, site);
+  for (uint32_t i = 0; i < count; ++i) {
+    checkAsyncRead(self, group.agreed, places[i], site);
+    forCells(block, places[i], kChunk, [&](Cell &cell) { ++cell.products; });
+  }
+  group.reads.insert(group.reads.end(), places, places + count);
+  group.lastProduct = site;
+  computeProduct(block.shared, p, places, places + 2 * kRows, sums);
+  return true;
+}
+
+/// The oldest group is done: its reads are of the warpgroup's slot, epoch `retired`.
+static void retire(Thread &t, Warpgroup &group) {
+  Block &block = *t.parent;
+  Access read = makeAccess(slotOfWarpgroup(block, group.number), group.retired);
+  uint32_t count = group.groups.front();
+  for (uint32_t i = 0; i < count; ++i)
+    forCells(block, group.reads[i], kChunk, [&](Cell &cell) {
+      --cell.products;
+      if (cell.reads[0] == read)
+        return;
+      // It replaces a read that its threads know of, as in checkCells, and its own earlier ones.
+      Access first = cell.reads[0];
+      bool replaces = first == 0 || slotOf(first) == slotOf(read) || epochOf(first) < t.known[slotOf(first)];
+      cell.reads[replaces ? 0 : 1] = read;
+    });
+  group.reads.erase(group.reads.begin(), group.reads.begin() + count);
+  group.groups.erase(group.groups.begin());
+  ++group.retired;
+}
+
+void checkExit(Thread &t) {
+  if (t.id / kWarpgroup >= t.parent->warpgroups.size())
+    return;
+  const Warpgroup &group = t.parent->warpgroups[t.id / kWarpgroup];
+  if (t.known[slotOfWarpgroup(*t.parent, t.id / kWarpgroup)] < t.committed || !group.reads.empty())
+    stop(t, Fault::UnawaitedProduct, group.lastProduct,
+         "the thread ends while wgmmas of its warpgroup are under way");
+}
+
+static void leaveTrail(Thread &t, uint32_t site) { t.trail = (t.trail ^ (site + 1)) * 0x9E3779B1; }
+
+} // namespace mpc::rt::emulator
+
+using namespace mpc::rt::emulator;
+
+void mpc_emu_wgmma_fence(mpc_emu_thread *thread, uint32_t site) {
+  leaveTrail(*static_cast<Thread *>(thread), site);
+}
+
+void mpc_emu_wgmma(mpc_emu_thread *thread, uint64_t a, uint32_t aOffset, uint32_t aForm, uint32_t aLeading,
+                   uint32_t aStride, uint64_t b, uint32_t bOffset, uint32_t bForm, uint32_t bLeading,
+                   uint32_t bStride, uint32_t element, uint32_t columns, float *sums, uint32_t site) {
+  Thread &t = *static_cast<Thread *>(thread);
+  Product product = {};
+  product.a = {a, aOffset, aForm, aLeading, aStride}, product.b = {b, bOffset, bForm, bLeading, bStride};
+  product.element = element, product.columns = columns, product.sums = sums;
+  t.request = &product;
+  meetWarpgroup(t, site, multiplyAll);
+}
+
+void mpc_emu_wgmma_commit(mpc_emu_thread *thread, uint32_t site) {
+  Thread &t = *static_cast<Thread *>(thread);
+  leaveTrail(t, site);
+  Warpgroup &group = warpgroupOf(t, site);
+  if (++t.committed <= group.committed)
+    return;
+  uint32_t grouped = 0;
+  for (uint32_t size : group.groups)
+    grouped += size;
+  group.groups.push_back(uint32_t(group.reads.size()) - grouped);
+  ++group.committed;
+}
+
+void mpc_emu_wgmma_wait(mpc_emu_thread *thread, uint32_t pending, uint32_t site) {
+  Thread &t = *static_cast<Thread *>(thread);
+  leaveTrail(t, site);
+  if (t.committed <= pending)
+    return;
+  Warpgroup &group = warpgroupOf(t, site);
+  uint32_t done = t.committed - pending;
+  while (group.retired < done)
+    retire(t, group);
+  acquireSlot(t, slotOfWarpgroup(*t.parent, group.number), done);
+}

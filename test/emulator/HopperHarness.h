@@ -1,0 +1,59 @@
+//===- HopperHarness.h - text of kernels that use sm_90a's asynchronous units -------===//
+#ifndef MPC_TEST_EMULATOR_HOPPERHARNESS_H
+#define MPC_TEST_EMULATOR_HOPPERHARNESS_H
+#include "EmulatorHarness.h"
+#include <string>
+#include <vector>
+
+namespace mpc::test {
+
+/// How a tile of rows x k lies in shared memory, said by elements. The formulas are those of the figures of
+/// the PTX ISA, "Shared Memory Matrix Layout".
+struct TileLayout {
+  int swizzle; ///< 0 none, 1 b32, 2 b64, 3 b128
+  int leading, stride;
+  bool transposed;
+
+  /// Bytes of a line of an atom.
+  int line() const { return 16 << swizzle; }
+  /// Where element (row, k) lies, before the swizzle.
+  int plain(int row, int k) const;
+  /// Where it lies in a piece that is aligned to 1024.
+  int offset(int row, int k) const;
+  std::string text() const;
+};
+
+/// A 16-bit element type.
+struct HalfType {
+  const char *name;
+  uint16_t (*round)(float);
+  float (*value)(uint16_t);
+};
+extern const HalfType kHalf, kBfloat;
+
+/// Text of `count` values "%name#0, %name#1, …", and of as many types "f32, f32, …".
+std::string valueList(const std::string &name, int count);
+std::string typeList(const std::string &type, int count);
+/// `count` copies of one value.
+std::string repeated(const std::string &value, int count);
+/// Constants %c<n> : i32.
+std::string constants(const std::vector<int> &values);
+/// Threads 0 … 127 copy `bytes` bytes from %b<buffer> to %<piece> by stores of 16 bytes. Needs %t; `tag`
+/// makes names unique.
+std::string copyIn(int buffer, const std::string &piece, int bytes, const std::string &tag);
+/// Thread t stores sum i of "%name" at element i * 128 + t of %b<buffer>.
+std::string storeSums(const std::string &name, int count, int buffer, const std::string &thread = "%t");
+/// The row and column that sum i of thread t (of 128) is of.
+int rowOfSum(int thread, int i);
+int columnOfSum(int thread, int i);
+
+/// C + A B as the emulator rounds it: once for every 16 of k. a: [64][k], b: [k][n] of values, c: [64][n].
+void multiplyReference(const std::vector<float> &a, const std::vector<float> &b, std::vector<float> &c,
+                       int rows, int n, int k);
+
+/// Fails the test where the message of a finding does not contain the text.
+void expectNames(const std::string &message, const std::string &text, int line);
+#define EXPECT_NAMES(message, text) mpc::test::expectNames(message, text, __LINE__)
+
+} // namespace mpc::test
+#endif
