@@ -2,6 +2,7 @@
 
 #include "runtime/emulator/Mbarrier.h"
 #include "runtime/emulator/Order.h"
+#include "runtime/emulator/TensorMemory.h"
 #include "runtime/emulator/Warpgroup.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ static void fiberMain(void *argument) {
   Block &block = *t.parent;
   block.kernel->entry(&t, block.arguments);
   if (t.known)
-    checkExit(t);
+    checkExit(t), checkStores(t);
   t.state = State::Exited;
   --block.live;
   block.warps[t.warp].live &= ~(1u << t.id % kWarp);
@@ -160,7 +161,7 @@ static void diagnose(Block &block, Scheduler &scheduler) {
   std::copy(block.index, block.index + 3, finding.block);
   finding.thread = waits->id, finding.site = waits->site;
   if (fault == Fault::EndlessWait)
-    return describeWait(*waits, together, finding);
+    return describeWait(*waits, other, together, finding);
   if (fault == Fault::Registers)
     return describeRegisters(*waits, finding);
   const char *format = other ? "%u threads wait here for ever; thread %u %s%s" : "%u threads wait here for ever, for more than there are";
@@ -174,7 +175,7 @@ bool runBlock(Block &block, Scheduler &scheduler, const Stacks &stacks, uint64_t
   switchContext(scheduler.home, scheduler.pop()->context);
   if (scheduler.finding.fault == Fault::None && block.live != 0)
     diagnose(block, scheduler);
-  return scheduler.finding.fault == Fault::None;
+  return scheduler.finding.fault == Fault::None && checkLoads(block, scheduler.finding);
 }
 
 } // namespace mpc::rt::emulator

@@ -10,6 +10,7 @@
 #include "runtime/emulator/Emulator.h"
 #include "runtime/emulator/Fiber.h"
 #include "runtime/emulator/Finding.h"
+#include "runtime/emulator/TensorMap.h"
 
 #include <memory>
 #include <vector>
@@ -26,13 +27,21 @@ constexpr uint32_t kWarpgroup = 128, kMaxWarpgroups = MPC_EMU_MAX_THREADS / kWar
 enum class State : uint8_t { Ready, AtBarrier, AtMbarrier, AtRegisters, InWarp, InWarpgroup, Exited };
 
 /// What the threads of a warp do together.
-enum class WarpOp : uint8_t { Sync, Shuffle, Vote, LoadMatrix, Mma };
+enum class WarpOp : uint8_t { Sync, Shuffle, Vote, LoadMatrix, StoreMatrix, Mma };
 
 /// A cp.async under way; done when its group is awaited.
 struct AsyncCopy {
   uint32_t to; ///< offset in the block's shared memory
   uint8_t bytes, valid;
   const char *from;
+};
+
+/// A tensor_load or tensor_store under way.
+struct TensorCopy {
+  const TensorMap *map;
+  BoxPosition position;
+  uint32_t place;        ///< offset in the block's shared memory
+  uint32_t thread, site; ///< that started it
 };
 
 struct Thread : mpc_emu_thread {
@@ -42,7 +51,7 @@ struct Thread : mpc_emu_thread {
   uint32_t warp;
   uint32_t site;                 ///< of what it waits at
   uint32_t mode, value, operand; ///< of a warp operation; `value` is also its result
-  uint64_t address;              ///< of a load_matrix
+  uint64_t address;              ///< of a load_matrix or store_matrix
   std::vector<AsyncCopy> copies; ///< under way, oldest first
   std::vector<uint32_t> groups;  ///< sizes of the committed groups; copies behind them are not committed yet
   // Of kernels with asynchronous units (Order.h).
@@ -53,6 +62,8 @@ struct Thread : mpc_emu_thread {
   Mbarrier *mbarrier;           ///< at which it waits
   uint32_t phase;               ///< for whose end it waits there
   Thread *next;                 ///< behind it in a list of those that wait
+  std::vector<TensorCopy> stores;    ///< under way, oldest first
+  std::vector<uint32_t> storeGroups; ///< as groups
   const void *request;          ///< operands of an operation of the warpgroup
   uint32_t committed, trail;    ///< groups of wgmmas; a hash of the wgmma_fences, commits and waits it went through
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <functional>
 #include <optional>
 
 namespace mpc::rt::emulator {
@@ -45,6 +46,25 @@ FaultError::FaultError(const Kernel &kernel, const Finding &finding, std::string
 
 //===-- Descriptions ---------------------------------------------------------------------------===//
 
+/// A line "map" without its key; number(text) takes a number off the text. Rank 0: it is none.
+static TensorMap parseMap(std::string_view text, const std::function<int64_t(std::string_view &)> &number) {
+  TensorMap map = {};
+  auto next = [&] { return number(text); };
+  map.buffer = uint32_t(next()), map.elementBytes = uint32_t(next()), map.swizzle = uint32_t(next()), map.pixels = uint32_t(next());
+  uint32_t rank = uint32_t(next());
+  if (rank == 0 || rank > TensorMap::maxRank || map.elementBytes == 0 || map.elementBytes > 8 || map.swizzle > 3)
+    return map;
+  map.rank = rank, map.strides[0] = map.elementBytes;
+  auto read = [&](int64_t *list, uint32_t begin, uint32_t end) {
+    for (uint32_t d = begin; d < end; ++d)
+      list[d] = next();
+  };
+  read(map.sizes, 0, rank), read(map.strides, 1, rank), read(map.box, 0, map.pixels ? 1 : rank), read(map.steps, 0, rank);
+  if (map.pixels)
+    read(map.lower, 1, rank - 1), read(map.upper, 1, rank - 1);
+  return map;
+}
+
 Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view about, const std::string &where) {
   Kernel kernel;
   kernel.name = std::move(name);
@@ -53,7 +73,7 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
   auto number = [&](std::string_view &text) {
     while (!text.empty() && text.front() == ' ')
       text.remove_prefix(1);
-    uint32_t value = 0;
+    int64_t value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc())
       malformed();
@@ -68,13 +88,13 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
     about.remove_prefix(std::min(about.size(), line.size() + 1));
     std::string_view key = line.substr(0, line.find(' ')), rest = line.substr(std::min(line.size(), key.size() + 1));
     if (key == "threads") {
-      kernel.threads = number(rest);
+      kernel.threads = uint32_t(number(rest));
     } else if (key == "buffers") {
-      kernel.buffers = number(rest);
+      kernel.buffers = uint32_t(number(rest));
     } else if (key == "granule") {
-      kernel.granuleLog2 = uint32_t(__builtin_ctz(std::max(1u, number(rest))));
+      kernel.granuleLog2 = uint32_t(__builtin_ctz(uint32_t(std::max<int64_t>(1, number(rest)))));
     } else if (key == "shared") {
-      uint32_t bytes = number(rest), alignment = number(rest);
+      uint32_t bytes = uint32_t(number(rest)), alignment = uint32_t(number(rest));
       if (alignment == 0 || alignment > 1024 || (alignment & (alignment - 1)))
         malformed();
       // Aligned as asked for and not by chance to more: a kernel that takes more for granted is found.
@@ -85,7 +105,11 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
       kernel.sharedBytes = offset + bytes;
     } else if (key == "asynchronous") {
       kernel.asynchronous = true;
-      kernel.registers = number(rest);
+      kernel.registers = uint32_t(number(rest));
+    } else if (key == "map") {
+      kernel.maps.push_back(parseMap(rest, number));
+      if (const TensorMap &map = kernel.maps.back(); map.buffer >= kernel.buffers || map.rank == 0)
+        malformed();
     } else if (key == "site") {
       kernel.sites.emplace_back(rest);
     } else {

@@ -6,6 +6,7 @@
 
 #include "mpc/emulator.h"
 #include "runtime/emulator/Finding.h"
+#include "runtime/emulator/TensorMap.h"
 #include "runtime/host/Kernels.h"
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
@@ -42,6 +43,7 @@ struct Kernel {
   bool asynchronous = false; ///< uses the units of sm_90a that work beside the threads
   uint32_t registers = 0;    ///< of a thread at the start, in such kernels
   std::vector<Piece> shared;
+  std::vector<TensorMap> maps;
   std::vector<std::string> sites;
 
   /// Reads a description; throws Error (located at `where`) when it is not one.

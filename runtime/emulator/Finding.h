@@ -33,7 +33,7 @@ const char *nameOf(Fault fault);
 struct Finding {
   Fault fault = Fault::None;
   uint32_t block[3] = {}, thread = 0, site = 0;
-  char detail[256] = {}; ///< one clause
+  char detail[512] = {}; ///< one clause
 };
 
 } // namespace mpc::rt::emulator

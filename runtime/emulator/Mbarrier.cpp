@@ -2,6 +2,7 @@
 #include "runtime/emulator/Mbarrier.h"
 
 #include "runtime/emulator/Order.h"
+#include "runtime/emulator/TensorMemory.h"
 #include "runtime/emulator/Warpgroup.h"
 
 #include <algorithm>
@@ -24,8 +25,22 @@ Mbarrier &findMbarrier(Thread &t, uint64_t address, uint32_t site) {
   stop(t, Fault::Mbarrier, site, "there is no mbarrier at this address: it was never initialised");
 }
 
-void completePhase(Mbarrier &b) {
-  if (b.pending != 0 || b.expected != 0)
+void completePhase(Mbarrier &b, Thread &self) {
+  if (b.pending != 0)
+    return;
+  while (b.expected > 0 && !b.loads.empty()) {
+    const TensorCopy &load = b.loads.front();
+    uint32_t bytes = load.map->boxBytes();
+    if (bytes > b.expected)
+      stop(self, Fault::Mbarrier, load.site,
+           "%u bytes come in phase %u of the mbarrier of %s, which expects only %lld more", bytes, b.phase,
+           b.parent->kernel->sites[b.initSite].c_str(), static_cast<long long>(b.expected));
+    arriveLoad(b, load);
+    b.loaded = b.phase + 1;
+    b.expected -= bytes;
+    b.loads.erase(b.loads.begin());
+  }
+  if (b.expected != 0)
     return;
   Block &block = *b.parent;
   ++b.phase;
@@ -43,16 +58,21 @@ static void arrive(Thread &t, Mbarrier &b, uint32_t site) {
          b.count, b.phase, static_cast<long long>(b.expected));
   release(t, b.arriving);
   --b.pending;
-  completePhase(b);
+  completePhase(b, t);
 }
 
-void describeWait(const Thread &t, uint32_t count, Finding &finding) {
+void describeWait(const Thread &t, const Thread *other, uint32_t count, Finding &finding) {
   const Mbarrier &b = *t.mbarrier;
-  std::snprintf(finding.detail, sizeof finding.detail,
-                "%u threads wait for ever for the end of phase %u (parity %u), of whose %u arrivals %u are "
-                "missing, and %lld bytes; mbarrier of %s",
-                count, b.phase, b.phase & 1, b.count, b.pending, static_cast<long long>(b.expected),
-                t.parent->kernel->sites[b.initSite].c_str());
+  const auto &sites = t.parent->kernel->sites;
+  int length = std::snprintf(finding.detail, sizeof finding.detail,
+                             "%u threads wait for ever for the end of phase %u (parity %u), of whose %u "
+                             "arrivals %u are missing, and %lld bytes; "
+                             "mbarrier of %s",
+                             count, b.phase, b.phase & 1, b.count, b.pending,
+                             static_cast<long long>(b.expected), sites[b.initSite].c_str());
+  if (other && other->state != State::Exited && size_t(length) < sizeof finding.detail)
+    std::snprintf(finding.detail + length, sizeof finding.detail - size_t(length), "; thread %u waits at %s",
+                  other->id, sites[other->site].c_str());
 }
 
 } // namespace mpc::rt::emulator
@@ -76,7 +96,7 @@ void mpc_emu_mbarrier_init(mpc_emu_thread *thread, uint64_t barrier, uint32_t co
   std::fill(clocks, clocks + 2 * size_t(block.slots), 0);
   block.mbarriers.push_back({&block, number, place, count, count, 0, 0,
                              accessOf(t, block.warps[t.warp], false), t.id, site, false, clocks,
-                             clocks + block.slots, nullptr});
+                             clocks + block.slots});
 }
 
 void mpc_emu_mbarrier_fence(mpc_emu_thread *thread) {
@@ -115,6 +135,7 @@ void mpc_emu_mbarrier_wait(mpc_emu_thread *thread, uint64_t barrier, uint32_t pa
            "for it",
            b.phase - 1, t.phase);
   }
+  b.seen = std::max(b.seen, b.phase);
   acquire(t, b.ended);
 }
 

@@ -153,6 +153,39 @@ void checkAsyncRead(Thread &t, const uint32_t *clock, uint32_t place, uint32_t s
   }
 }
 
+void checkAsyncWrite(Thread &t, uint32_t place, uint32_t site) {
+  Block &block = *t.parent;
+  uint32_t shift = block.kernel->granuleLog2;
+  for (uint32_t i = place >> shift, last = (place + 15) >> shift; i <= last; ++i) {
+    const Cell &cell = block.cells[i];
+    if (cell.copier)
+      copyUnderWay(t, cell, "write", site);
+    if (cell.products || cell.stores)
+      inUse(t, i << shift, cell, site);
+    if (cell.flags & kBarrier) {
+      auto [piece, byte] = placeOf(block, i << shift);
+      stop(t, Fault::Mbarrier, site, "byte %u of piece %u of shared memory is part of an mbarrier", byte, piece);
+    }
+    if (!block.racesKnown)
+      continue;
+    const Warp &warp = block.warps[t.warp];
+    if (!isOrdered(cell.write, t, warp))
+      race(t, i << shift, cell.write, "write", "write", site);
+    for (Access read : cell.reads)
+      if (!isOrdered(read, t, warp))
+        race(t, i << shift, read, "write", "read", site);
+  }
+}
+
+void noteRead(Cell &cell, Access read, const uint32_t *clock) {
+  if (cell.reads[0] == read)
+    return;
+  // It replaces one that is ordered before it, as in checkCells, and an earlier one of its own.
+  Access first = cell.reads[0];
+  bool replaces = first == 0 || slotOf(first) == slotOf(read) || epochOf(first) < clock[slotOf(first)];
+  cell.reads[replaces ? 0 : 1] = read;
+}
+
 //===-- cp.async -----------------------------------------------------------------------------===//
 
 /// The oldest `count` copies arrive.

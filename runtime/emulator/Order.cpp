@@ -28,7 +28,7 @@ void startAsynchronous(Block &block) {
     Thread &t = block.threads[i];
     t.slot = i, t.epoch = 0, t.known = row;
     row[i] = 1;
-    t.fences.clear();
+    t.fences.clear(), t.stores.clear(), t.storeGroups.clear();
     t.committed = t.trail = 0;
   }
   block.warpgroups.resize(groups);

@@ -48,6 +48,25 @@ static void loadMatrix(Thread *lanes, uint32_t site) {
   }
 }
 
+/// The inverse of loadMatrix.
+static void storeMatrix(Thread *lanes, uint32_t site) {
+  uint32_t count = lanes[0].operand;
+  bool transpose = lanes[0].mode;
+  for (uint32_t m = 0; m < count; ++m) {
+    uint16_t rows[8][8];
+    for (uint32_t l = 0; l < kWarp; ++l) {
+      uint32_t g = l / 4, q = l % 4 * 2, value = lanes[l].registers[m];
+      (transpose ? rows[q][g] : rows[g][q]) = uint16_t(value);
+      (transpose ? rows[q + 1][g] : rows[g][q + 1]) = uint16_t(value >> 16);
+    }
+    for (uint32_t r = 0; r < 8; ++r) {
+      Thread &owner = lanes[8 * m + r];
+      uint32_t offset = checkShared(owner, owner.address, 16, 4 | MPC_EMU_WRITE << 8, site);
+      std::memcpy(owner.parent->shared + offset, rows[r], 16);
+    }
+  }
+}
+
 /// All that are to come have come: computes, and lets the others go on.
 static void complete(Block &block, uint32_t number, Thread &self) {
   Warp &warp = block.warps[number];
@@ -59,6 +78,7 @@ static void complete(Block &block, uint32_t number, Thread &self) {
   case WarpOp::Shuffle: shuffle(lanes); break;
   case WarpOp::Vote: vote(lanes, warp.live); break;
   case WarpOp::LoadMatrix: loadMatrix(lanes, warp.site); break;
+  case WarpOp::StoreMatrix: storeMatrix(lanes, warp.site); break;
   case WarpOp::Mma: multiplyTile(lanes, lanes[0].mode, lanes[0].operand); break;
   }
   for (uint32_t i = kWarp; i-- > 0;) {
@@ -119,6 +139,12 @@ void mpc_emu_load_matrix(mpc_emu_thread *thread, uint64_t row, uint32_t count, u
   Thread &t = *static_cast<Thread *>(thread);
   t.address = row, t.operand = count, t.mode = transpose;
   meet(t, WarpOp::LoadMatrix, site);
+}
+
+void mpc_emu_store_matrix(mpc_emu_thread *thread, uint64_t row, uint32_t count, uint32_t transpose, uint32_t site) {
+  Thread &t = *static_cast<Thread *>(thread);
+  t.address = row, t.operand = count, t.mode = transpose;
+  meet(t, WarpOp::StoreMatrix, site);
 }
 
 void mpc_emu_mma(mpc_emu_thread *thread, uint32_t element, uint32_t k, uint32_t site) {

@@ -195,12 +195,7 @@ static void retire(Thread &t, Warpgroup &group) {
   for (uint32_t i = 0; i < count; ++i)
     forCells(block, group.reads[i], kChunk, [&](Cell &cell) {
       --cell.products;
-      if (cell.reads[0] == read)
-        return;
-      // It replaces a read that its threads know of, as in checkCells, and its own earlier ones.
-      Access first = cell.reads[0];
-      bool replaces = first == 0 || slotOf(first) == slotOf(read) || epochOf(first) < t.known[slotOf(first)];
-      cell.reads[replaces ? 0 : 1] = read;
+      noteRead(cell, read, t.known);
     });
   group.reads.erase(group.reads.begin(), group.reads.begin() + count);
   group.groups.erase(group.groups.begin());

@@ -21,7 +21,7 @@ public:
     [[maybe_unused]] size_t i = 0;
     (fromBytes(bytes[i++], buffers), ...);
   }
-  /// Runs it and expects that fault, with every seed; returns the finding's message of seed 0.
+  /// Runs it and expects that fault (None: any), with every seed; returns the finding's message of seed 0.
   template <typename... T>
   std::string fault(rt::emulator::Fault expected, rt::emulator::Grid grid, const std::vector<T> &...buffers) {
     return faultBytes(expected, grid, {toBytes(buffers)...});

@@ -79,6 +79,34 @@ std::string mpc::test::storeSums(const std::string &name, int count, int buffer,
   return text;
 }
 
+std::string mpc::test::ringStage(int tileBytes) {
+  return "%cTile = llvm.mlir.constant(" + std::to_string(tileBytes) + " : i32) : i32" + R"(
+        %i = arith.index_cast %j : index to i32
+        %stage = llvm.urem %i, %cS : i32
+        %round = llvm.udiv %i, %cS : i32
+        %parity = llvm.and %round, %c1 : i32
+        %flipped = llvm.xor %parity, %c1 : i32
+        %full = llvm.getelementptr %bars[%stage] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+        %other = llvm.add %stage, %cS : i32
+        %empty = llvm.getelementptr %bars[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i64
+        %offset = llvm.mul %stage, %cTile : i32
+        %ta = llvm.getelementptr %sa[%offset] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+        %tb = llvm.getelementptr %sb[%offset] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+)";
+}
+
+std::string mpc::test::ringBarriers(int stages, const std::string &countOfFull,
+                                    const std::string &countOfEmpty) {
+  std::string text;
+  for (int i = 0; i < 2 * stages; ++i) {
+    std::string n = std::to_string(i);
+    text += "%bar" + n + " = llvm.getelementptr %bars[" + n +
+            "] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64\nkernel.mbarrier_init %bar" + n + ", " +
+            (i < stages ? countOfFull : countOfEmpty) + " loc(\"init" + n + "\")\n";
+  }
+  return text;
+}
+
 int mpc::test::rowOfSum(int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8; }
 int mpc::test::columnOfSum(int thread, int i) { return i / 4 * 8 + thread % 4 * 2 + i % 2; }
 

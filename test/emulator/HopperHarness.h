@@ -43,6 +43,11 @@ std::string constants(const std::vector<int> &values);
 std::string copyIn(int buffer, const std::string &piece, int bytes, const std::string &tag);
 /// Thread t stores sum i of "%name" at element i * 128 + t of %b<buffer>.
 std::string storeSums(const std::string &name, int count, int buffer, const std::string &thread = "%t");
+/// Step %j of a ring of %cS stages: %stage, %parity and %flipped (the other parity), mbarriers %full and
+/// %empty of %bars, and the stage's tiles %ta and %tb of %sa and %sb. Needs %c1.
+std::string ringStage(int tileBytes);
+/// Initialises mbarriers %bars: those of full stages, then those of empty ones; at "init0", "init1", ….
+std::string ringBarriers(int stages, const std::string &countOfFull, const std::string &countOfEmpty);
 /// The row and column that sum i of thread t (of 128) is of.
 int rowOfSum(int thread, int i);
 int columnOfSum(int thread, int i);

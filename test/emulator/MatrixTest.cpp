@@ -51,6 +51,36 @@ TEST(Emulator, LoadMatrix) {
     }
 }
 
+TEST(Emulator, StoreMatrix) {
+  // What load_matrix takes apart store_matrix puts together: 4 matrices go to the upper half of the piece, and from there out.
+  for (bool transpose : {false, true}) {
+    std::string flag = transpose ? " {transpose}" : "";
+    EmulatedKernel k(kernelText(32, 2, R"(
+      %t = kernel.thread_id
+      %s = kernel.shared 1024
+      %p = llvm.getelementptr %b0[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>
+      %v = llvm.load %p : !llvm.ptr<1> -> vector<4xi32>
+      %row = llvm.getelementptr %s[%t] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xi32>
+      llvm.store %v, %row : vector<4xi32>, !llvm.ptr<3>
+      kernel.warp_sync
+      %r:4 = kernel.load_matrix %row : i32, i32, i32, i32
+      %to = llvm.getelementptr %row[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+      kernel.store_matrix %to, %r#0, %r#1, %r#2, %r#3)" + flag + R"(
+      kernel.warp_sync
+      %w = llvm.load %to : !llvm.ptr<3> -> vector<4xi32>
+      %q = llvm.getelementptr %b1[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>
+      llvm.store %w, %q : vector<4xi32>, !llvm.ptr<1>)"));
+    std::vector<uint16_t> x(256), y(256);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = uint16_t(i * 257 + 3);
+    k.run({1}, x, y);
+    for (int m = 0; m < 4; ++m)
+      for (int r = 0; r < 8; ++r)
+        for (int c = 0; c < 8; ++c)
+          EXPECT_EQ(y[m * 64 + r * 8 + c], x[m * 64 + (transpose ? c * 8 + r : r * 8 + c)]) << transpose << " " << m << " " << r << " " << c;
+  }
+}
+
 //===-- mma ---------------------------------------------------------------------------===//
 
 namespace {

@@ -18,6 +18,8 @@ LogicalResult TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> err
                    << " dimensions (1 to 5) has one stride less and as many steps";
   if (llvm::any_of(strides, [](int64_t stride) { return stride % 16 != 0; }))
     return error() << "a tensor map's strides are multiples of 16 bytes";
+  if (steps[0] != 1 || llvm::any_of(steps, [](int64_t step) { return step < 1 || step > 8; }))
+    return error() << "a tensor map's steps are 1 to 8, the innermost 1";
   if (pixels == 0 ? box.size() != rank
                   : rank < 3 || box.size() != 1 || lower.size() != spatial || upper.size() != spatial)
     return error() << "a tensor map's box has as many dimensions as the tensor; with im2col it is the number "
@@ -26,7 +28,7 @@ LogicalResult TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> err
   if (pixels > 1024 || llvm::any_of(box, [](int64_t extent) { return extent < 1 || extent > 256; }))
     return error() << "a tensor map's box has 1 to 256 elements a dimension, and at most 1024 pixels";
   int64_t inner = box[0] * element.getIntOrFloatBitWidth() / 8;
-  if (inner % 16 != 0 || (swizzle != Swizzle::None && inner > bytesOf(swizzle)))
+  if (inner % 16 != 0 || (swizzle != Swizzle::None && inner != bytesOf(swizzle)))
     return error() << "rows of a box of " << inner << " bytes do not go with swizzle "
                    << stringifySwizzle(swizzle);
   return success();

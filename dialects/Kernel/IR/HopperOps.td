@@ -27,8 +27,8 @@ def Kernel_TensorMapAttr : AttrDef<Kernel_Dialect, "TensorMap"> {
   let summary = "a tensor in global memory, and the box of it that one tensor_load or tensor_store moves";
   let description = [{
     `parameter`: the kernel's parameter that points to it (aligned to 16 bytes). All lists are innermost dimension first. `sizes`: elements; `strides`: bytes, of
-    all dimensions but the innermost, multiples of 16; `box`: elements of a tile, each at most 256, the innermost at most the swizzle's width in bytes; `steps`: takes every
-    steps[i]-th element. What lies outside is read as zero and not written.
+    all dimensions but the innermost, multiples of 16; `box`: elements that a tile spans, each at most 256, the innermost as many as fill the swizzle's width in bytes; `steps` (1 to 8, the innermost 1): takes every
+    steps[i]-th element, so ceil(box[i] / steps[i]) of them. What lies outside is read as zero and not written.
 
     With `pixels` > 0 the map is in im2col mode: dimensions are channels, W (H, D), N; `box` is the number of channels alone; a load takes `pixels`
     neighbouring positions of W, H, N in turn from within the box from `lower` (at 0) to `upper` (at the last element) of each spatial dimension. CUDA driver API: cuTensorMapEncodeTiled,

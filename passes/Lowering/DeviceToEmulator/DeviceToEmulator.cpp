@@ -98,6 +98,9 @@ void KernelRewriter::describe() {
   stream << "mpc-emulated 1\nthreads " << cast<IntegerAttr>(kernel->getAttr(kThreads)).getInt() << "\nbuffers " << buffers << "\ngranule " << granule << "\n";
   for (auto [bytes, alignment] : pieces)
     stream << "shared " << bytes << " " << alignment << "\n";
+  if (auto maps = kernel->getAttrOfType<ArrayAttr>("kernel.tensor_maps"))
+    for (auto map : maps.getAsRange<kernel::TensorMapAttr>())
+      describeMap(stream, map);
   if (asynchronous)
     stream << "asynchronous " << initialRegisters() << "\n";
   for (const std::string &site : sites)

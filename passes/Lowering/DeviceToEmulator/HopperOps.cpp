@@ -17,6 +17,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::emulator;
 
+static constexpr size_t kRank = 5, kSpatial = 3; ///< dimensions of a tensor map at most
+
 LogicalResult KernelRewriter::verifySums() {
   // Values that hold sums under way; loops and branches carry them on.
   SmallVector<Value> work;
@@ -96,58 +98,115 @@ void KernelRewriter::rewriteWgmma(kernel::WgmmaOp op) {
     result.replaceAllUsesWith(LLVM::LoadOp::create(b, loc, b.getF32Type(), place(i)));
 }
 
+/// The coordinates as five operands, and `spatial` offsets, with zeros for those that the map does not have.
+void KernelRewriter::addPosition(SmallVectorImpl<Value> &operands, ValueRange coordinates, ValueRange offsets,
+                                 size_t spatial) {
+  llvm::append_range(operands, coordinates);
+  operands.append(kRank - coordinates.size(), i32(0));
+  for (Value offset : offsets)
+    operands.push_back(LLVM::ZExtOp::create(b, loc, b.getI32Type(), offset));
+  operands.append(spatial - offsets.size(), i32(0));
+}
+
+void mpc::emulator::describeMap(llvm::raw_ostream &stream, kernel::TensorMapAttr map) {
+  stream << "map " << map.getParameter() << " " << map.getElement().getIntOrFloatBitWidth() / 8 << " "
+         << int(map.getSwizzle()) << " " << map.getPixels() << " " << map.getSizes().size();
+  for (ArrayRef<int64_t> list :
+       {map.getSizes(), map.getStrides(), map.getBox(), map.getSteps(), map.getLower(), map.getUpper()})
+    for (int64_t v : list)
+      stream << " " << v;
+  stream << "\n";
+}
+
 bool KernelRewriter::rewriteHopperOp(Operation *op) {
-  bool known = TypeSwitch<Operation *, bool>(op)
-                   .Case([&](kernel::MbarrierInitOp init) {
-                     shareGranule(8);
-                     call("mbarrier_init", {}, {init.getBarrier(), i32(init.getCount()), site(op)});
-                     return true;
-                   })
-                   .Case([&](kernel::MbarrierFenceOp) {
-                     call("mbarrier_fence", {}, {});
-                     return true;
-                   })
-                   .Case([&](kernel::MbarrierArriveOp arrive) {
-                     if (arrive.getBlock())
-                       return false;
-                     call("mbarrier_arrive", {}, {arrive.getBarrier(), site(op)});
-                     return true;
-                   })
-                   .Case([&](kernel::MbarrierExpectOp expect) {
-                     call("mbarrier_expect", {}, {expect.getBarrier(), i32(expect.getBytes()), site(op)});
-                     return true;
-                   })
-                   .Case([&](kernel::MbarrierWaitOp wait) {
-                     call("mbarrier_wait", {}, {wait.getBarrier(), wait.getParity(), site(op)});
-                     return true;
-                   })
-                   .Case([&](kernel::AsyncFenceOp) {
-                     call("async_fence", {}, {});
-                     return true;
-                   })
-                   .Case([&](kernel::SetRegistersOp set) {
-                     call("set_registers", {}, {i32(set.getCount()), i32(set.getIncrease()), site(op)});
-                     return true;
-                   })
-                   .Case([&](kernel::WgmmaFenceOp) {
-                     call("wgmma_fence", {}, {site(op)});
-                     return true;
-                   })
-                   .Case([&](kernel::WgmmaOp product) {
-                     shareGranule(16);
-                     rewriteWgmma(product);
-                     return true;
-                   })
-                   .Case([&](kernel::WgmmaCommitOp) {
-                     call("wgmma_commit", {}, {site(op)});
-                     return true;
-                   })
-                   .Case([&](kernel::WgmmaWaitOp wait) {
-                     call("wgmma_wait", {}, {i32(wait.getPending()), site(op)});
-                     op->replaceAllUsesWith(wait.getSums());
-                     return true;
-                   })
-                   .Default([](Operation *) { return false; });
+  bool known =
+      TypeSwitch<Operation *, bool>(op)
+          .Case([&](kernel::MbarrierInitOp init) {
+            shareGranule(8);
+            call("mbarrier_init", {}, {init.getBarrier(), i32(init.getCount()), site(op)});
+            return true;
+          })
+          .Case([&](kernel::MbarrierFenceOp) {
+            call("mbarrier_fence", {}, {});
+            return true;
+          })
+          .Case([&](kernel::MbarrierArriveOp arrive) {
+            if (arrive.getBlock())
+              return false;
+            call("mbarrier_arrive", {}, {arrive.getBarrier(), site(op)});
+            return true;
+          })
+          .Case([&](kernel::MbarrierExpectOp expect) {
+            call("mbarrier_expect", {}, {expect.getBarrier(), i32(expect.getBytes()), site(op)});
+            return true;
+          })
+          .Case([&](kernel::MbarrierWaitOp wait) {
+            call("mbarrier_wait", {}, {wait.getBarrier(), wait.getParity(), site(op)});
+            return true;
+          })
+          .Case([&](kernel::TensorLoadOp load) {
+            SmallVector<Value> operands = {load.getTo(), load.getBarrier(), i32(load.getMap())};
+            if (load.getBlocks())
+              return false;
+            addPosition(operands, load.getCoordinates(), load.getOffsets(), kSpatial);
+            operands.push_back(site(op));
+            shareGranule(16);
+            call("tensor_load", {}, operands);
+            return true;
+          })
+          .Case([&](kernel::TensorPrefetchOp) { return true; }) // a hint
+          .Case([&](kernel::TensorStoreOp store) {
+            SmallVector<Value> operands = {store.getFrom(), i32(store.getMap())};
+            addPosition(operands, store.getCoordinates(), {}, 0);
+            operands.push_back(site(op));
+            shareGranule(16);
+            call("tensor_store", {}, operands);
+            return true;
+          })
+          .Case([&](kernel::TensorStoreCommitOp) {
+            call("tensor_store_commit", {}, {});
+            return true;
+          })
+          .Case([&](kernel::TensorStoreWaitOp wait) {
+            // With `read` or without: the emulator reads when it writes.
+            call("tensor_store_wait", {}, {i32(wait.getPending())});
+            return true;
+          })
+          .Case([&](kernel::StoreMatrixOp store) {
+            shareGranule(16);
+            for (auto [i, v] : llvm::enumerate(store.getRegisters()))
+              writeRegister(i, v);
+            call("store_matrix", {},
+                 {store.getRow(), i32(store.getRegisters().size()), i32(store.getTranspose()), site(op)});
+            return true;
+          })
+          .Case([&](kernel::AsyncFenceOp) {
+            call("async_fence", {}, {});
+            return true;
+          })
+          .Case([&](kernel::SetRegistersOp set) {
+            call("set_registers", {}, {i32(set.getCount()), i32(set.getIncrease()), site(op)});
+            return true;
+          })
+          .Case([&](kernel::WgmmaFenceOp) {
+            call("wgmma_fence", {}, {site(op)});
+            return true;
+          })
+          .Case([&](kernel::WgmmaOp product) {
+            shareGranule(16);
+            rewriteWgmma(product);
+            return true;
+          })
+          .Case([&](kernel::WgmmaCommitOp) {
+            call("wgmma_commit", {}, {site(op)});
+            return true;
+          })
+          .Case([&](kernel::WgmmaWaitOp wait) {
+            call("wgmma_wait", {}, {i32(wait.getPending()), site(op)});
+            op->replaceAllUsesWith(wait.getSums());
+            return true;
+          })
+          .Default([](Operation *) { return false; });
   asynchronous |= known;
   return known;
 }

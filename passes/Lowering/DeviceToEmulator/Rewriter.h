@@ -32,6 +32,7 @@ private:
   /// Ops of HopperOps.td; false: it is none.
   bool rewriteHopperOp(mlir::Operation *op);
   void rewriteWgmma(kernel::WgmmaOp op);
+  void addPosition(llvm::SmallVectorImpl<mlir::Value> &operands, mlir::ValueRange coordinates, mlir::ValueRange offsets, size_t spatial);
   /// The array through which a wgmma's sums pass: of the wgmma that they come from, or a new one.
   mlir::Value sumsOf(kernel::WgmmaOp op);
   /// Sums may be used once a wgmma_wait has given them.
@@ -68,6 +69,9 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> arrays; ///< of sums: their sizes
   int64_t numAccesses = 0;
 };
+
+/// Prints the line of a tensor map.
+void describeMap(llvm::raw_ostream &stream, kernel::TensorMapAttr map);
 
 /// Constants of runtime/abi/mpc/emulator.h (checked against it in compiler/Codegen).
 constexpr uint64_t kBias = uint64_t(1) << 40;

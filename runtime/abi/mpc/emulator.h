@@ -44,6 +44,9 @@ typedef void (*mpc_emu_kernel_fn)(mpc_emu_thread *thread, void *const *buffers);
  *   granule N              every access to shared memory starts at, and covers, a multiple of so many bytes
  *   shared BYTES ALIGNMENT one line per piece, in order
  *   asynchronous N         it uses mbarriers, tensor_load, wgmma, … (below); a thread starts with N registers
+ *   map BUFFER ELEMENT SWIZZLE PIXELS RANK SIZES STRIDES BOX STEPS LOWER UPPER
+ *                          one line per tensor map, in order: its parameter, bytes of an element, swizzle (0 none, 1 b32, 2 b64, 3 b128), pixels (0: tiled), and
+ *                          lists of numbers: RANK sizes, RANK - 1 strides, RANK (im2col: 1) of the box, RANK steps, and in im2col mode RANK - 2 each of the rest
  *   site TEXT              one line per site, in order: location and op
  */
 
@@ -86,6 +89,15 @@ void mpc_emu_wgmma(mpc_emu_thread *, uint64_t a, uint32_t aOffset, uint32_t aFor
                    uint32_t bForm, uint32_t bLeading, uint32_t bStride, uint32_t element, uint32_t columns, float *sums, uint32_t site);
 void mpc_emu_wgmma_commit(mpc_emu_thread *, uint32_t site);
 void mpc_emu_wgmma_wait(mpc_emu_thread *, uint32_t pending, uint32_t site);
+
+/* coordinates and offsets that the map's rank does not need are 0. */
+void mpc_emu_tensor_load(mpc_emu_thread *, uint64_t to, uint64_t barrier, uint32_t map, int32_t c0, int32_t c1, int32_t c2, int32_t c3, int32_t c4,
+                         uint32_t offset0, uint32_t offset1, uint32_t offset2, uint32_t site);
+void mpc_emu_tensor_store(mpc_emu_thread *, uint64_t from, uint32_t map, int32_t c0, int32_t c1, int32_t c2, int32_t c3, int32_t c4, uint32_t site);
+void mpc_emu_tensor_store_commit(mpc_emu_thread *);
+void mpc_emu_tensor_store_wait(mpc_emu_thread *, uint32_t pending);
+/* The inverse of load_matrix: from registers[0 .. count). */
+void mpc_emu_store_matrix(mpc_emu_thread *, uint64_t row, uint32_t count, uint32_t transpose, uint32_t site);
 
 /* function: 0 exp2, 1 log2, 2 reciprocal, 3 rsqrt. */
 float mpc_emu_approx(uint32_t function, float x);

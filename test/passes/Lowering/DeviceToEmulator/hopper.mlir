@@ -51,3 +51,30 @@ llvm.func @products(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
   llvm.store %f#3, %x : f32, !llvm.ptr<1>
   llvm.return
 }
+
+// Tensor maps go into the description; coordinates are filled up to five, offsets to three.
+// CHECK-LABEL: llvm.func @tensors(
+// CHECK: llvm.call @mpc_emu_tensor_load({{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> ()
+// CHECK: %[[BY:.*]] = llvm.zext %{{.*}} : i16 to i32
+// CHECK: llvm.call @mpc_emu_tensor_load({{.*}}, %[[BY]], %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: llvm.call @mpc_emu_tensor_store(
+// CHECK: llvm.call @mpc_emu_tensor_store_commit(
+// CHECK: llvm.call @mpc_emu_tensor_store_wait(
+// CHECK: llvm.call @mpc_emu_store_matrix(
+// CHECK: @tensors.about({{.*}}\0Amap 0 2 3 0 2 128 100 256 64 32 1 1\0Amap 0 2 1 8 3 16 10 4 32 320 16 1 2 1 -1 -1\0Aasynchronous
+llvm.func @tensors(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [
+    #kernel.tensor_map<0 : f16 sizes [128, 100] strides [256] box [64, 32] steps [1, 1] b128>,
+    #kernel.tensor_map<0 : bf16 sizes [16, 10, 4] strides [32, 320] box [16] steps [1, 2, 1] b32 im2col 8 lower [-1] upper [-1]>]} {
+  %s = kernel.shared 8192 {alignment = 1024 : i64}
+  %bar = kernel.shared 8 {alignment = 8 : i64}
+  %c = llvm.mlir.constant(0 : i32) : i32
+  %by = llvm.mlir.constant(1 : i16) : i16
+  kernel.tensor_prefetch 0
+  kernel.tensor_load %s, %bar map 0 [%c, %c]
+  kernel.tensor_load %s, %bar map 1 [%c, %c, %c] im2col [%by]
+  kernel.tensor_store %s map 0 [%c, %c]
+  kernel.tensor_store_commit
+  kernel.tensor_store_wait 0 read
+  kernel.store_matrix %s, %c
+  llvm.return
+}
