@@ -72,8 +72,9 @@ HeroCase mpc::test::convCase(ConvKind kind, const std::string &element, const Wi
                   element);
   };
   std::string x = activation(w.in, w.channels), y = activation(w.out(), w.outChannels);
-  std::string weights = tensor(std::to_string(w.outChannels) + "x" + std::to_string(w.channels / w.groups) +
-                                   "x" + joined(w.kernel, "x"),
+  std::string own = std::to_string(w.channels / w.groups), taps = joined(w.kernel, "x");
+  std::string weights = tensor(std::to_string(w.outChannels) + "x" +
+                                   (w.weightChannelsLast ? taps + "x" + own : own + "x" + taps),
                                element);
   auto list = [](const char *name, ArrayRef<int64_t> numbers) {
     return std::string(name) + " = array<i64: " + joined(numbers, ", ") + ">";
@@ -81,7 +82,8 @@ HeroCase mpc::test::convCase(ConvKind kind, const std::string &element, const Wi
   std::string attributes = " {" + list("strides", w.strides) + ", " + list("dilations", w.dilations) + ", " +
                            list("pad_low", w.padLow) + ", " + list("pad_high", w.padHigh) +
                            ", groups = " + std::to_string(w.groups) +
-                           " : i64, layout = #graph<layout channels_last>}";
+                           " : i64, layout = #graph<layout channels_last>" +
+                           (w.weightChannelsLast ? ", weight_channels_last}" : "}");
   const char *op = kind == ConvKind::Forward     ? "conv"
                    : kind == ConvKind::InputGrad ? "conv_input_grad"
                                                  : "conv_weight_grad";
@@ -128,6 +130,15 @@ HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
   return c;
 }
 
+EpilogueOps mpc::test::randomEpilogue(Random &random) {
+  if (random(0, 2) == 0)
+    return {};
+  return {.bias = random(0, 1) == 1,
+          .relu = random(0, 1) == 1,
+          .residual = random(0, 3) == 0,
+          .cast = random(0, 3) == 0};
+}
+
 //===-- Batches ----------------------------------------------------------------------------------------===//
 
 struct HeroBatch::Impl {
@@ -154,9 +165,14 @@ HeroBatch::~HeroBatch() = default;
 size_t HeroBatch::size() const { return impl->items.size(); }
 
 void HeroBatch::add(const HeroCase &c) { add(c, std::nullopt); }
-void HeroBatch::add(const HeroCase &c, size_t tile, int64_t splits) { add(c, std::pair(tile, splits)); }
+void HeroBatch::add(const HeroCase &c, size_t tile, int64_t splits) {
+  add(c, Forced{std::nullopt, tile, splits});
+}
+void HeroBatch::add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits) {
+  add(c, Forced{mainloop, tile, splits});
+}
 
-void HeroBatch::add(const HeroCase &c, std::optional<std::pair<size_t, int64_t>> forced) {
+void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
   OwningOpRef<ModuleOp> module = parseCase(impl->context.get(), c);
   if (!module)
     return;
@@ -167,13 +183,16 @@ void HeroBatch::add(const HeroCase &c, std::optional<std::pair<size_t, int64_t>>
   hero::Schedule schedule = hero::chooseSchedule(*problem, *impl->arch);
   if (forced) {
     auto tiles = hero::tilesFor(*problem, *impl->arch);
-    schedule.tile = tiles[forced->first % tiles.size()];
+    if (forced->mainloop)
+      llvm::erase_if(tiles, [&](const hero::Tile &tile) { return tile.mainloop != *forced->mainloop; });
+    ASSERT_FALSE(tiles.empty()) << name;
+    schedule.tile = tiles[forced->tile % tiles.size()];
     schedule.splits =
-        hero::usefulSplits(llvm::divideCeilSigned(problem->k(), schedule.tile.k), forced->second);
+        hero::usefulSplits(llvm::divideCeilSigned(problem->k(), schedule.tile.k), forced->splits);
   }
   name += llvm::formatv(" on {0}: {1} {2}x{3}x{4}, {5} splits", impl->arch->name,
-                        schedule.tile.mainloop == hero::Mainloop::Simt ? "simt" : "mma", schedule.tile.m,
-                        schedule.tile.n, schedule.tile.k, schedule.splits)
+                        hero::nameOf(schedule.tile.mainloop), schedule.tile.m, schedule.tile.n,
+                        schedule.tile.k, schedule.splits)
               .str();
   auto kernels = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, *impl->arch, schedule)
                         : emitGpuHero(dispatch, *impl->kernels, symbol, *impl->arch);

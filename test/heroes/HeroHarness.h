@@ -9,6 +9,7 @@
 #define MPC_TEST_HEROES_HEROHARNESS_H
 #include "passes/Lowering/HeroToGpu/Emit.h"
 #include "test/codegen/KernelHarness.h"
+#include <random>
 
 namespace mpc::test {
 
@@ -23,6 +24,7 @@ HeroCase matmulCase(const std::string &element, int m, int n, int k, bool transp
 struct Window {
   std::vector<int64_t> in, kernel, strides, dilations, padLow, padHigh;
   int64_t batch = 1, channels = 1, outChannels = 1, groups = 1;
+  bool weightChannelsLast = false;
   std::vector<int64_t> out() const;
 };
 enum class ConvKind { Forward, InputGrad, WeightGrad };
@@ -34,6 +36,23 @@ struct EpilogueOps {
 };
 HeroCase withEpilogue(HeroCase c, EpilogueOps ops);
 
+/// Draws of shapes.
+class Random {
+public:
+  explicit Random(uint64_t seed) : engine(seed) {}
+  int64_t operator()(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(engine);
+  }
+  template <typename T>
+  const T &of(const std::vector<T> &choices) {
+    return choices[(*this)(0, choices.size() - 1)];
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+EpilogueOps randomEpilogue(Random &random);
+
 class HeroBatch {
 public:
   explicit HeroBatch(llvm::StringRef arch);
@@ -43,12 +62,19 @@ public:
   /// By the `tile`-th of the tiles that fit (modulo their number) and so many splits of k (those that are not
   /// empty).
   void add(const HeroCase &c, size_t tile, int64_t splits);
+  /// The same among the tiles of one mainloop; fails where there is none.
+  void add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits);
   /// Compiles and checks; failures name the case. Returns the number of kernels.
   void run();
   size_t size() const;
 
 private:
-  void add(const HeroCase &c, std::optional<std::pair<size_t, int64_t>> forced);
+  struct Forced {
+    std::optional<hero::Mainloop> mainloop;
+    size_t tile;
+    int64_t splits;
+  };
+  void add(const HeroCase &c, std::optional<Forced> forced);
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

@@ -8,31 +8,7 @@ using namespace mpc::test;
 
 namespace {
 
-class Random {
-public:
-  explicit Random(uint64_t seed) : engine(seed) {}
-  int64_t operator()(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine);
-  }
-  template <typename T>
-  const T &of(const std::vector<T> &choices) {
-    return choices[(*this)(0, choices.size() - 1)];
-  }
-
-private:
-  std::mt19937_64 engine;
-};
-
 const std::vector<std::string> types = {"f32", "f16", "bf16"};
-
-EpilogueOps randomEpilogue(Random &random) {
-  if (random(0, 2) == 0)
-    return {};
-  return {.bias = random(0, 1) == 1,
-          .relu = random(0, 1) == 1,
-          .residual = random(0, 3) == 0,
-          .cast = random(0, 3) == 0};
-}
 
 HeroCase randomMatmul(Random &random, const std::string &type) {
   // Aligned to 16 bytes, to 8, to 4, and to nothing; below and above one tile and one step of k.

@@ -1,4 +1,4 @@
-// What ptxas makes of every tile: no spills.
+// What ptxas makes of every tile: no spills, no wgmma that waits, registers that are there.
 #include "HeroHarness.h"
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Codegen/Ptxas.h"
@@ -22,15 +22,17 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
   mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> sources;
   llvm::StringMap<std::string> names;
+  llvm::StringMap<hero::Tile> tiles;
   for (const HeroCase &c : cases) {
     sources.push_back(parseCase(context.get(), c));
     auto problem = hero::describeHero(dispatchOf(*sources.back()));
     ASSERT_TRUE(succeeded(problem));
     for (const hero::Tile &tile : hero::tilesFor(*problem, arch)) {
       std::string symbol = "hero" + std::to_string(names.size());
-      names[symbol] = llvm::formatv("{0} {1} {2}x{3}x{4}, vectors {5} {6}", archName,
-                                    tile.mainloop == hero::Mainloop::Simt ? "simt" : "mma", tile.m, tile.n,
-                                    tile.k, problem->a.vector, problem->b.vector);
+      tiles[symbol] = tile;
+      names[symbol] =
+          llvm::formatv("{0} {1} {2}x{3}x{4}, vectors {5} {6}", archName, hero::nameOf(tile.mainloop), tile.m,
+                        tile.n, tile.k, problem->a.vector, problem->b.vector);
       ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, arch, {tile, 1}))) << c.name;
     }
   }
@@ -46,20 +48,40 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
              static_cast<long long>(report.sharedBytes + kernel.dynamicSharedBytes));
       EXPECT_EQ(report.spillStoreBytes + report.spillLoadBytes, 0) << names[kernel.symbol];
       EXPECT_EQ(report.stackBytes, 0) << names[kernel.symbol];
+      for (const std::string &warning : report.warnings)
+        ADD_FAILURE() << names[kernel.symbol] << ": " << warning;
+      // What the warpgroups take is what the launch gave them all.
+      const hero::Tile &tile = tiles[kernel.symbol];
+      if (tile.consumerRegisters != 0) {
+        int groups = tile.threads() / 128;
+        EXPECT_LE(tile.producerRegisters + (groups - 1) * tile.consumerRegisters, groups * report.registers)
+            << names[kernel.symbol];
+      }
+      if (tile.blocks != 0) {
+        EXPECT_LE(tile.blocks * tile.threads() * report.registers, arch.registersPerSm)
+            << names[kernel.symbol];
+        EXPECT_LE(tile.blocks * (report.sharedBytes + kernel.dynamicSharedBytes), arch.sharedBytesPerSm)
+            << names[kernel.symbol];
+      }
     }
   EXPECT_EQ(count, names.size());
 }
 
+static Window window(int64_t stride) {
+  return {.in = {28, 28},
+          .kernel = {3, 3},
+          .strides = {stride, stride},
+          .dilations = {1, 1},
+          .padLow = {1, 1},
+          .padHigh = {1, 1},
+          .batch = 8,
+          .channels = 128,
+          .outChannels = 128,
+          .weightChannelsLast = true};
+}
+
 static std::vector<HeroCase> halfCases() {
-  Window w{.in = {28, 28},
-           .kernel = {3, 3},
-           .strides = {1, 1},
-           .dilations = {1, 1},
-           .padLow = {1, 1},
-           .padHigh = {1, 1},
-           .batch = 8,
-           .channels = 128,
-           .outChannels = 128};
+  Window w = window(1);
   return {withEpilogue(matmulCase("f16", 1024, 1024, 1024), {.bias = true, .relu = true}),
           matmulCase("f16", 1023, 1023, 1023), convCase(ConvKind::WeightGrad, "f16", w)};
 }
@@ -67,6 +89,20 @@ static std::vector<HeroCase> halfCases() {
 TEST(HeroResources, Sm75) { expectNoSpills("sm_75", halfCases()); }
 TEST(HeroResources, Sm80) { expectNoSpills("sm_80", halfCases()); }
 TEST(HeroResources, Sm90a) { expectNoSpills("sm_90a", halfCases()); }
+TEST(HeroResources, Sm90aConvolutions) {
+  Window dilated = window(2);
+  dilated.dilations = {2, 2};
+  dilated.padLow = dilated.padHigh = {2, 2};
+  expectNoSpills("sm_90a", {withEpilogue(convCase(ConvKind::Forward, "bf16", window(2)),
+                                         {.bias = true, .relu = true, .residual = true, .cast = true}),
+                            convCase(ConvKind::InputGrad, "bf16", window(2)),
+                            convCase(ConvKind::InputGrad, "bf16", dilated)});
+}
+TEST(HeroResources, Sm90aLayouts) {
+  expectNoSpills("sm_90a", {matmulCase("bf16", 1024, 1000, 1048, true, false),
+                            matmulCase("bf16", 1000, 1024, 1048, false, true),
+                            matmulCase("f16", 1000, 1000, 1000, true, true, "3x", "3x")});
+}
 TEST(HeroResources, Wide) {
   expectNoSpills("sm_80", {withEpilogue(matmulCase("f32", 1024, 1024, 1024), {.bias = true, .relu = true}),
                            matmulCase("f32", 1023, 1023, 1023), matmulCase("f64", 512, 512, 512)});

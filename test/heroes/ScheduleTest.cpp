@@ -1,6 +1,7 @@
 // Which tiles and splits heroes get.
 #include "HeroHarness.h"
 #include "passes/Lowering/HeroToGpu/Mma.h"
+#include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;
@@ -43,6 +44,20 @@ TEST(HeroSchedule, TensorCoresWhereTheTypeHasThem) {
   }
 }
 
+TEST(HeroSchedule, WarpgroupsWhereThereAreAndOperandsComeInChunks) {
+  for (auto [m, n, k, arch, wgmma] :
+       {std::tuple(4096, 4096, 4096, "sm_90a", true), std::tuple(4096, 4096, 4096, "sm_89", false),
+        std::tuple(4096, 4096, 4100, "sm_90a", false), std::tuple(512, 768, 3072, "sm_90a", true)}) {
+    Described d(matmulCase("bf16", m, n, k));
+    EXPECT_EQ(d.schedule(arch).tile.mainloop == hero::Mainloop::Wgmma, wgmma)
+        << m << " " << n << " " << k << " " << arch;
+  }
+  Window w = square(32, 28, 128, 128, 3, 1);
+  w.weightChannelsLast = true;
+  for (ConvKind kind : {ConvKind::Forward, ConvKind::InputGrad, ConvKind::WeightGrad})
+    EXPECT_EQ(Described(convCase(kind, "f16", w)).schedule("sm_90a").tile.mainloop, hero::Mainloop::Wgmma);
+}
+
 TEST(HeroSchedule, LargeProductsGetLargeTilesAndNoSplits) {
   Described d(matmulCase("f16", 4096, 4096, 4096));
   hero::Schedule s = d.schedule("sm_80");
@@ -80,6 +95,10 @@ TEST(HeroSchedule, TilesFitTheirArchitecture) {
           EXPECT_LE(tile.threads(), 1024);
           if (tile.mainloop == hero::Mainloop::Mma) {
             EXPECT_LE(hero::mmaSharedBytes(tile), arch.sharedBytesPerBlock);
+          }
+          if (tile.mainloop == hero::Mainloop::Wgmma) {
+            EXPECT_LE(hero::wgmmaSharedBytes(tile) * std::max(tile.blocks, 1), arch.sharedBytesPerBlock);
+            EXPECT_EQ(tile.threads() % 128, 0);
           }
         }
       }

@@ -2,6 +2,7 @@
 // RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_75 | mpc-ptx - --arch=sm_75 | FileCheck %s --check-prefix=SM75
 // RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_60 | mpc-ptx - --arch=sm_60 | FileCheck %s --check-prefix=SM60
 // RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_80 | FileCheck %s --check-prefix=ANNOTATED
+// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_90a | mpc-ptx - --arch=sm_90a | FileCheck %s --check-prefix=SM90
 
 // What the hardware has is used: 16-byte copies past the registers, load_matrix (transposed where k is not contiguous), mma of the architecture's depth, stores of 16
 // bytes; and nothing is divided.
@@ -31,6 +32,26 @@
 // SM80: ld.shared.v4
 // SM80: fma.rn.f32
 // SM80: st.global.v4.b32
+
+// Warpgroups of different kinds; B, and of a weight gradient A too, have rows in memory, not k.
+// SM90-LABEL: .entry h0(
+// SM90: .reqntid 384
+// SM90: mbarrier.init.shared::cta.b64
+// SM90: setmaxnreg.inc.sync.aligned.u32 200;
+// SM90: mbarrier.try_wait.parity.shared::cta.b64
+// SM90: wgmma.fence.sync.aligned;
+// SM90: wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {{.*}}, add, 1, 1, 0, 1;
+// SM90: wgmma.commit_group.sync.aligned;
+// SM90: wgmma.wait_group.sync.aligned 1;
+// SM90: mbarrier.arrive.release.cta.shared::cta.b64
+// SM90: wgmma.wait_group.sync.aligned 0;
+// SM90: st.global.v4
+// SM90: setmaxnreg.dec.sync.aligned.u32 104;
+// SM90: cp.async.cg.shared.global
+// SM90: fence.proxy.async.shared::cta;
+// SM90-LABEL: .entry h1(
+// SM90-NOT: mma.sync
+// SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16 {{.*}}, add, 1, 1, 1, 1;
 
 // SM75-LABEL: .entry h0(
 // SM75-NOT: cp.async

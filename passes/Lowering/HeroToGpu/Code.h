@@ -77,6 +77,10 @@ struct Code {
     mlir::LLVM::StoreOp::create(b, value, pointer, alignment);
   }
   void barrier() { mpc::kernel::BarrierOp::create(b, /*id=*/0, /*threads=*/mlir::IntegerAttr()); }
+  /// Of some warps of the block, `threads` in all; `id` is not 0.
+  void barrier(int id, int threads) {
+    mpc::kernel::BarrierOp::create(b, uint32_t(id), b.getI32IntegerAttr(threads));
+  }
   mlir::Value vector(llvm::ArrayRef<mlir::Value> elements) {
     auto type = mlir::VectorType::get({int64_t(elements.size())}, elements[0].getType());
     mlir::Value result = mlir::LLVM::PoisonOp::create(b, type);
@@ -123,6 +127,14 @@ struct Code {
     mlir::OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(op.thenBlock()->getTerminator());
     body();
+  }
+  void branch(mlir::Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise) {
+    auto op = mlir::scf::IfOp::create(b, condition, /*withElseRegion=*/true);
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op.thenBlock()->getTerminator());
+    body();
+    b.setInsertionPoint(op.elseBlock()->getTerminator());
+    otherwise();
   }
 };
 

@@ -7,24 +7,26 @@ using namespace mpc;
 using namespace mpc::hero;
 
 Gather::Gather(Code c, const Problem &problem, const Operand &operand, Value base, int tileOuter, int tileK,
-               int threads, const BlockPlace &place)
+               int threads, const BlockPlace &place, int panelElements)
     : c(c), problem(problem), operand(operand), base(base), tileK(tileK), place(place),
       uniform(kDigits().size() == 1 || kDigits().back() % tileK == 0),
       bytes(graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8) {
-  // Neighbouring threads take neighbouring units of a line.
-  int v = operand.vector, line = (alongK() ? tileK : tileOuter) / v, lines = alongK() ? tileOuter : tileK;
-  int count = line * lines;
-  Value inner = c.mul(c.rem(place.thread, line), v), across = c.div(place.thread, line);
+  // Neighbouring threads take neighbouring units of a line; panel by panel.
+  int inner = alongK() ? tileK : tileOuter, lines = alongK() ? tileOuter : tileK;
+  int panel = std::min(inner, panelElements), v = operand.vector, line = panel / v;
+  assert(inner % panel == 0 && (line % threads == 0 || threads % line == 0));
+  Value innerUnit = c.mul(c.rem(place.thread, line), v), across = c.div(place.thread, line);
   if (line > threads)
-    inner = c.mul(place.thread, v), across = c.i32(0);
-  threadOuter = alongK() ? across : inner;
-  threadK = alongK() ? inner : across;
-  if (count < threads)
-    active = c.below(place.thread, count);
-  for (int first = 0; first < count; first += threads) {
-    int innerUnit = first % line * v, lineNumber = first / line;
-    unitList.push_back(alongK() ? Unit{lineNumber, innerUnit} : Unit{innerUnit, lineNumber});
-  }
+    innerUnit = c.mul(place.thread, v), across = c.i32(0);
+  threadOuter = alongK() ? across : innerUnit;
+  threadK = alongK() ? innerUnit : across;
+  if (line * lines < threads)
+    active = c.below(place.thread, line * lines);
+  for (int start = 0; start < inner; start += panel)
+    for (int first = 0; first < line * lines; first += threads) {
+      int at = start + first % line * v, number = first / line;
+      unitList.push_back(alongK() ? Unit{number, at} : Unit{at, number});
+    }
   for (Unit unit : unitList)
     states.push_back(prepare(unit));
 }

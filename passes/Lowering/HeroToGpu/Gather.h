@@ -16,6 +16,7 @@
 #define MPC_LOWERING_HEROTOGPU_GATHER_H
 #include "passes/Lowering/HeroToGpu/Code.h"
 #include "passes/Lowering/HeroToGpu/Problem.h"
+#include <limits>
 
 namespace mpc::hero {
 
@@ -30,9 +31,10 @@ struct BlockPlace {
 
 class Gather {
 public:
-  /// `base` is the operand's buffer; a tile has `tileOuter` x `tileK` elements.
+  /// `base` is the operand's buffer; a tile has `tileOuter` x `tileK` elements. Of the contiguous ones
+  /// threads take `panelElements` before they go on to the next line.
   Gather(Code c, const Problem &problem, const Operand &operand, mlir::Value base, int tileOuter, int tileK,
-         int threads, const BlockPlace &place);
+         int threads, const BlockPlace &place, int panelElements = std::numeric_limits<int>::max());
 
   /// The unit's first element in the tile: a thread's part, the same for all units, and a constant.
   struct Unit {

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/Emit.h"
 #include "passes/Lowering/HeroToGpu/Mma.h"
 #include "passes/Lowering/HeroToGpu/Simt.h"
+#include "passes/Lowering/HeroToGpu/Wgmma.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -129,44 +131,52 @@ GpuKernel HeroEmitter::emitMain() {
     positions.push_back(scratchArgument);
   else
     addEpilogueArguments(positions);
-  return function(symbol, positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
-    Code c{e.b};
-    Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
-    int64_t rows = rasterRows;
-    while (tilesM % rows != 0)
-      rows /= 2;
-    Value number = c.rem(block, tilesM * tilesN), matrix = c.div(block, tilesM * tilesN);
-    Value row = c.rem(number, rows), strip = c.div(number, rows);
-    Value tileN = c.rem(strip, tilesN), tileM = c.add(c.mul(c.div(strip, tilesN), rows), row);
-    Value split = c.div(matrix, problem.z());
-    BlockPlace place;
-    place.thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
-    place.firstM = c.mul(tileM, tile.m);
-    place.firstN = c.mul(tileN, tile.n);
-    place.z = c.rem(matrix, problem.z());
-    place.tileM = tile.m;
-    place.tileN = tile.n;
-    place.firstK = c.i32(0);
-    place.lastK = c.i32(kTiles);
-    bool simt = tile.mainloop == Mainloop::Simt;
-    int neighbours = simt ? simtNeighbours : mmaNeighbours;
-    std::unique_ptr<Sink> sink;
-    if (splits > 1) {
-      int64_t each = llvm::divideCeilSigned(kTiles, splits);
-      place.firstK = c.mul(split, each);
-      place.lastK = c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
-      sink = std::make_unique<Partials>(problem, c, parameters[scratchArgument], split, place.z, tile.m,
-                                        tile.n, neighbours);
-    } else {
-      sink = std::make_unique<Epilogue>(problem, e, bindBuffers(e, parameters), place.z, tile.m, tile.n,
-                                        neighbours);
-    }
-    Value a = parameters[positionOf(problem.a.tensor)], b = parameters[positionOf(problem.b.tensor)];
-    if (simt)
-      emitSimt(c, problem, tile, a, b, place, *sink);
-    else
-      emitMma(c, problem, tile, arch, a, b, place, *sink);
-  });
+  GpuKernel kernel =
+      function(symbol, positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
+        Code c{e.b};
+        Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+        int64_t rows = rasterRows;
+        while (tilesM % rows != 0)
+          rows /= 2;
+        Value number = c.rem(block, tilesM * tilesN), matrix = c.div(block, tilesM * tilesN);
+        Value row = c.rem(number, rows), strip = c.div(number, rows);
+        Value tileN = c.rem(strip, tilesN), tileM = c.add(c.mul(c.div(strip, tilesN), rows), row);
+        Value split = c.div(matrix, problem.z());
+        BlockPlace place;
+        place.thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
+        place.firstM = c.mul(tileM, tile.m);
+        place.firstN = c.mul(tileN, tile.n);
+        place.z = c.rem(matrix, problem.z());
+        place.tileM = tile.m;
+        place.tileN = tile.n;
+        place.firstK = c.i32(0);
+        place.lastK = c.i32(kTiles);
+        int neighbours = tile.mainloop == Mainloop::Simt ? simtNeighbours : drainNeighbours;
+        std::unique_ptr<Sink> sink;
+        if (splits > 1) {
+          int64_t each = llvm::divideCeilSigned(kTiles, splits);
+          place.firstK = c.mul(split, each);
+          place.lastK = c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
+          sink = std::make_unique<Partials>(problem, c, parameters[scratchArgument], split, place.z, tile.m,
+                                            tile.n, neighbours);
+        } else {
+          sink = std::make_unique<Epilogue>(problem, e, bindBuffers(e, parameters), place.z, tile.m, tile.n,
+                                            neighbours);
+        }
+        Value a = parameters[positionOf(problem.a.tensor)], b = parameters[positionOf(problem.b.tensor)];
+        switch (tile.mainloop) {
+        case Mainloop::Simt:
+          return emitSimt(c, problem, tile, a, b, place, *sink);
+        case Mainloop::Mma:
+          return emitMma(c, problem, tile, arch, a, b, place, *sink);
+        case Mainloop::Wgmma:
+          return emitWgmma(c, problem, tile, a, b, place, *sink);
+        }
+      });
+  if (tile.blocks != 0)
+    module.lookupSymbol(kernel.symbol)
+        ->setAttr("kernel.min_blocks", Builder(module).getI32IntegerAttr(tile.blocks));
+  return kernel;
 }
 
 GpuKernel HeroEmitter::emitReduce() {

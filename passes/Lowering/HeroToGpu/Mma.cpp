@@ -6,26 +6,18 @@
 //
 //   for t:  wait for tile t; barrier; start tile t + stages - 1; for each 16 of k: load_matrix, mma
 //
-// The sums leave through shared memory, 16 rows of a warp at a time: fragments hold pairs of neighbours,
-// results are stored in 16 bytes.
-//
 //===--------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Mma.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/RingTile.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// Floats between the end of a row of sums and the next: the pairs of 4 rows fill the banks.
-static constexpr int slabPadding = 8;
-
-static int64_t slabBytes(const Tile &tile) { return 16 * int64_t(tile.partN + slabPadding) * 4; }
-
 int64_t mpc::hero::mmaSharedBytes(const Tile &tile) {
   int64_t ring = tile.stages * (RingTile::stageBytes(tile.m, tile.k) + RingTile::stageBytes(tile.n, tile.k));
-  return std::max(ring, slabBytes(tile) * tile.threads() / 32);
+  return std::max(ring, drainBytes(tile.partN) * tile.threads() / 32);
 }
 
 bool mpc::hero::copiesAsync(const Operand &operand, const GpuArch &arch) {
@@ -96,11 +88,11 @@ void MmaEmitter::multiply(Values &sums, RingTile &a, RingTile &b, Value stage) {
 void MmaEmitter::mainloop(Value a, Value b) {
   if (problem.k() == 0)
     return;
-  RingTile tileA(c, problem.a, a, tile.m, tile.k, tile.threads(), place, problem, memory, warpM, tile.partM,
-                 lane);
+  RingTile tileA(c, problem.a, a, tile.m, tile.k, tile.threads(), place, problem, memory);
   Value memoryB = c.at(memory, tile.stages * RingTile::stageBytes(tile.m, tile.k));
-  RingTile tileB(c, problem.b, b, tile.n, tile.k, tile.threads(), place, problem, memoryB, warpN, tile.partN,
-                 lane);
+  RingTile tileB(c, problem.b, b, tile.n, tile.k, tile.threads(), place, problem, memoryB);
+  tileA.readBy(warpM, tile.partM, lane);
+  tileB.readBy(warpN, tile.partN, lane);
   struct Feed {
     RingTile &tile;
     bool async;
@@ -174,34 +166,10 @@ void MmaEmitter::mainloop(Value a, Value b) {
 }
 
 void MmaEmitter::drain(Sink &sink) {
-  int line = tile.partN + slabPadding, vectors = tile.partN / mmaNeighbours;
-  Value slab = c.at(memory, c.wide(c.mul(warp, slabBytes(tile))));
-  // Sum 2 h + p of a fragment is at row lane / 4 + 8 h, column 2 (lane mod 4) + p (PTX ISA, mma.m16n8k16).
-  Value fragment = c.add(c.mul(c.div(lane, 4), line * 4), c.mul(c.rem(lane, 4), 8));
-  for (int i = 0; i < tile.partM / 16; ++i) {
-    if (i > 0)
-      kernel::WarpSyncOp::create(c.b);
-    for (int j = 0; j < tile.partN / 8; ++j)
-      for (int h = 0; h < 2; ++h) {
-        ArrayRef<Value> pair = ArrayRef<Value>(sums).slice((size_t(i) * (tile.partN / 8) + j) * 4 + 2 * h, 2);
-        c.store(c.vector(pair), c.at(c.at(slab, c.wide(fragment)), (8 * h * line + 8 * j) * 4), 8);
-      }
-    kernel::WarpSyncOp::create(c.b);
-    c.loop(c.i32(0), c.i32(16 * vectors / 32), {}, [&](Value round, ValueRange) {
-      Value number = c.add(c.mul(round, 32), lane), row = c.div(number, vectors),
-            column = c.mul(c.rem(number, vectors), mmaNeighbours);
-      Value at = c.at(slab, c.wide(c.mul(c.add(c.mul(row, line), column), 4)));
-      Values values;
-      for (int half = 0; half < mmaNeighbours; half += 4) {
-        Value v = c.load(VectorType::get({4}, c.b.getF32Type()), c.at(at, half * 4), 16);
-        for (int p = 0; p < 4; ++p)
-          values.push_back(c.extract(v, p));
-      }
-      sink.put(c.add(c.add(place.firstM, warpM), c.add(row, 16 * i)),
-               c.add(c.add(place.firstN, warpN), column), values);
-      return Values();
-    });
-  }
+  Value slab = c.at(memory, c.wide(c.mul(warp, drainBytes(tile.partN))));
+  Value firstM = c.add(place.firstM, warpM), firstN = c.add(place.firstN, warpN);
+  drainWarp(
+      c, slab, lane, tile.partN, sums, [&](int band) { return c.add(firstM, 16 * band); }, firstN, sink);
 }
 
 void mpc::hero::emitMma(Code c, const Problem &problem, const Tile &tile, const GpuArch &arch, Value a,

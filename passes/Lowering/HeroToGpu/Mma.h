@@ -7,10 +7,8 @@
 
 namespace mpc::hero {
 
-/// Sums that emitMma puts at once.
-inline constexpr int mmaNeighbours = 8;
-
 /// Emits the share of one thread in a block's tile of C, for the tiles of k that `place` says; f16 or bf16.
+/// The sink gets drainNeighbours sums at once.
 void emitMma(Code c, const Problem &problem, const Tile &tile, const GpuArch &arch, mlir::Value a,
              mlir::Value b, const BlockPlace &place, Sink &sink);
 

@@ -5,32 +5,36 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-static constexpr int chunkElements = 8, chunkBytes = 16;
+static constexpr int chunkElements = 8, chunkBytes = 16, mostLineElements = 64;
 
 RingTile::RingTile(Code c, const Operand &operand, Value base, int tileOuter, int tileK, int threads,
-                   const BlockPlace &place, const Problem &problem, Value memory, Value warpOuter,
-                   int partOuter, Value lane)
-    : gather(c, problem, operand, base, tileOuter, tileK, threads, place), c(c), alongK(gather.alongK()),
-      lineBytes((alongK ? tileK : tileOuter) * 2), bytes(stageBytes(tileOuter, tileK)), memory(memory) {
+                   const BlockPlace &place, const Problem &problem, Value memory)
+    : gather(c, problem, operand, base, tileOuter, tileK, threads, place, mostLineElements), c(c),
+      alongK(gather.alongK()),
+      // A's fragments are ordered rows first, B's k first; a transposed load turns that around.
+      rowsFirst((operand.outer == Axis::M) == alongK), tileK(tileK), lines(alongK ? tileOuter : tileK),
+      bytes(stageBytes(tileOuter, tileK)), memory(memory) {
+  int inner = alongK ? tileK : tileOuter;
+  lineChunks = std::min(inner, mostLineElements) / chunkElements;
+  panels = inner / (lineChunks * chunkElements);
   // Where the thread's units go.
   Value threadLine = alongK ? gather.threadOuter : gather.threadK,
         threadInner = alongK ? gather.threadK : gather.threadOuter;
-  auto placeOf = [&](Value line, Value inner) {
-    Value chunk = swizzled(line, c.div(inner, chunkElements));
-    Value within = c.mul(c.rem(inner, chunkElements), 2);
-    return c.add(c.add(c.mul(line, lineBytes), c.mul(chunk, chunkBytes)), within);
+  auto unitPlace = [&](Value line, Value inner) {
+    return c.add(placeOf(line, c.div(inner, chunkElements)), c.mul(c.rem(inner, chunkElements), 2));
   };
-  Value first = placeOf(threadLine, threadInner);
+  Value first = unitPlace(threadLine, threadInner);
   for (Gather::Unit unit : gather.units()) {
     int line = alongK ? unit.outer : unit.k, inner = alongK ? unit.k : unit.outer;
-    if (line % 8 == 0 && inner == 0) // permuted alike
-      unitPlaces.push_back({first, int64_t(line) * lineBytes});
+    if (line % 8 == 0 && inner % mostLineElements == 0) // permuted alike
+      unitPlaces.push_back({first, (int64_t(inner / mostLineElements) * lines + line) * lineBytes()});
     else
-      unitPlaces.push_back({placeOf(c.add(threadLine, line), c.add(threadInner, inner)), 0});
+      unitPlaces.push_back({unitPlace(c.add(threadLine, line), c.add(threadInner, inner)), 0});
   }
-  // Which row of a matrix the lane addresses: A's fragments are ordered rows first, B's k first; a transposed
-  // load turns that around.
-  bool rowsFirst = (operand.outer == Axis::M) == alongK;
+}
+
+void RingTile::readBy(Value warpOuter, int partOuter, Value lane) {
+  // Which row of a matrix the lane addresses.
   Value half = c.rem(c.div(lane, 8), 2);
   Value line = rowsFirst ? c.rem(lane, 16) : c.add(c.mul(c.div(lane, 16), 8), c.rem(lane, 8));
   Value chunk = rowsFirst ? c.div(lane, 16) : half;
@@ -38,13 +42,16 @@ RingTile::RingTile(Code c, const Operand &operand, Value base, int tileOuter, in
   for (int i = 0; i < count; ++i) {
     Value myLine = alongK ? c.add(warpOuter, line) : line;
     Value myChunk = c.add(alongK ? chunk : c.add(c.div(warpOuter, chunkElements), chunk), 2 * i);
-    lanePlaces.push_back(c.add(c.mul(myLine, lineBytes), c.mul(swizzled(myLine, myChunk), chunkBytes)));
+    lanePlaces.push_back(placeOf(myLine, myChunk));
   }
 }
 
-Value RingTile::swizzled(Value line, Value chunk) {
-  int chunks = lineBytes / chunkBytes, linesTogether = std::max(1, 8 / chunks), mask = std::min(chunks, 8);
-  return c.bitXor(chunk, c.rem(c.div(line, linesTogether), mask));
+Value RingTile::placeOf(Value line, Value chunk) {
+  int linesTogether = 8 / lineChunks;
+  Value within = panels == 1 ? chunk : c.rem(chunk, lineChunks);
+  Value swizzled = c.bitXor(within, c.rem(c.div(line, linesTogether), lineChunks));
+  Value place = c.add(c.mul(line, lineBytes()), c.mul(swizzled, chunkBytes));
+  return panels == 1 ? place : c.add(place, c.mul(c.div(chunk, lineChunks), int64_t(lines) * lineBytes()));
 }
 
 Value RingTile::stageOf(Value stage) { return c.at(memory, c.wide(c.mul(stage, bytes))); }
@@ -71,7 +78,7 @@ void RingTile::store(ValueRange units, Value stage) {
 
 Values RingTile::load(Value stage, int number, int step) {
   Value lane = lanePlaces[alongK ? step : number];
-  Value row = c.at(c.at(stageOf(stage), c.wide(lane)), int64_t(alongK ? number : step) * 16 * lineBytes);
+  Value row = c.at(c.at(stageOf(stage), c.wide(lane)), int64_t(alongK ? number : step) * 16 * lineBytes());
   auto op = kernel::LoadMatrixOp::create(c.b, llvm::SmallVector<Type>(4, c.b.getI32Type()), row,
                                          /*transpose=*/!alongK);
   return Values(op.getRegisters());

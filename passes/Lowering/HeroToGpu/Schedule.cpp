@@ -2,6 +2,7 @@
 #include "passes/Lowering/HeroToGpu/Schedule.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/HeroToGpu/Mma.h"
+#include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -30,10 +31,45 @@ static constexpr Tile stagedTiles[] = {
     {Mainloop::Mma, 32, 32, 32, 16, 16, 2, 0.25},
 };
 
+// m, n, k; those of a warpgroup; stages; efficiency; registers; blocks. A multiprocessor has 64 Ki registers:
+// with two consumers producer + 2 consumers is at most 504. A row of 64 k is 128 bytes, the widest swizzle.
+static constexpr Tile wgmmaTiles[] = {
+    {Mainloop::Wgmma, 128, 256, 64, 64, 256, 4, 0.8, 104, 200, 1},
+    {Mainloop::Wgmma, 256, 128, 64, 128, 128, 4, 0.8, 104, 200, 1},
+    {Mainloop::Wgmma, 128, 192, 64, 64, 192, 5, 0.76, 136, 184, 1},
+    {Mainloop::Wgmma, 128, 128, 64, 64, 128, 6, 0.7, 0, 0, 1},
+    {Mainloop::Wgmma, 64, 256, 64, 64, 256, 5, 0.62, 0, 0, 1},
+    {Mainloop::Wgmma, 128, 64, 64, 64, 64, 4, 0.55, 0, 0, 1},
+    {Mainloop::Wgmma, 64, 128, 64, 64, 128, 4, 0.55, 0, 0, 2},
+    {Mainloop::Wgmma, 64, 64, 64, 64, 64, 6, 0.45, 0, 0, 2},
+};
+
+llvm::StringRef mpc::hero::nameOf(Mainloop mainloop) {
+  constexpr llvm::StringLiteral names[] = {"simt", "mma", "wgmma"};
+  return names[int(mainloop)];
+}
+
+int Tile::threads() const {
+  int parts = m / partM * (n / partN);
+  switch (mainloop) {
+  case Mainloop::Simt:
+    return parts;
+  case Mainloop::Mma:
+    return 32 * parts;
+  case Mainloop::Wgmma:
+    return 128 * (parts + 1);
+  }
+  llvm_unreachable("three mainloops");
+}
+
 llvm::SmallVector<Tile> mpc::hero::tilesFor(const Problem &problem, const GpuArch &arch) {
   llvm::SmallVector<Tile> tiles;
   Type element = problem.element();
   if (element.isF16() ? arch.hasMmaF16K8 : element.isBF16() && arch.hasMmaK16) {
+    if (arch.hasWgmma && feedsWgmma(problem.a) && feedsWgmma(problem.b) && problem.k() > 0)
+      for (const Tile &tile : wgmmaTiles)
+        if (wgmmaSharedBytes(tile) <= arch.sharedBytesPerBlock)
+          tiles.push_back(tile);
     bool ring = copiesAsync(problem.a, arch) && copiesAsync(problem.b, arch);
     for (const Tile &tile : ring ? ArrayRef(ringTiles) : ArrayRef(stagedTiles))
       if (mmaSharedBytes(tile) <= arch.sharedBytesPerBlock)
@@ -63,14 +99,19 @@ struct Rates {
   double tileClocks = 1500;   ///< to fill the pipeline and to empty it
 };
 
-Rates ratesOf(const Problem &problem, const Tile &tile) {
-  if (tile.mainloop == Mainloop::Mma) // A100; T4 has half of it, H100 twice
-    return {.multiplyAdds = 1024};
-  return {.multiplyAdds = problem.accumulator().isF64() ? 2.0 : 64.0};
+Rates ratesOf(const Problem &problem, const Tile &tile, const GpuArch &arch) {
+  Rates rates{.multiplyAdds = problem.accumulator().isF64() ? 2.0 : 64.0};
+  if (tile.mainloop == Mainloop::Mma) // A100; T4 has half of it; of H100's 2048 mma.sync reaches 60 %
+    rates.multiplyAdds = arch.hasWgmma ? 1230 : 1024;
+  if (tile.mainloop == Mainloop::Wgmma) // H100: 989 TFLOP/s, 132 multiprocessors, 1.83 GHz
+    rates.multiplyAdds = 2048;
+  if (arch.hasWgmma)
+    rates.bytes = 14; // H100: 3352 GB/s
+  return rates;
 }
 
 double estimateClocks(const Problem &p, const Tile &tile, int64_t splits, const GpuArch &arch) {
-  Rates rates = ratesOf(p, tile);
+  Rates rates = ratesOf(p, tile, arch);
   int64_t blocks = llvm::divideCeilSigned(p.m(), int64_t(tile.m)) *
                    llvm::divideCeilSigned(p.n(), int64_t(tile.n)) * p.z() * splits;
   int64_t kTiles = llvm::divideCeilSigned(llvm::divideCeilSigned(p.k(), int64_t(tile.k)), splits);

@@ -7,22 +7,28 @@
 namespace mpc::hero {
 
 enum class Mainloop {
-  Simt, ///< multiply-adds of every thread; operands widened to the accumulator's type
-  Mma,  ///< kernel.mma of every warp; f16, and bf16 where the architecture has it
+  Simt,  ///< multiply-adds of every thread; operands widened to the accumulator's type
+  Mma,   ///< kernel.mma of every warp; f16, and bf16 where the architecture has it
+  Wgmma, ///< kernel.wgmma of warpgroups, and a warpgroup that feeds them; f16 and bf16
 };
+llvm::StringRef nameOf(Mainloop mainloop);
 
 /// How a block computes its tile of C.
 struct Tile {
   Mainloop mainloop;
   int m, n, k;
-  /// Simt: C's elements of a thread. Mma: those of a warp.
+  /// Simt: C's elements of a thread. Mma: those of a warp. Wgmma: those of a warpgroup.
   int partM, partN;
   /// Pieces of k in shared memory: 2 where threads hold the next one in registers, more with copy_async.
   int stages;
   /// Of the multiply-adds that the arithmetic units could do, the share that this tile reaches in large
   /// problems.
   double efficiency;
-  int threads() const { return m / partM * (n / partN) * (mainloop == Mainloop::Mma ? 32 : 1); }
+  /// Wgmma: of a thread, once the warpgroups have parted; 0 where all keep what the launch gives.
+  int producerRegisters = 0, consumerRegisters = 0;
+  /// That an SM shall hold at once; 0: no matter.
+  int blocks = 0;
+  int threads() const;
 };
 
 struct Schedule {
