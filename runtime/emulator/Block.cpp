@@ -148,7 +148,7 @@ static void diagnose(Block &block, Scheduler &scheduler) {
       fault = itsFault;
   // Of several mbarriers the one that misses least is the cause; the others miss what would come behind it.
   for (uint32_t i = 0; fault == Fault::EndlessWait && i < block.threadCount; ++i)
-    if (Thread &t = block.threads[i]; t.state == State::AtMbarrier && t.mbarrier->pending < waits->mbarrier->pending)
+    if (Thread &t = block.threads[i]; t.state == State::AtMbarrier && t.async->mbarrier->pending < waits->async->mbarrier->pending)
       waits = &t;
   Thread *other = first([&](Thread &t) { return t.state != State::Exited && (t.site != waits->site || t.state != waits->state); });
   if (!other)

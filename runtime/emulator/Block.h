@@ -20,6 +20,7 @@ namespace mpc::rt::emulator {
 struct Block;
 struct Scheduler;
 struct Mbarrier;
+struct Thread;
 struct Warpgroup;
 constexpr uint32_t kWarp = 32, kMaxWarps = MPC_EMU_MAX_THREADS / kWarp, kBarriers = 16;
 constexpr uint32_t kWarpgroup = 128, kMaxWarpgroups = MPC_EMU_MAX_THREADS / kWarpgroup, kMaxMbarriers = 64;
@@ -44,6 +45,18 @@ struct TensorCopy {
   uint32_t thread, site; ///< that started it
 };
 
+/// What a thread does with asynchronous units.
+struct Progress {
+  std::vector<uint32_t> fences;      ///< epochs that ended with an async_fence, ascending
+  std::vector<TensorCopy> stores;    ///< under way, oldest first
+  std::vector<uint32_t> storeGroups; ///< sizes of the committed groups, as Thread::groups
+  Mbarrier *mbarrier;                ///< at which it waits
+  Thread *next;                      ///< that waits there as well
+  uint32_t phase;                    ///< for whose end it waits there
+  uint32_t committed, trail;         ///< groups of wgmmas; a hash of the wgmma_fences, commits and waits it went through
+  const void *request;               ///< operands of an operation of the warpgroup
+};
+
 struct Thread : mpc_emu_thread {
   Block *parent;
   Context context;
@@ -58,14 +71,7 @@ struct Thread : mpc_emu_thread {
   uint32_t slot;                ///< of its clock
   uint32_t epoch;               ///< counts what it released
   uint32_t *known;              ///< accesses of slot s in epochs below known[s] happened before what the thread does now; null in other kernels
-  std::vector<uint32_t> fences; ///< epochs that ended with an async_fence, ascending
-  Mbarrier *mbarrier;           ///< at which it waits
-  uint32_t phase;               ///< for whose end it waits there
-  Thread *next;                 ///< behind it in a list of those that wait
-  std::vector<TensorCopy> stores;    ///< under way, oldest first
-  std::vector<uint32_t> storeGroups; ///< as groups
-  const void *request;          ///< operands of an operation of the warpgroup
-  uint32_t committed, trail;    ///< groups of wgmmas; a hash of the wgmma_fences, commits and waits it went through
+  Progress *async;              ///< apart, so that threads of other kernels lie close together
 };
 
 /// Memory is ordered by barriers and warp_syncs, which whole warps take part in. The epoch of a warp counts them; accesses of
@@ -124,6 +130,7 @@ struct Block {
   // Of kernels with asynchronous units.
   uint32_t slots = 0;           ///< of a clock
   std::vector<uint32_t> clocks; ///< of threads, warpgroups, and two per mbarrier
+  std::vector<Progress> progress; ///< of the threads
   std::vector<Mbarrier> mbarriers;
   std::vector<Warpgroup> warpgroups;
   uint32_t freeRegisters = 0;

@@ -47,7 +47,7 @@ void completePhase(Mbarrier &b, Thread &self) {
   b.pending = b.count;
   std::copy(b.arriving, b.arriving + block.slots, b.ended);
   b.ended[slotOfMbarrier(block, b.number)] = b.phase;
-  for (Thread *t = b.waiting; t; t = t->next)
+  for (Thread *t = b.waiting; t; t = t->async->next)
     wake(*t);
   b.waiting = nullptr;
 }
@@ -62,7 +62,7 @@ static void arrive(Thread &t, Mbarrier &b, uint32_t site) {
 }
 
 void describeWait(const Thread &t, const Thread *other, uint32_t count, Finding &finding) {
-  const Mbarrier &b = *t.mbarrier;
+  const Mbarrier &b = *t.async->mbarrier;
   const auto &sites = t.parent->kernel->sites;
   int length = std::snprintf(finding.detail, sizeof finding.detail,
                              "%u threads wait for ever for the end of phase %u (parity %u), of whose %u "
@@ -126,14 +126,14 @@ void mpc_emu_mbarrier_wait(mpc_emu_thread *thread, uint64_t barrier, uint32_t pa
   if (parity > 1)
     stop(t, Fault::Mbarrier, site, "there is no parity %u", parity);
   if ((b.phase & 1) == parity) {
-    t.mbarrier = &b, t.phase = b.phase, t.site = site, t.state = State::AtMbarrier;
-    t.next = b.waiting, b.waiting = &t;
+    t.async->mbarrier = &b, t.async->phase = b.phase, t.site = site, t.state = State::AtMbarrier;
+    t.async->next = b.waiting, b.waiting = &t;
     suspend(t);
-    if (b.phase != t.phase + 1)
+    if (b.phase != t.async->phase + 1)
       stop(t, Fault::Mbarrier, site,
            "phase %u ended as well before this thread saw the end of phase %u: the next arrivals must wait "
            "for it",
-           b.phase - 1, t.phase);
+           b.phase - 1, t.async->phase);
   }
   b.seen = std::max(b.seen, b.phase);
   acquire(t, b.ended);
@@ -141,6 +141,6 @@ void mpc_emu_mbarrier_wait(mpc_emu_thread *thread, uint64_t barrier, uint32_t pa
 
 void mpc_emu_async_fence(mpc_emu_thread *thread) {
   Thread &t = *static_cast<Thread *>(thread);
-  t.fences.push_back(t.epoch);
+  t.async->fences.push_back(t.epoch);
   endEpoch(t);
 }

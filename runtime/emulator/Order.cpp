@@ -22,14 +22,18 @@ void startAsynchronous(Block &block) {
   size_t rows = size_t(threads) + groups + 2 * kMaxMbarriers;
   if (block.clocks.size() < rows * block.slots)
     block.clocks.resize(rows * block.slots);
+  if (block.progress.size() < threads)
+    block.progress.resize(threads);
   uint32_t *row = block.clocks.data();
   std::memset(row, 0, size_t(threads + groups) * block.slots * 4);
   for (uint32_t i = 0; i < threads; ++i, row += block.slots) {
     Thread &t = block.threads[i];
     t.slot = i, t.epoch = 0, t.known = row;
     row[i] = 1;
-    t.fences.clear(), t.stores.clear(), t.storeGroups.clear();
-    t.committed = t.trail = 0;
+    Progress &progress = block.progress[i];
+    progress.fences.clear(), progress.stores.clear(), progress.storeGroups.clear();
+    progress.committed = progress.trail = 0;
+    t.async = &progress;
   }
   block.warpgroups.resize(groups);
   for (uint32_t i = 0; i < groups; ++i, row += block.slots)
@@ -68,9 +72,9 @@ void acquireSlot(Thread &t, uint32_t slot, uint32_t epoch) {
 bool isFenced(const Block &block, Access write, const uint32_t *clock) {
   const Thread &writer = block.threads[slotOf(write)];
   uint32_t known = clock[writer.slot];
-  for (size_t i = writer.fences.size(); i-- > 0;)
-    if (writer.fences[i] < known)
-      return writer.fences[i] >= epochOf(write);
+  for (size_t i = writer.async->fences.size(); i-- > 0;)
+    if (writer.async->fences[i] < known)
+      return writer.async->fences[i] >= epochOf(write);
   return false;
 }
 

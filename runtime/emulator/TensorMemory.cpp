@@ -68,9 +68,9 @@ bool checkLoads(const Block &block, Finding &finding) {
 static void completeStores(Thread &t) {
   Block &block = *t.parent;
   Access mine = accessOf(t, block.warps[t.warp], false);
-  uint32_t count = t.storeGroups.front();
+  uint32_t count = t.async->storeGroups.front();
   for (uint32_t i = 0; i < count; ++i) {
-    const TensorCopy &store = t.stores[i];
+    const TensorCopy &store = t.async->stores[i];
     storeBox(*store.map, store.position, static_cast<char *>(block.buffers[store.map->buffer].data),
              block.shared, store.place);
     forCells(block, store.place, store.map->boxBytes(), [&](Cell &cell) {
@@ -78,14 +78,14 @@ static void completeStores(Thread &t) {
       noteRead(cell, mine, t.known);
     });
   }
-  t.stores.erase(t.stores.begin(), t.stores.begin() + count);
-  t.storeGroups.erase(t.storeGroups.begin());
+  t.async->stores.erase(t.async->stores.begin(), t.async->stores.begin() + count);
+  t.async->storeGroups.erase(t.async->storeGroups.begin());
 }
 
 void checkStores(Thread &t) {
-  if (!t.stores.empty())
-    stop(t, Fault::UnawaitedStore, t.stores.front().site,
-         "the thread ends while %u of its tensor_stores are under way", uint32_t(t.stores.size()));
+  if (!t.async->stores.empty())
+    stop(t, Fault::UnawaitedStore, t.async->stores.front().site,
+         "the thread ends while %u of its tensor_stores are under way", uint32_t(t.async->stores.size()));
 }
 
 } // namespace mpc::rt::emulator
@@ -119,19 +119,19 @@ void mpc_emu_tensor_store(mpc_emu_thread *thread, uint64_t from, uint32_t map, i
                              /*write=*/false, site);
   forChunks(store, [&](uint32_t place) { checkAsyncRead(t, t.known, place, site); });
   forCells(*t.parent, store.place, store.map->boxBytes(), [&](Cell &cell) { ++cell.stores; });
-  t.stores.push_back(store);
+  t.async->stores.push_back(store);
 }
 
 void mpc_emu_tensor_store_commit(mpc_emu_thread *thread) {
   Thread &t = *static_cast<Thread *>(thread);
   uint32_t committed = 0;
-  for (uint32_t size : t.storeGroups)
+  for (uint32_t size : t.async->storeGroups)
     committed += size;
-  t.storeGroups.push_back(uint32_t(t.stores.size()) - committed);
+  t.async->storeGroups.push_back(uint32_t(t.async->stores.size()) - committed);
 }
 
 void mpc_emu_tensor_store_wait(mpc_emu_thread *thread, uint32_t pending) {
   Thread &t = *static_cast<Thread *>(thread);
-  while (t.storeGroups.size() > pending)
+  while (t.async->storeGroups.size() > pending)
     completeStores(t);
 }

@@ -36,7 +36,7 @@ void meetWarpgroup(Thread &t, uint32_t site, bool (*complete)(Warpgroup &group, 
   t.state = State::InWarpgroup;
   if (++group.arrived == kWarpgroup) {
     for (uint32_t i = 0; i < kWarpgroup; ++i)
-      if (lanes[i].trail != t.trail)
+      if (lanes[i].async->trail != t.async->trail)
         stop(lanes[i], Fault::DivergentWarp, site,
              "this thread and thread %u came here past different wgmma_fences, commits or waits", t.id);
     group.arrived = 0;

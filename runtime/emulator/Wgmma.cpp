@@ -158,15 +158,15 @@ static bool multiplyAll(Warpgroup &group, Thread &self) {
   Block &block = *self.parent;
   Thread *lanes = &block.threads[group.number * kWarpgroup];
   uint32_t site = group.site;
-  const Product &p = *static_cast<const Product *>(self.request);
+  const Product &p = *static_cast<const Product *>(self.async->request);
   float *sums[kWarpgroup];
   for (uint32_t i = 0; i < kWarpgroup; ++i) {
-    const Product &other = *static_cast<const Product *>(lanes[i].request);
+    const Product &other = *static_cast<const Product *>(lanes[i].async->request);
     if (!(other == p))
       stop(lanes[i], Fault::DivergentWarp, site, "other operands than thread %u of the warpgroup", self.id);
     sums[i] = other.sums;
   }
-  if (self.trail == 0)
+  if (self.async->trail == 0)
     stop(self, Fault::UnawaitedProduct, site, "no wgmma_fence before it");
   if (group.stale) {
     std::memcpy(group.agreed, lanes[0].known, block.slots * sizeof *group.agreed);
@@ -206,12 +206,12 @@ void checkExit(Thread &t) {
   if (t.id / kWarpgroup >= t.parent->warpgroups.size())
     return;
   const Warpgroup &group = t.parent->warpgroups[t.id / kWarpgroup];
-  if (t.known[slotOfWarpgroup(*t.parent, t.id / kWarpgroup)] < t.committed || !group.reads.empty())
+  if (t.known[slotOfWarpgroup(*t.parent, t.id / kWarpgroup)] < t.async->committed || !group.reads.empty())
     stop(t, Fault::UnawaitedProduct, group.lastProduct,
          "the thread ends while wgmmas of its warpgroup are under way");
 }
 
-static void leaveTrail(Thread &t, uint32_t site) { t.trail = (t.trail ^ (site + 1)) * 0x9E3779B1; }
+static void leaveTrail(Thread &t, uint32_t site) { t.async->trail = (t.async->trail ^ (site + 1)) * 0x9E3779B1; }
 
 } // namespace mpc::rt::emulator
 
@@ -228,7 +228,7 @@ void mpc_emu_wgmma(mpc_emu_thread *thread, uint64_t a, uint32_t aOffset, uint32_
   Product product = {};
   product.a = {a, aOffset, aForm, aLeading, aStride}, product.b = {b, bOffset, bForm, bLeading, bStride};
   product.element = element, product.columns = columns, product.sums = sums;
-  t.request = &product;
+  t.async->request = &product;
   meetWarpgroup(t, site, multiplyAll);
 }
 
@@ -236,7 +236,7 @@ void mpc_emu_wgmma_commit(mpc_emu_thread *thread, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
   leaveTrail(t, site);
   Warpgroup &group = warpgroupOf(t, site);
-  if (++t.committed <= group.committed)
+  if (++t.async->committed <= group.committed)
     return;
   uint32_t grouped = 0;
   for (uint32_t size : group.groups)
@@ -248,10 +248,10 @@ void mpc_emu_wgmma_commit(mpc_emu_thread *thread, uint32_t site) {
 void mpc_emu_wgmma_wait(mpc_emu_thread *thread, uint32_t pending, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
   leaveTrail(t, site);
-  if (t.committed <= pending)
+  if (t.async->committed <= pending)
     return;
   Warpgroup &group = warpgroupOf(t, site);
-  uint32_t done = t.committed - pending;
+  uint32_t done = t.async->committed - pending;
   while (group.retired < done)
     retire(t, group);
   acquireSlot(t, slotOfWarpgroup(*t.parent, group.number), done);
