@@ -23,6 +23,7 @@ using namespace mpc;
 // The pass does not include the runtime; here both are seen.
 static_assert(emulator::kBias == MPC_EMU_BIAS && emulator::kOffsetBits == MPC_EMU_OFFSET_BITS);
 static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && emulator::kMaxThreads == MPC_EMU_MAX_THREADS);
+static_assert(emulator::kMaxCluster == MPC_EMU_MAX_CLUSTER && uint32_t(emulator::kOwnBlock) == MPC_EMU_OWN_BLOCK);
 static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) && emulator::kRegisters == offsetof(mpc_emu_thread, registers));
 static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_EMU_WRITE) && emulator::Atomic == int(MPC_EMU_ATOMIC));
 

@@ -57,6 +57,8 @@ static void fiberMain(void *argument) {
   block.warps[t.warp].live &= ~(1u << t.id % kWarp);
   recheckWarp(t);
   recheckBarriers(t);
+  if (t.known)
+    recheckCluster(t);
   suspend(t); // for good
 }
 
@@ -76,7 +78,8 @@ static void permute(uint32_t *order, uint32_t count, uint64_t &state) {
       std::swap(order[i - 1], order[nextRandom(state) % i]);
 }
 
-static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint64_t seed) {
+/// The block's stacks begin at `firstStack`.
+static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint32_t firstStack, uint64_t seed) {
   const Kernel &kernel = *block.kernel;
   block.scheduler = &scheduler;
   block.threadCount = block.live = kernel.threads;
@@ -92,9 +95,7 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
   block.cells.assign((kernel.sharedBytes + (1u << kernel.granuleLog2) - 1) >> kernel.granuleLog2, Cell{});
   if (block.threads.size() < kernel.threads)
     block.threads.resize(kernel.threads);
-  scheduler.reserve(kernel.threads);
-  scheduler.head = scheduler.size = 0;
-  scheduler.finding.fault = Fault::None;
+  block.atCluster = 0;
 
   uint32_t warps[kMaxWarps], lanes[kWarp], count = kernel.threads / kWarp;
   if (seed != 0)
@@ -116,7 +117,7 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
       t.state = State::Ready;
       t.copies.clear(), t.groups.clear();
       t.known = nullptr;
-      t.context = makeContext(stacks.top(t.id), fiberMain, &t);
+      t.context = makeContext(stacks.top(firstStack + t.id), fiberMain, &t);
       scheduler.pushBack(&t);
     }
   }
@@ -126,12 +127,16 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
 
 /// Nobody can go on, and some have not exited: the first thread that waits at an mbarrier is the finding, or else for registers, at a barrier, in an operation of a
 /// warp or warpgroup.
-static void diagnose(Block &block, Scheduler &scheduler) {
-  auto first = [&](auto holds) -> Thread * {
-    for (uint32_t i = 0; i < block.threadCount; ++i)
-      if (holds(block.threads[i]))
-        return &block.threads[i];
-    return nullptr;
+static void diagnose(Block *blocks, uint32_t count, Scheduler &scheduler) {
+  auto forThreads = [&](auto what) {
+    for (uint32_t b = 0; b < count; ++b)
+      for (uint32_t i = 0; i < blocks[b].threadCount; ++i)
+        what(blocks[b].threads[i]);
+  };
+  auto first = [&](auto holds) {
+    Thread *found = nullptr;
+    forThreads([&](Thread &t) { found = !found && holds(t) ? &t : found; });
+    return found;
   };
   struct {
     State state;
@@ -139,6 +144,7 @@ static void diagnose(Block &block, Scheduler &scheduler) {
   } order[] = {{State::AtMbarrier, Fault::EndlessWait},
                {State::AtRegisters, Fault::Registers},
                {State::AtBarrier, Fault::DivergentBarrier},
+               {State::AtClusterBarrier, Fault::DivergentBarrier},
                {State::InWarp, Fault::DivergentWarp},
                {State::InWarpgroup, Fault::DivergentWarp}};
   Thread *waits = nullptr;
@@ -147,18 +153,19 @@ static void diagnose(Block &block, Scheduler &scheduler) {
     if (!waits && (waits = first([state = state](Thread &t) { return t.state == state; })))
       fault = itsFault;
   // Of several mbarriers the one that misses least is the cause; the others miss what would come behind it.
-  for (uint32_t i = 0; fault == Fault::EndlessWait && i < block.threadCount; ++i)
-    if (Thread &t = block.threads[i]; t.state == State::AtMbarrier && t.async->mbarrier->pending < waits->async->mbarrier->pending)
-      waits = &t;
+  if (fault == Fault::EndlessWait)
+    forThreads([&](Thread &t) {
+      if (t.state == State::AtMbarrier && t.async->mbarrier->pending < waits->async->mbarrier->pending)
+        waits = &t;
+    });
   Thread *other = first([&](Thread &t) { return t.state != State::Exited && (t.site != waits->site || t.state != waits->state); });
   if (!other)
     other = first([](Thread &t) { return t.state == State::Exited; });
   uint32_t together = 0;
-  for (uint32_t i = 0; i < block.threadCount; ++i)
-    together += block.threads[i].state == waits->state && block.threads[i].site == waits->site;
+  forThreads([&](Thread &t) { together += t.state == waits->state && t.site == waits->site; });
   Finding &finding = scheduler.finding;
   finding.fault = fault;
-  std::copy(block.index, block.index + 3, finding.block);
+  std::copy(waits->block, waits->block + 3, finding.block);
   finding.thread = waits->id, finding.site = waits->site;
   if (fault == Fault::EndlessWait)
     return describeWait(*waits, other, together, finding);
@@ -167,15 +174,33 @@ static void diagnose(Block &block, Scheduler &scheduler) {
   const char *format = other ? "%u threads wait here for ever; thread %u %s%s" : "%u threads wait here for ever, for more than there are";
   bool exited = other && other->state == State::Exited;
   snprintf(finding.detail, sizeof finding.detail, format, together, other ? other->id : 0, exited ? "has exited" : "waits at ",
-           exited || !other ? "" : block.kernel->sites[other->site].c_str());
+           exited || !other ? "" : blocks->kernel->sites[other->site].c_str());
 }
 
-bool runBlock(Block &block, Scheduler &scheduler, const Stacks &stacks, uint64_t seed) {
-  start(block, scheduler, stacks, seed);
+bool runBlocks(Block *blocks, uint32_t count, Scheduler &scheduler, const Stacks &stacks, uint64_t seed) {
+  scheduler.reserve(blocks->kernel->threads * count);
+  scheduler.head = scheduler.size = 0;
+  scheduler.finding.fault = Fault::None;
+  for (uint32_t rank = 0; rank < count; ++rank) {
+    Block &block = blocks[rank];
+    block.cluster = blocks, block.clusterSize = count, block.rank = rank;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t rank = seed & 1 ? count - 1 - i : i;
+    start(blocks[rank], scheduler, stacks, rank * blocks->kernel->threads, seed);
+  }
   switchContext(scheduler.home, scheduler.pop()->context);
-  if (scheduler.finding.fault == Fault::None && block.live != 0)
-    diagnose(block, scheduler);
-  return scheduler.finding.fault == Fault::None && checkLoads(block, scheduler.finding);
+  if (scheduler.finding.fault != Fault::None)
+    return false;
+  for (uint32_t rank = 0; rank < count; ++rank)
+    if (blocks[rank].live != 0) {
+      diagnose(blocks, count, scheduler);
+      return false;
+    }
+  for (uint32_t rank = 0; rank < count; ++rank)
+    if (!checkLoads(blocks[rank], scheduler.finding))
+      return false;
+  return true;
 }
 
 } // namespace mpc::rt::emulator

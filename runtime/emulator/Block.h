@@ -25,7 +25,7 @@ struct Warpgroup;
 constexpr uint32_t kWarp = 32, kMaxWarps = MPC_EMU_MAX_THREADS / kWarp, kBarriers = 16;
 constexpr uint32_t kWarpgroup = 128, kMaxWarpgroups = MPC_EMU_MAX_THREADS / kWarpgroup, kMaxMbarriers = 64;
 
-enum class State : uint8_t { Ready, AtBarrier, AtMbarrier, AtRegisters, InWarp, InWarpgroup, Exited };
+enum class State : uint8_t { Ready, AtBarrier, AtClusterBarrier, AtMbarrier, AtRegisters, InWarp, InWarpgroup, Exited };
 
 /// What the threads of a warp do together.
 enum class WarpOp : uint8_t { Sync, Shuffle, Vote, LoadMatrix, StoreMatrix, Mma };
@@ -128,12 +128,15 @@ struct Block {
   size_t sharedBytes = 0;
   std::vector<Cell> cells;
   // Of kernels with asynchronous units.
-  uint32_t slots = 0;           ///< of a clock
+  Block *cluster = nullptr;         ///< the blocks of its cluster, one after the other
+  uint32_t clusterSize = 1, rank = 0; ///< how many; its own number
+  uint32_t slots = 0, firstSlot = 0; ///< of a clock; the first of this block's own
   std::vector<uint32_t> clocks; ///< of threads, warpgroups, and two per mbarrier
   std::vector<Progress> progress; ///< of the threads
   std::vector<Mbarrier> mbarriers;
   std::vector<Warpgroup> warpgroups;
   uint32_t freeRegisters = 0;
+  uint32_t atCluster = 0; ///< threads at the cluster's barrier
 
   Block();
   ~Block();
@@ -166,16 +169,24 @@ void suspend(Thread &t);
 void wake(Thread &t);
 
 // Block.cpp
-/// Runs block `index` to its end; false: scheduler.finding says why not.
-bool runBlock(Block &block, Scheduler &scheduler, const Stacks &stacks, uint64_t seed);
+/// Runs the blocks of a cluster (or one) to their ends; false: scheduler.finding says why not.
+bool runBlocks(Block *blocks, uint32_t count, Scheduler &scheduler, const Stacks &stacks, uint64_t seed);
 
 // Order.cpp
 /// A whole warp, or all warps in the mask, have met: what they did before is ordered before what they do next.
 void orderMemory(Block &block, uint32_t warps);
+/// The same of all threads of a cluster.
+void orderCluster(Block *blocks, uint32_t count);
 
 // Warp.cpp
 /// Called when a lane has exited: the others may now be complete.
 void recheckWarp(Thread &exited);
+
+// Cluster.cpp
+/// Called when a thread has exited: the others may all be at the cluster's barrier.
+void recheckCluster(Thread &exited);
+/// The block of the thread's cluster; a finding where there is none, or it has ended.
+Block &blockOfCluster(Thread &t, uint32_t rank, uint32_t site);
 
 // Barrier.cpp
 void recheckBarriers(Thread &exited);

@@ -1,6 +1,6 @@
 #include "runtime/emulator/Emulator.h"
 
-#include "runtime/emulator/Block.h"
+#include "runtime/emulator/Order.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,6 +29,7 @@ const char *nameOf(Fault fault) {
   case Fault::MissingFence: return "missing async_fence";
   case Fault::Mbarrier: return "misused mbarrier";
   case Fault::EndlessWait: return "endless mbarrier_wait";
+  case Fault::Cluster: return "wrong block of the cluster";
   case Fault::Registers: return "wrong set_registers";
   }
   return "";
@@ -106,6 +107,8 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
     } else if (key == "asynchronous") {
       kernel.asynchronous = true;
       kernel.registers = uint32_t(number(rest));
+    } else if (key == "cluster") {
+      kernel.cluster = uint32_t(number(rest));
     } else if (key == "map") {
       kernel.maps.push_back(parseMap(rest, number));
       if (const TensorMap &map = kernel.maps.back(); map.buffer >= kernel.buffers || map.rank == 0)
@@ -118,6 +121,11 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
   }
   if (kernel.threads == 0 || kernel.threads % kWarp || kernel.threads > MPC_EMU_MAX_THREADS || kernel.shared.size() > MPC_EMU_MAX_PIECES)
     malformed();
+  if (kernel.cluster == 0 || kernel.cluster > MPC_EMU_MAX_CLUSTER)
+    malformed();
+  if (kernel.cluster > 1 && kernel.cluster * slotsOfBlock(kernel.threads) > kMaxSlots)
+    fail(where, concat("kernel '", kernel.name, "' has clusters of ", kernel.cluster, " blocks of ", kernel.threads, " threads, which the emulator cannot order"),
+         "use smaller clusters");
   return kernel;
 }
 
@@ -137,7 +145,7 @@ const Kernel &Module::find(const std::string &symbol) {
 struct Emulator::Worker {
   std::unique_ptr<Stacks> stacks;
   Scheduler scheduler;
-  Block block;
+  std::vector<Block> blocks; ///< of a cluster
 };
 
 Emulator::Emulator(Threads &threads, uint64_t seed) : threads_(threads), seed_(seed) {}
@@ -161,6 +169,9 @@ void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> b
   if (buffers.size() != kernel.buffers)
     fail(std::string(dispatch), concat("launches kernel ", kernel.name, " with ", buffers.size(), " buffers, not ", kernel.buffers),
          "compile the model again");
+  if (grid.x % kernel.cluster != 0)
+    fail(std::string(dispatch), concat("launches kernel ", kernel.name, " over ", grid.x, " blocks, which are no clusters of ", kernel.cluster),
+         "compile the model again");
   std::vector<void *> arguments;
   for (size_t i = 0; i < buffers.size(); ++i)
     arguments.push_back(reinterpret_cast<void *>(MPC_EMU_GLOBAL(i)));
@@ -172,27 +183,32 @@ void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> b
     Grid grid;
     const Buffer *buffers;
     void *const *arguments;
-    std::atomic<int64_t> faulty;
+    std::atomic<int64_t> faulty; ///< number of the first faulty cluster
     std::mutex mutex;
     Finding finding;
     std::optional<Error> error;
-  } run{this, &kernel, grid, buffers.data(), arguments.data(), int64_t(grid.x) * grid.y * grid.z, {}, {}, {}};
+  } run{this, &kernel, grid, buffers.data(), arguments.data(), int64_t(grid.x / kernel.cluster) * grid.y * grid.z, {}, {}, {}};
   auto blocks = [](void *context, int64_t begin, int64_t end) {
     Run &run = *static_cast<Run *>(context);
     // Nothing may be thrown through the threads' own code.
     std::optional<Error> error = attempt([&] {
       std::unique_ptr<Worker> worker = run.self->acquire();
-      if (!worker->stacks || worker->stacks->count() < run.kernel->threads) {
+      uint32_t cluster = run.kernel->cluster, threads = run.kernel->threads * cluster, clusters = run.grid.x / cluster;
+      if (!worker->stacks || worker->stacks->count() < threads) {
         worker->stacks.reset();
-        worker->stacks = std::make_unique<Stacks>(run.kernel->threads);
+        worker->stacks = std::make_unique<Stacks>(threads);
       }
-      Block &block = worker->block;
-      block.kernel = run.kernel, block.buffers = run.buffers, block.arguments = run.arguments;
+      if (worker->blocks.size() < cluster)
+        worker->blocks = std::vector<Block>(cluster);
       for (int64_t i = begin; i < end && i < run.faulty.load(std::memory_order_relaxed); ++i) {
-        block.index[0] = uint32_t(i % run.grid.x);
-        block.index[1] = uint32_t(i / run.grid.x % run.grid.y);
-        block.index[2] = uint32_t(i / run.grid.x / run.grid.y);
-        if (runBlock(block, worker->scheduler, *worker->stacks, run.self->seed_))
+        for (uint32_t rank = 0; rank < cluster; ++rank) {
+          Block &block = worker->blocks[rank];
+          block.kernel = run.kernel, block.buffers = run.buffers, block.arguments = run.arguments;
+          block.index[0] = uint32_t(i % clusters) * cluster + rank;
+          block.index[1] = uint32_t(i / clusters % run.grid.y);
+          block.index[2] = uint32_t(i / clusters / run.grid.y);
+        }
+        if (runBlocks(worker->blocks.data(), cluster, worker->scheduler, *worker->stacks, run.self->seed_))
           continue;
         std::lock_guard lock(run.mutex);
         if (i < run.faulty)

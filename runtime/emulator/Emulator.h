@@ -40,6 +40,7 @@ struct Kernel {
   uint32_t threads = 0, buffers = 0;
   uint32_t granuleLog2 = 2;
   uint32_t sharedBytes = 0;
+  uint32_t cluster = 1;      ///< blocks of a cluster
   bool asynchronous = false; ///< uses the units of sm_90a that work beside the threads
   uint32_t registers = 0;    ///< of a thread at the start, in such kernels
   std::vector<Piece> shared;

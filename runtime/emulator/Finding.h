@@ -25,6 +25,7 @@ enum class Fault {
   Mbarrier,
   EndlessWait,
   Registers,
+  Cluster,
 };
 
 /// The name used in messages: "out-of-bounds read", "race", ….

@@ -13,13 +13,15 @@ namespace mpc::rt::emulator {
 /// PTX ISA, "Size and alignment of mbarrier object", "Valid range of counts".
 constexpr uint32_t kMbarrierBytes = 8, kMbarrierLog2Alignment = 3, kMaxCount = (1u << 20) - 1;
 
-Mbarrier &findMbarrier(Thread &t, uint64_t address, uint32_t site) {
-  Block &block = *t.parent;
+Mbarrier &findMbarrier(Thread &t, Block &block, uint64_t address, uint32_t site) {
   uint32_t place = locateShared(t, address, kMbarrierBytes, kMbarrierLog2Alignment, /*write=*/true, site);
   for (Mbarrier &b : block.mbarriers)
     if (b.place == place) {
       if (block.racesKnown && !isOrdered(b.init, t, block.warps[t.warp]))
         stop(t, Fault::Mbarrier, site, "thread %u initialised it, and no barrier came behind", b.initThread);
+      if (&block != t.parent && !b.fenced)
+        stop(t, Fault::Mbarrier, site, "no mbarrier_fence came behind its initialisation by thread %u",
+             b.initThread);
       return b;
     }
   stop(t, Fault::Mbarrier, site, "there is no mbarrier at this address: it was never initialised");
@@ -105,14 +107,15 @@ void mpc_emu_mbarrier_fence(mpc_emu_thread *thread) {
     b.fenced |= b.initThread == t.id;
 }
 
-void mpc_emu_mbarrier_arrive(mpc_emu_thread *thread, uint64_t barrier, uint32_t site) {
+void mpc_emu_mbarrier_arrive(mpc_emu_thread *thread, uint64_t barrier, uint32_t block, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
-  arrive(t, findMbarrier(t, barrier, site), site);
+  Block &of = block == MPC_EMU_OWN_BLOCK ? *t.parent : blockOfCluster(t, block, site);
+  arrive(t, findMbarrier(t, of, barrier, site), site);
 }
 
 void mpc_emu_mbarrier_expect(mpc_emu_thread *thread, uint64_t barrier, uint32_t bytes, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
-  Mbarrier &b = findMbarrier(t, barrier, site);
+  Mbarrier &b = findMbarrier(t, *t.parent, barrier, site);
   b.expected += bytes;
   if (b.expected > kMaxCount)
     stop(t, Fault::Mbarrier, site, "expects %lld bytes in phase %u; at most %u can be counted",
@@ -122,7 +125,7 @@ void mpc_emu_mbarrier_expect(mpc_emu_thread *thread, uint64_t barrier, uint32_t 
 
 void mpc_emu_mbarrier_wait(mpc_emu_thread *thread, uint64_t barrier, uint32_t parity, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
-  Mbarrier &b = findMbarrier(t, barrier, site);
+  Mbarrier &b = findMbarrier(t, *t.parent, barrier, site);
   if (parity > 1)
     stop(t, Fault::Mbarrier, site, "there is no parity %u", parity);
   if ((b.phase & 1) == parity) {

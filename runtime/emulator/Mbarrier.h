@@ -23,8 +23,9 @@ struct Mbarrier {
                0; ///< phases up to the last in which bytes arrived; up to the last that somebody waited for
 };
 
-/// The mbarrier at a device address; a finding where there is none, or the thread need not know of it yet.
-Mbarrier &findMbarrier(Thread &t, uint64_t address, uint32_t site);
+/// The mbarrier at a device address in `block`; a finding where there is none, or the thread need not know of
+/// it yet.
+Mbarrier &findMbarrier(Thread &t, Block &block, uint64_t address, uint32_t site);
 /// Lets bytes arrive if nothing else is missing, and ends the phase if nothing is. `self`: the thread that
 /// runs.
 void completePhase(Mbarrier &barrier, Thread &self);

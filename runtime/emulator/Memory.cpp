@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/Order.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace mpc::rt::emulator {
@@ -64,14 +65,17 @@ Place placeOf(const Block &block, uint32_t place) {
 [[noreturn]] static void race(Thread &t, uint32_t place, Access other, const char *mine, const char *theirs, uint32_t site) {
   const Block &block = *t.parent;
   auto [piece, byte] = placeOf(block, place);
-  uint32_t slot = slotOf(other);
+  uint32_t own = slotsOfBlock(block.threadCount), rank = slotOf(other) / own, slot = slotOf(other) % own;
+  char where[32] = "";
+  if (rank != block.rank)
+    std::snprintf(where, sizeof where, " of block %u of the cluster", rank);
   if (slot < block.threadCount)
-    stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by thread %u", mine, byte, piece, theirs, slot);
-  if (slot < slotOfWarpgroup(block, 0))
+    stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by thread %u%s", mine, byte, piece, theirs, slot, where);
+  if (slot < block.threadCount + kMaxMbarriers)
     stop(t, Fault::UnawaitedLoad, site, "%s of byte %u of piece %u of shared memory, of which this thread does not know that its tensor_load is done", mine,
          byte, piece);
-  stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by wgmma of warpgroup %u", mine, byte, piece,
-       theirs, slot - slotOfWarpgroup(block, 0));
+  stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by wgmma of warpgroup %u%s", mine, byte, piece,
+       theirs, slot - block.threadCount - kMaxMbarriers, where);
 }
 
 void copyUnderWay(Thread &t, const Cell &cell, const char *what, uint32_t site) {
@@ -148,13 +152,12 @@ void checkAsyncRead(Thread &t, const uint32_t *clock, uint32_t place, uint32_t s
     if (cell.flags & kGeneric && !isFenced(block, cell.write, clock)) {
       auto [piece, byte] = placeOf(block, i << shift);
       stop(t, Fault::MissingFence, site, "thread %u wrote byte %u of piece %u of shared memory and passed no async_fence before the barrier behind",
-           slotOf(cell.write), byte, piece);
+           slotOf(cell.write) - block.firstSlot, byte, piece);
     }
   }
 }
 
-void checkAsyncWrite(Thread &t, uint32_t place, uint32_t site) {
-  Block &block = *t.parent;
+void checkAsyncWrite(Thread &t, Block &block, uint32_t place, uint32_t site) {
   uint32_t shift = block.kernel->granuleLog2;
   for (uint32_t i = place >> shift, last = (place + 15) >> shift; i <= last; ++i) {
     const Cell &cell = block.cells[i];

@@ -18,8 +18,8 @@ Place placeOf(const Block &block, uint32_t place);
 /// write be known by `clock`, and, where it was a store's or copy_async's, fenced.
 void checkAsyncRead(Thread &t, const uint32_t *clock, uint32_t place, uint32_t site);
 
-/// One starts to write 16 bytes at `place`: nobody may use them, and what was done with them before must be known by the thread.
-void checkAsyncWrite(Thread &t, uint32_t place, uint32_t site);
+/// One starts to write 16 bytes at `place` of `block`: nobody may use them, and what was done with them before must be known by the thread.
+void checkAsyncWrite(Thread &t, Block &block, uint32_t place, uint32_t site);
 /// A unit has read the cell, for who has this clock.
 void noteRead(Cell &cell, Access read, const uint32_t *clock);
 

@@ -18,7 +18,9 @@ void joinClocks(uint32_t *__restrict into, const uint32_t *__restrict from, uint
 
 void startAsynchronous(Block &block) {
   uint32_t threads = block.threadCount, groups = threads / kWarpgroup;
-  block.slots = (slotOfWarpgroup(block, groups) + 15) & ~15u;
+  uint32_t own = slotsOfBlock(threads);
+  block.slots = (own * block.clusterSize + 15) & ~15u;
+  block.firstSlot = own * block.rank;
   size_t rows = size_t(threads) + groups + 2 * kMaxMbarriers;
   if (block.clocks.size() < rows * block.slots)
     block.clocks.resize(rows * block.slots);
@@ -28,8 +30,8 @@ void startAsynchronous(Block &block) {
   std::memset(row, 0, size_t(threads + groups) * block.slots * 4);
   for (uint32_t i = 0; i < threads; ++i, row += block.slots) {
     Thread &t = block.threads[i];
-    t.slot = i, t.epoch = 0, t.known = row;
-    row[i] = 1;
+    t.slot = block.firstSlot + i, t.epoch = 0, t.known = row;
+    row[t.slot] = 1;
     Progress &progress = block.progress[i];
     progress.fences.clear(), progress.stores.clear(), progress.storeGroups.clear();
     progress.committed = progress.trail = 0;
@@ -70,7 +72,7 @@ void acquireSlot(Thread &t, uint32_t slot, uint32_t epoch) {
 }
 
 bool isFenced(const Block &block, Access write, const uint32_t *clock) {
-  const Thread &writer = block.threads[slotOf(write)];
+  const Thread &writer = block.threads[slotOf(write) - block.firstSlot];
   uint32_t known = clock[writer.slot];
   for (size_t i = writer.async->fences.size(); i-- > 0;)
     if (writer.async->fences[i] < known)
@@ -78,26 +80,34 @@ bool isFenced(const Block &block, Access write, const uint32_t *clock) {
   return false;
 }
 
-/// All threads of these warps learn what any of them knows. Their own clocks are joined there too: each
-/// thread knows what it did itself.
-static void orderThreads(Block &block, uint32_t warps) {
-  uint32_t joined[MPC_EMU_MAX_THREADS + kMaxMbarriers + kMaxWarpgroups + 16] = {};
-  auto forThreads = [&](auto what) {
-    for (uint32_t w = 0; w < block.threadCount / kWarp; ++w)
-      for (uint32_t lane = 0; warps >> w & 1 && lane < kWarp; ++lane)
-        what(block.threads[w * kWarp + lane]);
-  };
+/// All threads that forThreads(what) calls what(thread) for learn what any of them knows. Their own clocks
+/// are joined there too: each knows what it did itself.
+template <typename ForThreads>
+static void orderThreads(uint32_t slots, ForThreads forThreads) {
+  uint32_t joined[kMaxSlots + 16] = {};
   forThreads([&](Thread &t) { release(t, joined); });
   forThreads([&](Thread &t) {
-    std::memcpy(t.known, joined, block.slots * sizeof *joined);
+    std::memcpy(t.known, joined, slots * sizeof *joined);
     t.known[t.slot] = t.epoch + 1;
     changed(t);
   });
 }
 
+void orderCluster(Block *blocks, uint32_t count) {
+  orderThreads(blocks->slots, [&](auto what) {
+    for (uint32_t b = 0; b < count; ++b)
+      for (uint32_t i = 0; i < blocks[b].threadCount; ++i)
+        what(blocks[b].threads[i]);
+  });
+}
+
 void orderMemory(Block &block, uint32_t warps) {
   if (block.kernel->asynchronous)
-    return orderThreads(block, warps);
+    return orderThreads(block.slots, [&](auto what) {
+      for (uint32_t w = 0; w < block.threadCount / kWarp; ++w)
+        for (uint32_t lane = 0; warps >> w & 1 && lane < kWarp; ++lane)
+          what(block.threads[w * kWarp + lane]);
+    });
   uint32_t joined[kMaxWarps], count = block.threadCount / kWarp;
   if ((warps & (warps - 1)) == 0) { // one warp learns nothing of others
     Warp &w = block.warps[__builtin_ctz(warps)];

@@ -38,9 +38,15 @@ inline bool isOrdered(Access a, const Thread &t, const Warp &warp) {
 /// Sets up the clocks of a block that starts.
 void startAsynchronous(Block &block);
 
-inline uint32_t slotOfMbarrier(const Block &block, uint32_t number) { return block.threadCount + number; }
+/// Slots of a block: threads, mbarriers, warpgroups.
+constexpr uint32_t slotsOfBlock(uint32_t threads) { return threads + kMaxMbarriers + threads / kWarpgroup; }
+constexpr uint32_t kMaxSlots =
+    (1u << (31 - kEpochBits)) - 16; ///< of a cluster, so that an Access holds the slot
+inline uint32_t slotOfMbarrier(const Block &block, uint32_t number) {
+  return block.firstSlot + block.threadCount + number;
+}
 inline uint32_t slotOfWarpgroup(const Block &block, uint32_t number) {
-  return block.threadCount + kMaxMbarriers + number;
+  return block.firstSlot + block.threadCount + kMaxMbarriers + number;
 }
 
 /// into = max(into, from), count a multiple of 16.

@@ -94,21 +94,28 @@ using namespace mpc::rt::emulator;
 
 void mpc_emu_tensor_load(mpc_emu_thread *thread, uint64_t to, uint64_t barrier, uint32_t map, int32_t c0,
                          int32_t c1, int32_t c2, int32_t c3, int32_t c4, uint32_t o0, uint32_t o1,
-                         uint32_t o2, uint32_t site) {
+                         uint32_t o2, uint32_t blocks, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
   TensorCopy load{
       &findMap(t, map, /*write=*/false, site), {{c0, c1, c2, c3, c4}, {0, o0, o1, o2, 0}}, 0, t.id, site};
   load.place =
       locateShared(t, to, load.map->boxBytes(), kLog2Alignment + load.map->swizzle, /*write=*/true, site);
-  Mbarrier &b = findMbarrier(t, barrier, site);
-  if (!b.fenced)
-    stop(t, Fault::Mbarrier, site, "no mbarrier_fence came behind its initialisation by thread %u",
-         b.initThread);
-  forChunks(load, [&](uint32_t place) { checkAsyncWrite(t, place, site); });
-  forCells(*t.parent, load.place, load.map->boxBytes(),
-           [&](Cell &cell) { cell = {0, {}, uint16_t(t.id + 1), 0, 0, kLoading}; });
-  b.loads.push_back(load);
-  completePhase(b, t);
+  auto start = [&](Block &block) {
+    Mbarrier &b = findMbarrier(t, block, barrier, site);
+    if (!b.fenced)
+      stop(t, Fault::Mbarrier, site, "no mbarrier_fence came behind its initialisation by thread %u",
+           b.initThread);
+    forChunks(load, [&](uint32_t place) { checkAsyncWrite(t, block, place, site); });
+    forCells(block, load.place, load.map->boxBytes(),
+             [&](Cell &cell) { cell = {0, {}, uint16_t(t.id + 1), 0, 0, kLoading}; });
+    b.loads.push_back(load);
+    completePhase(b, t);
+  };
+  if (blocks == 0)
+    return start(*t.parent);
+  for (uint32_t rank = 0; rank < 32; ++rank)
+    if (blocks >> rank & 1)
+      start(blockOfCluster(t, rank, site));
 }
 
 void mpc_emu_tensor_store(mpc_emu_thread *thread, uint64_t from, uint32_t map, int32_t c0, int32_t c1,

@@ -211,7 +211,9 @@ void checkExit(Thread &t) {
          "the thread ends while wgmmas of its warpgroup are under way");
 }
 
-static void leaveTrail(Thread &t, uint32_t site) { t.async->trail = (t.async->trail ^ (site + 1)) * 0x9E3779B1; }
+static void leaveTrail(Thread &t, uint32_t site) {
+  t.async->trail = (t.async->trail ^ (site + 1)) * 0x9E3779B1;
+}
 
 } // namespace mpc::rt::emulator
 

@@ -98,6 +98,8 @@ void KernelRewriter::describe() {
   stream << "mpc-emulated 1\nthreads " << cast<IntegerAttr>(kernel->getAttr(kThreads)).getInt() << "\nbuffers " << buffers << "\ngranule " << granule << "\n";
   for (auto [bytes, alignment] : pieces)
     stream << "shared " << bytes << " " << alignment << "\n";
+  if (auto cluster = kernel->getAttrOfType<IntegerAttr>("kernel.cluster"))
+    stream << "cluster " << cluster.getInt() << "\n";
   if (auto maps = kernel->getAttrOfType<ArrayAttr>("kernel.tensor_maps"))
     for (auto map : maps.getAsRange<kernel::TensorMapAttr>())
       describeMap(stream, map);
@@ -115,6 +117,8 @@ LogicalResult KernelRewriter::run() {
   auto threads = dyn_cast<IntegerAttr>(kernel->getAttr(kThreads));
   if (!threads || threads.getInt() <= 0 || threads.getInt() % 32 != 0 || threads.getInt() > kMaxThreads)
     return kernel.emitOpError("has ") << kernel->getAttr(kThreads) << " threads: a block has a multiple of 32 of them, at most " << kMaxThreads;
+  if (auto cluster = kernel->getAttrOfType<IntegerAttr>("kernel.cluster"); cluster && (cluster.getInt() < 1 || cluster.getInt() > kMaxCluster))
+    return kernel.emitOpError("has clusters of ") << cluster.getInt() << " blocks: 1 to " << kMaxCluster;
   if (kernel.isExternal() || !isa<LLVM::LLVMVoidType>(kernel.getFunctionType().getReturnType()))
     return kernel.emitOpError("is not a kernel: it has no body, or returns a value");
   for (Type type : kernel.getFunctionType().getParams())

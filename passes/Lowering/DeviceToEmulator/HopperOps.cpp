@@ -131,9 +131,8 @@ bool KernelRewriter::rewriteHopperOp(Operation *op) {
             return true;
           })
           .Case([&](kernel::MbarrierArriveOp arrive) {
-            if (arrive.getBlock())
-              return false;
-            call("mbarrier_arrive", {}, {arrive.getBarrier(), site(op)});
+            Value block = arrive.getBlock() ? arrive.getBlock() : i32(kOwnBlock);
+            call("mbarrier_arrive", {}, {arrive.getBarrier(), block, site(op)});
             return true;
           })
           .Case([&](kernel::MbarrierExpectOp expect) {
@@ -146,9 +145,10 @@ bool KernelRewriter::rewriteHopperOp(Operation *op) {
           })
           .Case([&](kernel::TensorLoadOp load) {
             SmallVector<Value> operands = {load.getTo(), load.getBarrier(), i32(load.getMap())};
-            if (load.getBlocks())
-              return false;
             addPosition(operands, load.getCoordinates(), load.getOffsets(), kSpatial);
+            operands.push_back(load.getBlocks()
+                                   ? Value(LLVM::ZExtOp::create(b, loc, b.getI32Type(), load.getBlocks()))
+                                   : i32(0));
             operands.push_back(site(op));
             shareGranule(16);
             call("tensor_load", {}, operands);
@@ -178,6 +178,14 @@ bool KernelRewriter::rewriteHopperOp(Operation *op) {
               writeRegister(i, v);
             call("store_matrix", {},
                  {store.getRow(), i32(store.getRegisters().size()), i32(store.getTranspose()), site(op)});
+            return true;
+          })
+          .Case([&](kernel::ClusterRankOp rank) {
+            rank.getRank().replaceAllUsesWith(call("cluster_rank", b.getI32Type(), {}));
+            return true;
+          })
+          .Case([&](kernel::ClusterBarrierOp) {
+            call("cluster_barrier", {}, {site(op)});
             return true;
           })
           .Case([&](kernel::AsyncFenceOp) {

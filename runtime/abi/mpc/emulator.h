@@ -26,6 +26,8 @@ extern "C" {
 #define MPC_EMU_SHARED(piece) (1ull << 63 | (uint64_t)(piece) << MPC_EMU_OFFSET_BITS | MPC_EMU_BIAS)
 #define MPC_EMU_MAX_PIECES 256
 #define MPC_EMU_MAX_THREADS 1024
+#define MPC_EMU_MAX_CLUSTER 8
+#define MPC_EMU_OWN_BLOCK (~0u)
 
 /* What a kernel sees of its thread; compiled code reads and writes these fields by their offsets. */
 typedef struct mpc_emu_thread {
@@ -44,6 +46,7 @@ typedef void (*mpc_emu_kernel_fn)(mpc_emu_thread *thread, void *const *buffers);
  *   granule N              every access to shared memory starts at, and covers, a multiple of so many bytes
  *   shared BYTES ALIGNMENT one line per piece, in order
  *   asynchronous N         it uses mbarriers, tensor_load, wgmma, … (below); a thread starts with N registers
+ *   cluster N              blocks of a cluster along x, 1 without the line
  *   map BUFFER ELEMENT SWIZZLE PIXELS RANK SIZES STRIDES BOX STEPS LOWER UPPER
  *                          one line per tensor map, in order: its parameter, bytes of an element, swizzle (0 none, 1 b32, 2 b64, 3 b128), pixels (0: tiled), and
  *                          lists of numbers: RANK sizes, RANK - 1 strides, RANK (im2col: 1) of the box, RANK steps, and in im2col mode RANK - 2 each of the rest
@@ -77,7 +80,8 @@ void mpc_emu_mma(mpc_emu_thread *, uint32_t element, uint32_t k, uint32_t site);
 /* What works beside the threads (sm_90a). The description of a kernel that uses any of it has the line "asynchronous N". */
 void mpc_emu_mbarrier_init(mpc_emu_thread *, uint64_t barrier, uint32_t count, uint32_t site);
 void mpc_emu_mbarrier_fence(mpc_emu_thread *);
-void mpc_emu_mbarrier_arrive(mpc_emu_thread *, uint64_t barrier, uint32_t site);
+/* block: of the cluster, or MPC_EMU_OWN_BLOCK. */
+void mpc_emu_mbarrier_arrive(mpc_emu_thread *, uint64_t barrier, uint32_t block, uint32_t site);
 void mpc_emu_mbarrier_expect(mpc_emu_thread *, uint64_t barrier, uint32_t bytes, uint32_t site);
 void mpc_emu_mbarrier_wait(mpc_emu_thread *, uint64_t barrier, uint32_t parity, uint32_t site);
 void mpc_emu_async_fence(mpc_emu_thread *);
@@ -90,12 +94,14 @@ void mpc_emu_wgmma(mpc_emu_thread *, uint64_t a, uint32_t aOffset, uint32_t aFor
 void mpc_emu_wgmma_commit(mpc_emu_thread *, uint32_t site);
 void mpc_emu_wgmma_wait(mpc_emu_thread *, uint32_t pending, uint32_t site);
 
-/* coordinates and offsets that the map's rank does not need are 0. */
+/* coordinates and offsets that the map's rank does not need are 0; blocks: a mask of those of the cluster, 0 for the own one. */
 void mpc_emu_tensor_load(mpc_emu_thread *, uint64_t to, uint64_t barrier, uint32_t map, int32_t c0, int32_t c1, int32_t c2, int32_t c3, int32_t c4,
-                         uint32_t offset0, uint32_t offset1, uint32_t offset2, uint32_t site);
+                         uint32_t offset0, uint32_t offset1, uint32_t offset2, uint32_t blocks, uint32_t site);
 void mpc_emu_tensor_store(mpc_emu_thread *, uint64_t from, uint32_t map, int32_t c0, int32_t c1, int32_t c2, int32_t c3, int32_t c4, uint32_t site);
 void mpc_emu_tensor_store_commit(mpc_emu_thread *);
 void mpc_emu_tensor_store_wait(mpc_emu_thread *, uint32_t pending);
+uint32_t mpc_emu_cluster_rank(mpc_emu_thread *);
+void mpc_emu_cluster_barrier(mpc_emu_thread *, uint32_t site);
 /* The inverse of load_matrix: from registers[0 .. count). */
 void mpc_emu_store_matrix(mpc_emu_thread *, uint64_t row, uint32_t count, uint32_t transpose, uint32_t site);
 

@@ -54,9 +54,9 @@ llvm.func @products(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
 
 // Tensor maps go into the description; coordinates are filled up to five, offsets to three.
 // CHECK-LABEL: llvm.func @tensors(
-// CHECK: llvm.call @mpc_emu_tensor_load({{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> ()
+// CHECK: llvm.call @mpc_emu_tensor_load({{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> ()
 // CHECK: %[[BY:.*]] = llvm.zext %{{.*}} : i16 to i32
-// CHECK: llvm.call @mpc_emu_tensor_load({{.*}}, %[[BY]], %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: llvm.call @mpc_emu_tensor_load({{.*}}, %[[BY]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: llvm.call @mpc_emu_tensor_store(
 // CHECK: llvm.call @mpc_emu_tensor_store_commit(
 // CHECK: llvm.call @mpc_emu_tensor_store_wait(
@@ -76,5 +76,29 @@ llvm.func @tensors(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, ker
   kernel.tensor_store_commit
   kernel.tensor_store_wait 0 read
   kernel.store_matrix %s, %c
+  llvm.return
+}
+
+// Without a block it is the own one, -1; without a mask of blocks too, 0.
+// CHECK-LABEL: llvm.func @cluster(
+// CHECK: %[[RANK:.*]] = llvm.call @mpc_emu_cluster_rank(
+// CHECK: llvm.call @mpc_emu_cluster_barrier(
+// CHECK: llvm.call @mpc_emu_mbarrier_arrive(%{{.*}}, %{{.*}}, %[[RANK]], %{{.*}})
+// CHECK: %[[OWN:.*]] = llvm.mlir.constant(-1 : i32)
+// CHECK: llvm.call @mpc_emu_mbarrier_arrive(%{{.*}}, %{{.*}}, %[[OWN]], %{{.*}})
+// CHECK: %[[MASK:.*]] = llvm.zext %{{.*}} : i16 to i32
+// CHECK: llvm.call @mpc_emu_tensor_load({{.*}}, %[[MASK]], %{{.*}})
+// CHECK: @cluster.about({{.*}}\0Acluster 2\0Amap
+llvm.func @cluster(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32, kernel.tensor_maps = [
+    #kernel.tensor_map<0 : f16 sizes [64] box [64] steps [1] b128>]} {
+  %s = kernel.shared 1024 {alignment = 1024 : i64}
+  %bar = kernel.shared 8 {alignment = 8 : i64}
+  %c = llvm.mlir.constant(0 : i32) : i32
+  %mask = llvm.mlir.constant(3 : i16) : i16
+  %rank = kernel.cluster_rank
+  kernel.cluster_barrier
+  kernel.mbarrier_arrive %bar block %rank
+  kernel.mbarrier_arrive %bar
+  kernel.tensor_load %s, %bar map 0 [%c] blocks %mask
   llvm.return
 }

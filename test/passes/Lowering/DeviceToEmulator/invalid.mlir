@@ -70,3 +70,10 @@ llvm.func @carriedSums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32}
   %sum = llvm.fadd %r#2, %z : f32
   llvm.return
 }
+
+// -----
+
+// expected-error@+1 {{has clusters of 16 blocks: 1 to 8}}
+llvm.func @cluster() attributes {kernel.threads = 32 : i32, kernel.cluster = 16 : i32} {
+  llvm.return
+}
