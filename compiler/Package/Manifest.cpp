@@ -3,6 +3,7 @@
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/LibraryCalls.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
@@ -43,7 +44,7 @@ bool mpc::computesNothing(kernel::DispatchOp dispatch) {
 static int64_t offsetAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(); }
 static json tensorJson(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return {{"dtype", dtypeName(tensor.getElementType()).str()}, {"shape", tensor.getShape().vec()}, {"bytes", memory::bytesOf(type)}};
+  return {{"dtype", dtypeName(tensor.getElementType()).str()}, {"shape", tensor.getShape().vec()}, {"bytes", graph::bytesOf(type)}};
 }
 
 int64_t ManifestBuilder::append(const std::string &bytes) {
@@ -189,7 +190,7 @@ json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, const KernelLaun
     }
     Type type = arg < inputs ? dispatch.getInputs()[arg].getType() : dispatch.getResultTypes()[arg - inputs];
     j["args"].push_back(offsets[arg]);
-    j["arg_bytes"].push_back(memory::bytesOf(type));
+    j["arg_bytes"].push_back(graph::bytesOf(type));
   }
   return j;
 }
@@ -231,7 +232,7 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     auto name = op.getArgAttrOfType<StringAttr>(i, train::kNameAttr);
     input["name"] = name ? name.str() : "input" + std::to_string(i);
     input["offset"] = op.getArgAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
-    input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && memory::bytesOf(type) > 0;
+    input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && graph::bytesOf(type) > 0;
     if (DictionaryAttr attributes = op.getArgAttrDict(i))
       addRanges(input, attributes);
     if (auto parts = op.getArgAttrOfType<ArrayAttr>(i, train::kPartsAttr))
@@ -290,7 +291,7 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
             {"saved_bytes", number("saved_bytes")}, {"peak_bytes", number("peak_bytes")}, {"storage", json::array()},
             {"constants", json::array()}, {"entries", json::array()}};
   for (auto variable : module.getOps<train::VariableOp>()) {
-    json storage = {{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)}, {"bytes", memory::bytesOf(variable.getType())}};
+    json storage = {{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)}, {"bytes", graph::bytesOf(variable.getType())}};
     if (auto permutation = variable->getAttrOfType<DenseI64ArrayAttr>(train::kPermutationAttr))
       storage["permutation"] = permutation.asArrayRef().vec();
     j["storage"].push_back(std::move(storage));

@@ -30,7 +30,8 @@ LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const 
       failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
     return failure();
   annotateScratch(module, *options.arch);
-  return run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBufferOnGpu));
+  return run("memory", memory::createSinkDispatchesPass(), fusion::createBatchDispatchesPass(),
+             memory::createPlanArenaPass(mayShareBufferOnGpu));
 }
 
 /// PTX and, with ptxas, cubins: the sections and what the manifest says of them.
@@ -63,16 +64,16 @@ FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const Gpu
   plan.target = options.arch->name.str();
   TargetSummary summary = summarize(*module, plan.target);
   GpuCodegen codegen(module->getContext(), *options.arch);
-  WalkResult added = module->walk([&](kernel::DispatchOp dispatch) {
+  WalkResult added = module->walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
     if (computesNothing(dispatch))
-      return WalkResult::advance();
+      return WalkResult::skip();
     auto kernels = codegen.add(dispatch);
     if (failed(kernels))
       return WalkResult::interrupt();
     for (const GpuKernel &kernel : *kernels)
       plan.launches[dispatch].push_back({.symbol = kernel.symbol, .grid = kernel.launch.grid, .args = kernel.args});
     summary.launches += kernels->size();
-    return WalkResult::advance();
+    return WalkResult::skip(); // members of a batch are part of it
   });
   if (added.wasInterrupted() || failed(addModules(codegen, options, program, plan, summary)))
     return failure();

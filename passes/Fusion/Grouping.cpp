@@ -1,4 +1,5 @@
 #include "passes/Fusion/Grouping.h"
+#include "dialects/Graph/IR/Storage.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -44,10 +45,7 @@ OpKind fusion::kindOf(Operation *op) {
 }
 
 Operation *fusion::storedBy(Value v) {
-  Operation *op = v.getDefiningOp();
-  while (auto view = dyn_cast_or_null<ReshapeOp>(op))
-    op = view.getX().getDefiningOp();
-  return op;
+  return storageOf(v).getDefiningOp();
 }
 
 static Shape axesOf(Operation *reduction) {

@@ -22,9 +22,5 @@ inline constexpr int64_t kAlignment = 64;
 inline constexpr llvm::StringLiteral kOffsetAttr = "kernel.offset";
 inline constexpr llvm::StringLiteral kPlanAttr = "kernel.plan";
 
-/// Bytes of a tensor in memory (an i1 takes a byte).
-int64_t bytesOf(mlir::Type tensor);
-/// The value whose buffer v lies in: views (graph.reshape) share the buffer of what they view.
-mlir::Value storageOf(mlir::Value v);
 } // namespace mpc::memory
 #endif

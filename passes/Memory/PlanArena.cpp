@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Offsets.h"
 #include "passes/Memory/Passes.h"
@@ -21,17 +22,6 @@ namespace mpc::memory {
 #define GEN_PASS_DEF_PLANARENAPASS
 #include "passes/Memory/Passes.h.inc"
 } // namespace mpc::memory
-
-int64_t memory::bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-}
-
-Value memory::storageOf(Value v) {
-  while (auto view = v.getDefiningOp<ReshapeOp>())
-    v = view.getX();
-  return v;
-}
 
 namespace {
 
@@ -272,29 +262,49 @@ void EntryPlanner::annotate() {
   }
 }
 
+/// What computes results on its own in a launch: the members of a batch, else the dispatch.
+static std::vector<kernel::DispatchOp> unitsOf(kernel::DispatchOp dispatch) {
+  if (dispatch.isBatch())
+    return dispatch.members();
+  return {dispatch};
+}
+static kernel::DispatchOp unitOf(Value v) {
+  auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
+  return dispatch && dispatch.isBatch() ? dispatch.memberOf(cast<OpResult>(v).getResultNumber()).first : dispatch;
+}
+/// The storages that a unit reads.
+static SmallVector<Value> storagesOf(kernel::DispatchOp unit) {
+  auto batch = dyn_cast<kernel::DispatchOp>(unit->getParentOp());
+  SmallVector<Value> storages;
+  for (Value v : unit.getInputs())
+    storages.push_back(storageOf(batch ? batch.getInputs()[cast<BlockArgument>(v).getArgNumber()] : v));
+  return storages;
+}
+
 int64_t EntryPlanner::savedBytes() {
   Operation *terminator = entry.getFunctionBody().front().getTerminator();
   if (terminator->getNumOperands() == 0)
     return 0;
   // By dependence, not by order: nobody waits for the loss, so it may be the last launch of all.
   llvm::SetVector<Operation *> forward;
-  auto reach = [&](Value v) {
-    if (auto dispatch = storageOf(v).getDefiningOp<kernel::DispatchOp>())
-      forward.insert(dispatch);
+  auto reach = [&](Value storage) {
+    if (kernel::DispatchOp unit = unitOf(storage))
+      forward.insert(unit);
   };
-  reach(terminator->getOperand(0));
+  reach(storageOf(terminator->getOperand(0)));
   for (size_t i = 0; i < forward.size(); ++i)
-    for (Value v : cast<kernel::DispatchOp>(forward[i]).getInputs())
-      reach(v);
+    llvm::for_each(storagesOf(cast<kernel::DispatchOp>(forward[i])), reach);
   llvm::SmallDenseSet<unsigned> saved;
   for (auto dispatch : entry.getFunctionBody().front().getOps<kernel::DispatchOp>())
-    if (!forward.contains(dispatch))
-      for (Value v : dispatch.getInputs()) {
-        Value storage = storageOf(v);
+    for (kernel::DispatchOp unit : unitsOf(dispatch)) {
+      if (forward.contains(unit))
+        continue;
+      for (Value storage : storagesOf(unit)) {
         auto buffer = buffers.find(storage);
-        if (buffer != buffers.end() && (isa<BlockArgument>(storage) || forward.contains(storage.getDefiningOp())))
+        if (buffer != buffers.end() && (isa<BlockArgument>(storage) || forward.contains(unitOf(storage))))
           saved.insert(buffer->second);
       }
+    }
   int64_t bytes = 0;
   for (unsigned i : saved)
     bytes += intervals[i].bytes;

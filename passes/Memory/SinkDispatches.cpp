@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -40,24 +41,12 @@ struct SinkDispatches : memory::impl::SinkDispatchesPassBase<SinkDispatches> {
       numSunk += sink(dispatch, assigned);
   }
 
-  /// Appends what uses a value, directly or through views, in no particular order; the views themselves go to `views`.
-  static void usersOf(Value v, SmallVectorImpl<Operation *> &users, SmallVectorImpl<ReshapeOp> *views = nullptr) {
-    for (Operation *user : v.getUsers())
-      if (auto view = dyn_cast<ReshapeOp>(user)) {
-        if (views)
-          views->push_back(view);
-        usersOf(view, users, views);
-      } else {
-        users.push_back(user);
-      }
-  }
-
   bool sink(kernel::DispatchOp dispatch, const llvm::SmallDenseSet<Attribute> &assigned) {
     SmallVector<Operation *> users;
     SmallVector<ReshapeOp> views;
     int64_t freed = 0, kept = 0;
     for (Value result : dispatch->getResults()) {
-      usersOf(result, users, &views);
+      usersThroughViews(result, users, &views);
       freed += bytesOf(result.getType());
     }
     if (users.empty() || !llvm::all_of(users, [](Operation *user) { return isa<kernel::DispatchOp>(user); }))
@@ -77,7 +66,7 @@ struct SinkDispatches : memory::impl::SinkDispatchesPassBase<SinkDispatches> {
       if (storage.getDefiningOp<ConstantOp>())
         continue;
       SmallVector<Operation *> readers;
-      usersOf(storage, readers);
+      usersThroughViews(storage, readers);
       // Read at or behind the new place anyway?
       if (llvm::none_of(readers, [&](Operation *reader) { return reader == first || first->isBeforeInBlock(reader); }))
         kept += bytesOf(storage.getType());

@@ -43,9 +43,10 @@ static void report(kernel::DispatchOp dispatch, StringRef how, ArrayRef<Enclosur
 DispatchCheck::DispatchCheck(Executor &executor, ModuleOp module, ArrayRef<StringRef> entries)
     : executor(executor), evaluator(module, EvalMode::Rounded) {
   for (StringRef entry : entries)
-    module.lookupSymbol(entry)->walk([&](kernel::DispatchOp dispatch) {
+    module.lookupSymbol(entry)->walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
       if (executor.takes(dispatch))
         dispatches.push_back(dispatch);
+      return WalkResult::skip(); // members of a batch are part of it
     });
   executor.compile(dispatches);
 }

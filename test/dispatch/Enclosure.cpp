@@ -206,6 +206,16 @@ LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) 
 
 LogicalResult Encloser::run(Operation *op) {
   Tensors references, values, low, high;
+  if (auto member = dyn_cast<kernel::DispatchOp>(op)) { // of a batch, whose inputs are exact
+    for (Value v : member.getInputs())
+      values.push_back(known[v].value);
+    FailureOr<std::vector<Enclosure>> enclosed = enclose(member, values);
+    if (failed(enclosed))
+      return failure();
+    for (auto [result, enclosure] : llvm::zip_equal(member.getResults(), *enclosed))
+      known[result] = std::move(enclosure);
+    return success();
+  }
   operands.clear();
   for (Value v : op->getOperands()) {
     operands.push_back(known[v]);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Network.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Passes.h"
@@ -20,12 +21,6 @@ using namespace mpc::graph;
 using namespace mpc::test;
 
 namespace {
-
-Value storageOf(Value v) {
-  while (auto view = v.getDefiningOp<ReshapeOp>())
-    v = view.getX();
-  return v;
-}
 
 struct Buffer {
   int64_t offset, first, last;

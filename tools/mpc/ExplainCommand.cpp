@@ -1,6 +1,6 @@
 //===- ExplainCommand.cpp - mpc explain: precision, casts, bytes ----------------------------------------===//
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Train/IR/Train.h"
-#include "passes/Memory/Passes.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/ExplainReport.h"
 #include "tools/mpc/TrainingFlags.h"
@@ -46,7 +46,7 @@ int explain(ExplainFlags &flags) {
   json state = json::object();
   for (auto variable : module->getOps<train::VariableOp>()) {
     auto &bytes = state[train::stringifyRole(variable.getRole()).str()];
-    bytes = (bytes.is_number() ? bytes.get<int64_t>() : 0) + memory::bytesOf(variable.getType());
+    bytes = (bytes.is_number() ? bytes.get<int64_t>() : 0) + graph::bytesOf(variable.getType());
   }
   report["state_bytes"] = state;
   HostOptions host;

@@ -1,10 +1,10 @@
 #include "tools/mpc/ExplainReport.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Interfaces/Precision.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Train.h"
-#include "passes/Memory/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -44,7 +44,7 @@ static json castJson(graph::CastOp cast, train::StepOp step, StringRef phase, co
       users.push_back(name);
   }
   return {{"step", step.getSymName().str()}, {"phase", phase.str()}, {"value", value}, {"from", elementText(cast.getX())}, {"to", elementText(cast)},
-          {"shape", shapeText(cast)}, {"bytes", memory::bytesOf(cast.getType())}, {"reason", reason}, {"users", users}};
+          {"shape", shapeText(cast)}, {"bytes", graph::bytesOf(cast.getType())}, {"reason", reason}, {"users", users}};
 }
 
 json forwardCasts(ModuleOp module) {

@@ -31,5 +31,28 @@ LogicalResult DispatchOp::verify() {
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes())
     return emitOpError("results differ from what is yielded");
+  if (!isBatch())
+    return success();
+  llvm::SmallVector<Value> results;
+  for (Operation &op : block.without_terminator()) {
+    auto member = dyn_cast<DispatchOp>(op);
+    if (!member || member.getLibrary() || member.isBatch())
+      return op.emitOpError("is in a batch, which has dispatches that are loops");
+    if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
+      return member.emitOpError("reads another member of its batch");
+    llvm::append_range(results, member.getResults());
+  }
+  if (yield.getValues() != ValueRange(results))
+    return emitOpError("is a batch, which yields all results of its members in order");
   return success();
+}
+
+std::pair<DispatchOp, unsigned> DispatchOp::memberOf(unsigned result) {
+  auto computed = cast<OpResult>(getBody().front().getTerminator()->getOperand(result));
+  return {cast<DispatchOp>(computed.getOwner()), computed.getResultNumber()};
+}
+
+std::vector<DispatchOp> DispatchOp::members() {
+  auto all = getBody().front().getOps<DispatchOp>();
+  return std::vector<DispatchOp>(all.begin(), all.end());
 }

@@ -29,12 +29,20 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
       kernel.yield %1 : tensor<...>
     }
     ```
-    `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops.
+    `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops. A dispatch whose body
+    holds dispatches, its *members*, is a batch: blocks of one launch are dealt out to them. Members read the batch's inputs alone, and it yields all their results in order.
   }];
   let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library);
   let results = (outs Variadic<Graph_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
+  let extraClassDeclaration = [{
+    /// The members of a batch; empty for other dispatches.
+    std::vector<DispatchOp> members();
+    /// The member that computes a result of the batch, and the number of the result there.
+    std::pair<DispatchOp, unsigned> memberOf(unsigned result);
+    bool isBatch() { return ::llvm::isa<DispatchOp>(getBody().front().front()); }
+  }];
   let hasVerifier = 1;
 }
 

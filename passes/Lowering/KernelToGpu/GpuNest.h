@@ -1,6 +1,7 @@
 //===- GpuNest.h - who computes which element ----------------------------------===//
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNEST_H
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Lowering/KernelToGpu/ThreadReducer.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
@@ -17,6 +18,13 @@ GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buf
                       ElementEmitter &e);
 /// The same for graph.gather_grad.
 GpuLaunch emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
+/// emitGpuKernel of a batch.
+mlir::FailureOr<GpuLaunch> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module,
+                                        llvm::StringRef symbol);
+/// `llvm.func @symbol` at b's insertion point, which returns: a pointer per input, then per result of the
+/// dispatch, with what LLVM may know of them.
+mlir::LLVM::LLVMFuncOp createGpuFunction(mlir::OpBuilder &b, kernel::DispatchOp dispatch,
+                                         llvm::StringRef symbol);
 
 /// What the nests of a GPU share: positions of threads, in i32.
 struct ThreadEmitter {

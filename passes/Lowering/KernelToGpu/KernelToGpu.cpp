@@ -10,26 +10,14 @@
 using namespace mlir;
 using namespace mpc;
 
-FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+LLVM::LLVMFuncOp mpc::createGpuFunction(OpBuilder &b, kernel::DispatchOp dispatch, StringRef symbol) {
   MLIRContext *context = dispatch.getContext();
-  for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()), SmallVector<Type>(dispatch.getResultTypes())))
-    if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
-      return emitErrorWithHint(dispatch.getLoc(), "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits", "use a smaller batch");
-  FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/true);
-  if (failed(plan))
-    return failure();
-  Block &body = dispatch.getBody().front();
-  ValueRange yielded = body.getTerminator()->getOperands();
-  size_t inputs = body.getNumArguments(), buffers = inputs + yielded.size();
+  size_t inputs = dispatch.getInputs().size(), buffers = inputs + dispatch.getNumResults();
   SmallVector<int64_t> inPlace = inPlaceInputs(dispatch);
-
-  OpBuilder b(context);
-  b.setInsertionPointToEnd(module.getBody());
-  Location loc = dispatch.getLoc();
   auto global = LLVM::LLVMPointerType::get(context, 1);
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(buffers, global));
-  auto function = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
+  auto function = LLVM::LLVMFuncOp::create(b, dispatch.getLoc(), symbol, type);
   for (size_t i = 0; i < buffers; ++i) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
     function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
@@ -37,13 +25,36 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
     if (!written)
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
   }
-  Block *entry = function.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
-  LLVM::ReturnOp::create(b, loc, ValueRange{});
+  OpBuilder inside = OpBuilder::atBlockBegin(function.addEntryBlock(b));
+  LLVM::ReturnOp::create(inside, dispatch.getLoc(), ValueRange{});
+  return function;
+}
 
-  ElementEmitter e(b, loc, module);
+FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  if (dispatch.isBatch())
+    return emitGpuBatch(dispatch, module, symbol);
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()),
+                                            SmallVector<Type>(dispatch.getResultTypes())))
+    if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
+      return emitErrorWithHint(
+          dispatch.getLoc(), "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits",
+          "use a smaller batch");
+  FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/true);
+  if (failed(plan))
+    return failure();
+  Block &body = dispatch.getBody().front();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  size_t inputs = body.getNumArguments();
+  SmallVector<int64_t> inPlace = inPlaceInputs(dispatch);
+
+  OpBuilder b(dispatch.getContext());
+  b.setInsertionPointToEnd(module.getBody());
+  LLVM::LLVMFuncOp function = createGpuFunction(b, dispatch, symbol);
+  Block *entry = &function.getBody().front();
+  b.setInsertionPoint(entry->getTerminator());
+
+  ElementEmitter e(b, dispatch.getLoc(), module);
   e.tableAddressSpace = 1;
-  e.b.setInsertionPoint(entry->getTerminator());
   for (size_t i = 0; i < inputs; ++i)
     e.bindBuffer(body.getArgument(i),
                  {entry->getArgument(i), cast<RankedTensorType>(body.getArgument(i).getType()), {}, {}});
@@ -60,9 +71,47 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
   return launch;
 }
 
+/// A member's result takes over what this member alone reads.
+static bool mayShareInBatch(kernel::DispatchOp batch, unsigned result, unsigned input) {
+  auto [owner, number] = batch.memberOf(result);
+  bool reads = false;
+  for (kernel::DispatchOp member : batch.members())
+    for (auto [i, read] : llvm::enumerate(member.getInputs())) {
+      if (cast<BlockArgument>(read).getArgNumber() != input)
+        continue;
+      if (member != owner || !mayShareBufferOnGpu(member, number, i))
+        return false;
+      reads = true;
+    }
+  return reads;
+}
+
+/// Whether only results per row or column need the input, and no reduction does: the thread that stores such
+/// a result is the one that loads what goes into it.
+static bool readBehindReductions(kernel::DispatchOp dispatch, const Plan &plan, unsigned input) {
+  llvm::SetVector<Operation *> forward;
+  auto add = [&](Value v) { forward.insert_range(v.getUsers()); };
+  add(dispatch.getBody().front().getArgument(input));
+  for (size_t i = 0; i < forward.size(); ++i)
+    for (Value v : forward[i]->getResults())
+      add(v);
+  if (llvm::any_of(plan.stages, [&](const auto &stage) {
+        return llvm::any_of(stage, [&](Operation *op) { return forward.contains(op); });
+      }))
+    return false;
+  Operation *yield = dispatch.getBody().front().getTerminator();
+  return llvm::none_of(plan.fullResults,
+                       [&](unsigned r) { return forward.contains(yield->getOperand(r).getDefiningOp()); });
+}
+
 bool mpc::mayShareBufferOnGpu(kernel::DispatchOp dispatch, unsigned result, unsigned input) {
+  if (dispatch.isBatch())
+    return mayShareInBatch(dispatch, result, input);
   if (!mayShareBuffer(dispatch, result, input))
     return false;
   FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/false);
-  return succeeded(plan) && (plan->form == LoopForm::Pointwise || llvm::is_contained(plan->fullResults, result));
+  if (failed(plan) || plan->sliced())
+    return false;
+  return plan->form == LoopForm::Pointwise || llvm::is_contained(plan->fullResults, result) ||
+         readBehindReductions(dispatch, *plan, input);
 }

@@ -20,8 +20,8 @@ struct GpuLaunch {
 mlir::FailureOr<GpuLaunch> emitGpuKernel(kernel::DispatchOp dispatch, mlir::ModuleOp module,
                                          llvm::StringRef symbol);
 
-/// `mayShareBuffer` for GPUs. Only what each thread computes for itself qualifies: of what the threads of a row or column
-/// compute together, one thread's store would come before another's load.
+/// `mayShareBuffer` for GPUs. Only what each thread reads for itself qualifies: of what the threads of a row or column
+/// read together, one thread's store would come before another's load. In a batch, only one member may read the input.
 bool mayShareBufferOnGpu(kernel::DispatchOp dispatch, unsigned result, unsigned input);
 
 } // namespace mpc

@@ -15,9 +15,10 @@ struct KernelToGpu : mpc::impl::KernelToGpuPassBase<KernelToGpu> {
   using KernelToGpuPassBase::KernelToGpuPassBase;
   void runOnOperation() override {
     llvm::SmallVector<kernel::DispatchOp> dispatches;
-    getOperation().walk([&](kernel::DispatchOp op) {
+    getOperation().walk<WalkOrder::PreOrder>([&](kernel::DispatchOp op) {
       if (!op.getLibrary())
         dispatches.push_back(op);
+      return WalkResult::skip(); // members of a batch are part of it
     });
     Builder b(&getContext());
     for (auto [i, op] : llvm::enumerate(dispatches)) {

@@ -1,0 +1,214 @@
+//===- BatchDispatches.cpp - small independent dispatches share a launch ---------===//
+//
+// See Passes.td. Walks a block in program order with the batches that may still grow. A batch stands where
+// its last member stood, so its members' first reader has to come behind that: then no member reads another,
+// nor is there a path between two of them.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Storage.h"
+#include "dialects/Train/IR/Train.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/Fusion/Grouping.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace mpc::fusion {
+#define GEN_PASS_DEF_BATCHDISPATCHESPASS
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc::fusion
+using namespace mpc::fusion;
+using kernel::DispatchOp;
+
+/// What a dispatch reads and writes at most, in bytes, unless it updates variables. A GPU of 4.8 TB/s moves
+/// that in the time of a launch; of larger ones two fill it no better than one.
+static constexpr int64_t mostBytes = 8 << 20;
+/// Pointers of a launch (parameters of a kernel: 4096 bytes, PTX ISA 7.0), and members, whose code adds up.
+static constexpr size_t mostBuffers = 256, mostMembers = 64;
+/// By how much what a member keeps alive by coming later may exceed what comes later for it, in bytes.
+static constexpr int64_t smallBytes = 4096;
+/// Batches that a dispatch asks: so many places behind it, there is one that it may not pass.
+static constexpr size_t mostSearched = 16;
+
+namespace {
+
+struct Batch {
+  SmallVector<DispatchOp> members; ///< the last first
+  llvm::SmallDenseSet<Value> inputs;
+  size_t results = 0;
+  int64_t position = 0;
+};
+
+class Batcher {
+public:
+  explicit Batcher(Block &block) : block(block) {
+    for (auto [i, op] : llvm::enumerate(block))
+      positions[&op] = int64_t(i);
+    for (auto assign : block.getOps<train::AssignOp>())
+      writers[assign.getVariableAttr()] = storageOf(assign.getValue()).getDefiningOp();
+  }
+  /// Those of two members and more.
+  std::vector<Batch> run();
+
+private:
+  bool mayBeMember(DispatchOp dispatch) const;
+  bool updates(DispatchOp dispatch) const;
+  bool mayJoin(const Batch &batch, DispatchOp dispatch) const;
+  /// Whether living longer, to `position`, is cheap for what the dispatch reads.
+  bool mayComeLater(DispatchOp dispatch, int64_t position) const;
+  int64_t firstReader(DispatchOp dispatch) const;
+
+  Block &block;
+  DenseMap<Operation *, int64_t> positions; ///< of a member, its batch's
+  DenseMap<Attribute, Operation *> writers; ///< of variables
+};
+
+} // namespace
+
+bool Batcher::updates(DispatchOp dispatch) const {
+  return llvm::any_of(writers, [&](const auto &writer) { return writer.second == dispatch; });
+}
+
+/// Loops of regular form, small or at the end of the step. What reads a variable that another launch computes
+/// into is left where it is, lest the variable be copied.
+bool Batcher::mayBeMember(DispatchOp dispatch) const {
+  if (dispatch.getLibrary())
+    return false;
+  int64_t bytes = 0;
+  for (Operation &op : dispatch.getBody().front().without_terminator())
+    if (OpKind kind = kindOf(&op);
+        kind != OpKind::Pointwise && kind != OpKind::Free && kind != OpKind::Reduction)
+      return false;
+  for (Value input : dispatch.getInputs()) {
+    bytes += bytesOf(input.getType());
+    if (auto read = storageOf(input).getDefiningOp<train::ReadOp>())
+      if (Operation *writer = writers.lookup(read.getVariableAttr()); writer && writer != dispatch)
+        return false;
+  }
+  for (Type type : dispatch.getResultTypes())
+    bytes += bytesOf(type);
+  return bytes <= mostBytes || updates(dispatch);
+}
+
+int64_t Batcher::firstReader(DispatchOp dispatch) const {
+  SmallVector<Operation *> readers;
+  for (Value result : dispatch->getResults())
+    usersThroughViews(result, readers);
+  int64_t first = INT64_MAX;
+  for (Operation *reader : readers)
+    if (!isa<train::AssignOp>(reader)) // takes effect at the end, wherever it stands
+      first = std::min(first, positions.lookup(reader));
+  return first;
+}
+
+bool Batcher::mayComeLater(DispatchOp dispatch, int64_t position) const {
+  int64_t kept = 0, freed = 0;
+  llvm::SmallDenseSet<Value> seen;
+  for (Value input : dispatch.getInputs()) {
+    Value storage = storageOf(input);
+    if (!seen.insert(storage).second || isa_and_nonnull<train::ReadOp, ConstantOp>(storage.getDefiningOp()))
+      continue;
+    SmallVector<Operation *> readers;
+    usersThroughViews(storage, readers);
+    if (llvm::none_of(readers, [&](Operation *reader) { return positions.lookup(reader) >= position; }))
+      kept += bytesOf(storage.getType());
+  }
+  for (Type type : dispatch.getResultTypes())
+    freed += bytesOf(type);
+  return kept <= freed + smallBytes;
+}
+
+bool Batcher::mayJoin(const Batch &batch, DispatchOp dispatch) const {
+  if (batch.position >= firstReader(dispatch) || batch.members.size() == mostMembers)
+    return false;
+  size_t buffers = batch.inputs.size() + batch.results + dispatch.getNumResults();
+  for (Value input : dispatch.getInputs())
+    buffers += !batch.inputs.contains(input);
+  return buffers <= mostBuffers && mayComeLater(dispatch, batch.position);
+}
+
+std::vector<Batch> Batcher::run() {
+  std::vector<Batch> batches; // by falling position
+  SmallVector<DispatchOp> dispatches(block.getOps<DispatchOp>());
+  for (DispatchOp dispatch : llvm::reverse(dispatches)) {
+    if (!mayBeMember(dispatch))
+      continue;
+    size_t known = batches.size() - std::min(batches.size(), mostSearched);
+    auto batch = std::find_if(batches.begin() + known, batches.end(),
+                              [&](const Batch &b) { return mayJoin(b, dispatch); });
+    if (batch == batches.end()) {
+      batches.emplace_back().position = positions.lookup(dispatch);
+      batch = std::prev(batches.end());
+    }
+    positions[dispatch] = batch->position;
+    batch->members.push_back(dispatch);
+    batch->inputs.insert_range(dispatch.getInputs());
+    batch->results += dispatch.getNumResults();
+  }
+  llvm::erase_if(batches, [](const Batch &batch) { return batch.members.size() == 1; });
+  return batches;
+}
+
+/// Puts the members into one dispatch in the place of the last.
+static void form(SmallVector<DispatchOp> members) {
+  std::reverse(members.begin(), members.end());
+  DispatchOp last = members.back();
+  llvm::SetVector<Value> inputs; // those of now: batches before this one have replaced values
+  SmallVector<Type> types;
+  SmallVector<Location> locations;
+  SmallVector<Value> results;
+  SmallVector<ReshapeOp> views;
+  SmallVector<Operation *> readers;
+  for (DispatchOp member : members) {
+    inputs.insert_range(member.getInputs());
+    llvm::append_range(types, member.getResultTypes());
+    llvm::append_range(results, member.getResults());
+    locations.push_back(member.getLoc());
+  }
+  for (Value result : results)
+    usersThroughViews(result, readers, &views);
+  OpBuilder builder(last);
+  std::string name = (last.getName() + " and " + Twine(members.size() - 1) + " more").str();
+  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, builder.getStringAttr(name),
+                                  inputs.getArrayRef(), UnitAttr());
+  Block &body = outer.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  OpBuilder inner = OpBuilder::atBlockBegin(&body);
+  SmallVector<Value> yielded;
+  for (DispatchOp member : members)
+    llvm::append_range(yielded, inner.clone(*member, mapping)->getResults());
+  kernel::YieldOp::create(inner, outer.getLoc(), yielded);
+  for (auto [old, result] : llvm::zip_equal(results, outer.getResults()))
+    old.replaceAllUsesWith(result);
+  Operation *behind = outer;
+  auto moveBehind = [&](Operation *op) {
+    op->moveAfter(behind);
+    behind = op;
+  };
+  llvm::for_each(views, moveBehind);
+  for (Operation *reader : readers)
+    if (isa<train::AssignOp>(reader) && reader->isBeforeInBlock(outer))
+      moveBehind(reader);
+  for (DispatchOp member : members)
+    member.erase();
+}
+
+namespace {
+struct BatchDispatches : fusion::impl::BatchDispatchesPassBase<BatchDispatches> {
+  void runOnOperation() override {
+    for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
+      if (entry.isExternal())
+        continue;
+      for (Batch &batch : Batcher(entry.getFunctionBody().front()).run()) {
+        numMembers += batch.members.size();
+        ++numBatches;
+        form(batch.members);
+      }
+    }
+  }
+};
+} // namespace

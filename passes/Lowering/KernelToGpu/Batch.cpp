@@ -1,0 +1,174 @@
+//===- Batch.cpp - a batch of dispatches becomes one kernel ---------------------------===//
+//
+// Before:  kernel.dispatch "b" (...) { kernel.dispatch "x" ...; kernel.dispatch "y" ...; kernel.yield ... }
+// After:   llvm.func @k(...) { if (block < blocks of x) { x } else if it is of y's { y } }
+//
+// Members that compute the same (of one shape, updates of parameters often do) share code, which gets the
+// pointers of the member that the block belongs to. A block has the threads of the member that has most; in
+// others the rest of them does nothing.
+//
+//===------------------------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OperationSupport.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+
+namespace {
+
+/// Members that compute the same on other buffers.
+struct Alike {
+  llvm::SmallVector<DispatchOp> members;
+  LLVM::LLVMFuncOp function; ///< of the first, alone
+  GpuLaunch launch;
+};
+
+class BatchEmitter {
+public:
+  BatchEmitter(DispatchOp batch, ModuleOp module, StringRef symbol)
+      : batch(batch), module(module), symbol(symbol) {}
+  FailureOr<GpuLaunch> run();
+
+private:
+  void setInPlace();
+  LogicalResult emitMembers();
+  /// The code of all alike, for blocks from `first` on.
+  void emitAlike(Alike &alike, Value block, int64_t first);
+  /// Makes a member's code that of block `number` (a value of the kernel), and with `threads` its barriers
+  /// those of so many.
+  static void adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads);
+  /// The kernel's parameter for a parameter of a member's kernel.
+  Value parameterOf(DispatchOp member, unsigned parameter);
+
+  DispatchOp batch;
+  ModuleOp module;
+  StringRef symbol;
+  std::vector<Alike> kinds;
+  LLVM::LLVMFuncOp function;
+  ElementEmitter *e = nullptr;
+  int64_t threads = 0;
+};
+
+} // namespace
+
+/// What the memory plan says of the batch, said of its members.
+void BatchEmitter::setInPlace() {
+  llvm::SmallVector<int64_t> places = inPlaceInputs(batch);
+  size_t result = 0;
+  for (DispatchOp member : batch.members()) {
+    llvm::SmallVector<int64_t> inner;
+    for (unsigned r = 0; r < member.getNumResults(); ++r, ++result) {
+      inner.push_back(-1);
+      if (places[result] >= 0)
+        for (auto [i, input] : llvm::enumerate(member.getInputs()))
+          if (int64_t(cast<BlockArgument>(input).getArgNumber()) == places[result])
+            inner.back() = int64_t(i);
+    }
+    member->setAttr("in_place", DenseI64ArrayAttr::get(batch.getContext(), inner));
+  }
+}
+
+LogicalResult BatchEmitter::emitMembers() {
+  auto same = [](DispatchOp a, DispatchOp b) {
+    return a->getAttr("in_place") == b->getAttr("in_place") &&
+           llvm::equal(a.getOperandTypes(), b.getOperandTypes()) &&
+           OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
+                                                      OperationEquivalence::IgnoreLocations);
+  };
+  for (DispatchOp member : batch.members()) {
+    auto kind = llvm::find_if(kinds, [&](Alike &alike) { return same(alike.members.front(), member); });
+    if (kind != kinds.end()) {
+      kind->members.push_back(member);
+      continue;
+    }
+    std::string name = (symbol + "_" + Twine(kinds.size())).str();
+    FailureOr<GpuLaunch> launch = emitGpuKernel(member, module, name);
+    if (failed(launch))
+      return failure();
+    assert(launch->grid[1] == 1 && launch->grid[2] == 1 && "members have grids of one axis");
+    kinds.push_back({{member}, module.lookupSymbol<LLVM::LLVMFuncOp>(name), *launch});
+    threads = std::max(threads, launch->threads);
+  }
+  return success();
+}
+
+Value BatchEmitter::parameterOf(DispatchOp member, unsigned parameter) {
+  unsigned inputs = member.getInputs().size();
+  if (parameter < inputs)
+    return function.getArgument(cast<BlockArgument>(member.getInputs()[parameter]).getArgNumber());
+  unsigned before = 0; // results of the members before it
+  for (DispatchOp other : batch.members()) {
+    if (other == member)
+      break;
+    before += other.getNumResults();
+  }
+  return function.getArgument(batch.getInputs().size() + before + parameter - inputs);
+}
+
+void BatchEmitter::adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads) {
+  member.walk([&](Operation *op) {
+    if (auto id = dyn_cast<BlockIdOp>(op)) {
+      id.getResult().replaceAllUsesWith(number);
+      id.erase();
+    } else if (auto barrier = dyn_cast<BarrierOp>(op); barrier && threads > 0) {
+      barrier.setThreads(int32_t(threads));
+    }
+  });
+}
+
+void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
+  ThreadEmitter t{*e};
+  int64_t blocks = alike.launch.grid[0];
+  Value local = first == 0 ? block : Value(arith::SubIOp::create(e->b, block, t.i32(first)));
+  e->when(t.below(local, blocks * int64_t(alike.members.size())), [&] {
+    bool several = alike.members.size() > 1;
+    Value number = several ? t.mod(local, blocks) : local, which = several ? t.div(local, blocks) : Value();
+    IRMapping mapping;
+    for (BlockArgument parameter : alike.function.getArguments()) {
+      Value pointer = parameterOf(alike.members.front(), parameter.getArgNumber());
+      for (auto [i, member] : llvm::drop_begin(llvm::enumerate(alike.members))) {
+        Value other = parameterOf(member, parameter.getArgNumber());
+        if (other != pointer)
+          pointer = arith::SelectOp::create(e->b, t.below(which, int64_t(i)), pointer, other);
+      }
+      mapping.map(parameter, pointer);
+    }
+    bool all = alike.launch.threads == threads;
+    e->when(all ? Value() : t.below(t.thread(), alike.launch.threads), [&] {
+      adapt(alike.function, number, all ? 0 : alike.launch.threads);
+      for (Operation &op : alike.function.getBody().front().without_terminator())
+        e->b.clone(op, mapping);
+    });
+  });
+  alike.function.erase();
+}
+
+FailureOr<GpuLaunch> BatchEmitter::run() {
+  setInPlace();
+  if (failed(emitMembers()))
+    return failure();
+  OpBuilder b(batch.getContext());
+  b.setInsertionPointToEnd(module.getBody());
+  function = createGpuFunction(b, batch, symbol);
+  b.setInsertionPoint(function.getBody().front().getTerminator());
+  ElementEmitter emitter(b, batch.getLoc(), module);
+  e = &emitter;
+  ThreadEmitter t{*e};
+  Value block = t.block();
+  int64_t blocks = 0;
+  for (Alike &alike : kinds) {
+    emitAlike(alike, block, blocks);
+    blocks += alike.launch.grid[0] * int64_t(alike.members.size());
+  }
+  function->setAttr("kernel.threads", b.getI32IntegerAttr(int32_t(threads)));
+  return GpuLaunch{{blocks, 1, 1}, threads};
+}
+
+FailureOr<GpuLaunch> mpc::emitGpuBatch(DispatchOp batch, ModuleOp module, StringRef symbol) {
+  return BatchEmitter(batch, module, symbol).run();
+}

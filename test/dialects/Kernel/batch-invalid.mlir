@@ -1,0 +1,47 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+
+func.func @chain(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0:2 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = kernel.dispatch "first" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    // expected-error @+1 {{reads another member of its batch}}
+    %2 = kernel.dispatch "second" (%1) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    kernel.yield %1, %2 : tensor<8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+func.func @loose(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0:2 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = kernel.dispatch "first" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    // expected-error @+1 {{is in a batch, which has dispatches that are loops}}
+    %2 = graph.relu %a : tensor<8xf32>
+    kernel.yield %1, %2 : tensor<8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+func.func @order(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // expected-error @+1 {{is a batch, which yields all results of its members in order}}
+  %0:2 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = kernel.dispatch "first" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    kernel.yield %1, %1 : tensor<8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}

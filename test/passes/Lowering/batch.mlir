@@ -1,0 +1,48 @@
+// RUN: mpc-opt %s --mpc-kernel-to-gpu --canonicalize --cse | FileCheck %s
+
+// Two members compute the same: blocks 0 and 1 are theirs, block 2 the reduction's. A block has 256 threads, of which the latter takes 128.
+// CHECK: kernel.dispatch "b"{{.*}}grid = array<i64: 3, 1, 1>, {{.*}}kernel = "k0", threads = 256
+// CHECK-NOT: kernel = "k1"
+
+// CHECK-LABEL: llvm.func @k0(
+// CHECK-SAME: %[[X:arg0]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-SAME: %[[Y:arg1]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
+// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK: %[[BLOCK:.*]] = kernel.block_id x
+// CHECK: %[[TWO:.*]] = arith.cmpi ult, %[[BLOCK]], %c2_i32
+// CHECK: scf.if %[[TWO]]
+// CHECK: arith.cmpi ult, %[[BLOCK]], %c1_i32
+// CHECK: arith.select %{{.*}}, %[[X]], %[[Y]] : !llvm.ptr<1>
+// CHECK-NOT: kernel.barrier
+// CHECK: llvm.store
+// CHECK: arith.subi %[[BLOCK]], %c2_i32
+// CHECK: scf.if
+// CHECK: %[[THREAD:.*]] = kernel.thread_id
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[THREAD]], %c128_i32
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: kernel.shuffle
+// CHECK: llvm.store
+// CHECK-NOT: kernel.block_id
+// CHECK: llvm.return
+func.func @f(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>, %z: tensor<16xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>) {
+  %0:3 = kernel.dispatch "b" (%x, %y, %z) {in_place = array<i64: 0, 1, -1>} : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<16xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>) {
+  ^bb0(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>, %c: tensor<16xf32>):
+    %1 = kernel.dispatch "r" (%a) : (tensor<32x32xf32>) -> tensor<32x32xf32> {
+    ^bb0(%d: tensor<32x32xf32>):
+      %4 = graph.relu %d : tensor<32x32xf32>
+      kernel.yield %4 : tensor<32x32xf32>
+    }
+    %2 = kernel.dispatch "s" (%b) : (tensor<32x32xf32>) -> tensor<32x32xf32> {
+    ^bb0(%d: tensor<32x32xf32>):
+      %4 = graph.relu %d : tensor<32x32xf32>
+      kernel.yield %4 : tensor<32x32xf32>
+    }
+    %3 = kernel.dispatch "t" (%c) : (tensor<16xf32>) -> tensor<f32> {
+    ^bb0(%d: tensor<16xf32>):
+      %4 = graph.reduce_sum %d {axes = array<i64: 0>, keepdims = false} : (tensor<16xf32>) -> tensor<f32>
+      kernel.yield %4 : tensor<f32>
+    }
+    kernel.yield %1, %2, %3 : tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>
+}
