@@ -36,7 +36,7 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
 static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
   for (Operation &op : module.getOps())
     if (isDeviceKernel(&op))
-      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = int(op.getAttrOfType<IntegerAttr>("kernel.threads").getInt()), .report = {}});
+      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = int(op.getAttrOfType<IntegerAttr>("kernel.threads").getInt()), .report = {}, .instructions = {}, .sharedBytes = sharedBytes(&op)});
   if (failed(lowerDeviceOps(module, arch)))
     return nullptr;
   for (NvptxKernel &kernel : kernels)
@@ -70,6 +70,9 @@ static void compilePart(Part &part, const NvptxOptions &options) {
   part.result.ptx = emitPtx(*ir, *machine, part.error);
   if (!part.error.empty())
     return;
+  llvm::StringMap<PtxInstructions> instructions = countPtxInstructions(part.result.ptx);
+  for (NvptxKernel &kernel : part.result.kernels)
+    kernel.instructions = instructions.lookup(kernel.symbol);
   if (!options.ptxas.empty() && options.arch->ptxasKnows) {
     PtxasResult assembled = runPtxas(options.ptxas, part.result.ptx, *options.arch);
     part.error = assembled.error;

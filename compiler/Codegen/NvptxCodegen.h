@@ -8,6 +8,7 @@
 #define MPC_CODEGEN_NVPTXCODEGEN_H
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Lowering/GpuArch/GpuArch.h"
+#include "llvm/ADT/StringMap.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,11 +31,27 @@ struct PtxasReport {
   std::vector<std::string> warnings; ///< "(C7510) Potential Performance Loss: ..."
 };
 
+/// How often instructions that decide the speed of a kernel stand in its PTX.
+struct PtxInstructions {
+  int mma = 0;          ///< mma.sync
+  int wgmma = 0;        ///< wgmma.mma_async
+  int loadMatrix = 0;   ///< ldmatrix
+  int copyAsync = 0;    ///< cp.async
+  int tensorCopies = 0; ///< cp.async.bulk.tensor
+  int wideLoads = 0, otherLoads = 0;   ///< of global memory: 16 bytes at once, and fewer
+  int wideStores = 0, otherStores = 0;
+};
+
+/// By kernel.
+llvm::StringMap<PtxInstructions> countPtxInstructions(llvm::StringRef ptx);
+
 struct NvptxKernel {
   std::string symbol;
   int threads = 0;                ///< of a block
   int64_t dynamicSharedBytes = 0; ///< that a launch must ask for; above 48 KB the function's limit must be raised first
   std::optional<PtxasReport> report;
+  PtxInstructions instructions;
+  int64_t sharedBytes = 0; ///< of a block, static and dynamic
 };
 
 /// What the driver loads as one module.

@@ -34,12 +34,17 @@ LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const 
              memory::createPlanArenaPass(mayShareBufferOnGpu));
 }
 
-/// PTX and, with ptxas, cubins: the sections and what the manifest says of them.
-static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, CompiledProgram &program, TargetPlan &plan, TargetSummary &summary) {
-  FailureOr<std::vector<NvptxModule>> modules =
-      compileNvptx(codegen.module(), {.arch = options.arch, .threads = options.threads, .ptxas = options.ptxas});
+/// PTX and, with ptxas, cubins: the sections and what the manifest says of them. `reports`: the position of a kernel's report in the summary.
+static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, const llvm::StringMap<size_t> &reports,
+                                CompiledProgram &program, TargetPlan &plan, TargetSummary &summary) {
+  NvptxOptions nvptx{.arch = options.arch, .threads = options.threads, .ptxas = options.ptxas};
+  if (options.kernels != GpuKernelForm::Program)
+    nvptx.modules = 1;
+  FailureOr<std::vector<NvptxModule>> modules = compileNvptx(codegen.module(), nvptx);
   if (failed(modules))
     return failure();
+  if (options.kernels != GpuKernelForm::Program && !modules->empty())
+    program.kernelFiles[plan.target] = options.kernels == GpuKernelForm::Ptx ? modules->front().ptx : modules->front().cubin;
   for (auto [i, module] : llvm::enumerate(*modules)) {
     TargetPlan::Module names{.ptx = plan.target + "." + std::to_string(i) + ".ptx"};
     program.sections[names.ptx] = std::move(module.ptx);
@@ -50,7 +55,7 @@ static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, 
     plan.modules.push_back(std::move(names));
     for (NvptxKernel &kernel : module.kernels) {
       plan.kernels.push_back({kernel.symbol, i, kernel.threads, kernel.dynamicSharedBytes});
-      summary.reports.push_back(std::move(kernel));
+      summary.kernelReports[reports.lookup(kernel.symbol)].kernel = std::move(kernel);
     }
   }
   return success();
@@ -64,18 +69,24 @@ FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const Gpu
   plan.target = options.arch->name.str();
   TargetSummary summary = summarize(*module, plan.target);
   GpuCodegen codegen(module->getContext(), *options.arch);
+  llvm::StringMap<size_t> reports;
   WalkResult added = module->walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
     if (computesNothing(dispatch))
       return WalkResult::skip();
     auto kernels = codegen.add(dispatch);
     if (failed(kernels))
       return WalkResult::interrupt();
-    for (const GpuKernel &kernel : *kernels)
+    for (const GpuKernel &kernel : *kernels) {
       plan.launches[dispatch].push_back({.symbol = kernel.symbol, .grid = kernel.launch.grid, .args = kernel.args});
+      auto [report, isNew] = reports.try_emplace(kernel.symbol, summary.kernelReports.size());
+      if (isNew)
+        summary.kernelReports.push_back({.kernel = {}, .dispatch = dispatch.getName().str()});
+      ++summary.kernelReports[report->second].launches;
+    }
     summary.launches += kernels->size();
     return WalkResult::skip(); // members of a batch are part of it
   });
-  if (added.wasInterrupted() || failed(addModules(codegen, options, program, plan, summary)))
+  if (added.wasInterrupted() || failed(addModules(codegen, options, reports, program, plan, summary)))
     return failure();
   if (options.emulator) {
     FailureOr<std::string> object = emitEmulatorObject(codegen.module(), HostCpu::v3(), HostCodegen::defaultModules, options.threads);

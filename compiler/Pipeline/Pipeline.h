@@ -56,8 +56,12 @@ struct HostOptions {
   LibraryScratchFn libraryScratch;
 };
 
+/// What is made of a GPU's kernels: modules for a program, or one file to look at.
+enum class GpuKernelForm { Program, Ptx, Cubin };
+
 struct GpuOptions {
   const GpuArch *arch = nullptr;
+  GpuKernelForm kernels = GpuKernelForm::Program; ///< Cubin needs a ptxas that knows the architecture
   std::string ptxas;     ///< path; empty: PTX only
   bool emulator = false; ///< adds the kernels for the CPU (runtime/emulator)
   unsigned threads = 2;
@@ -75,14 +79,19 @@ struct TargetSummary {
   int64_t peakBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
   int64_t launches = 0; ///< of all entries
   int64_t kernels = 0;  ///< distinct ones
-  /// GPUs, where ptxas was found: what it says of each kernel.
-  std::vector<NvptxKernel> reports = {};
+  /// A kernel of a GPU: what the compiler and, where it was found, ptxas say of it.
+  struct KernelReport {
+    NvptxKernel kernel;
+    std::string dispatch; ///< the first that it computes
+    int64_t launches = 0; ///< in all entries
+  };
+  std::vector<KernelReport> kernelReports = {}; ///< in the order of first launches
 };
 
 /// A program without its runner: the sections of runtime/abi/README.md, manifest included.
 struct CompiledProgram {
   std::map<std::string, std::string> sections;
-  std::map<std::string, std::string> kernelFiles; ///< by CPU, when HostOptions asks for another form than Shared
+  std::map<std::string, std::string> kernelFiles; ///< by CPU or GPU, where another form was asked for than a program's
   std::vector<TargetSummary> targets;             ///< the host first
 };
 

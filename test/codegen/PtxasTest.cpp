@@ -50,3 +50,31 @@ TEST(Ptxas, RefusesWhatIsNoPtx) {
   EXPECT_TRUE(result.cubin.empty());
   EXPECT_NE(result.error.find("in kernel 'b'"), std::string::npos) << result.error;
 }
+
+TEST(PtxInstructions, AreCountedByKernel) {
+  auto counts = countPtxInstructions(".visible .entry gemm(\n\t.param .u64 gemm_param_0\n)\n{\n"
+                                     "\tld.global.nc.v4.b32 \t{%r1, %r2, %r3, %r4}, [%rd1];\n"
+                                     "\t@%p1 ld.global.b32 \t%r5, [%rd1];\n"
+                                     "\tld.shared.v4.b32 \t{%r1, %r2, %r3, %r4}, [%r9];\n"
+                                     "\tcp.async.cg.shared.global [%r1], [%rd4], 16;\n\tcp.async.commit_group;\n"
+                                     "\tldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];\n"
+                                     "\tmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r5}, {%f1};\n"
+                                     "\tmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r5}, {%f1};\n"
+                                     "\tst.global.v2.b64 \t[%rd5], {%rd6, %rd7};\n}\n"
+                                     ".visible .entry relu(\n)\n{\n\tst.global.b16 \t[%rd5], %rs1;\n"
+                                     "\twgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {%f1}, %rd1, %rd2, p, 1, 1, 0, 0;\n"
+                                     "\tcp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];\n}\n");
+  ASSERT_EQ(counts.size(), 2u);
+  const PtxInstructions &gemm = counts["gemm"], &relu = counts["relu"];
+  EXPECT_EQ(gemm.mma, 2);
+  EXPECT_EQ(gemm.loadMatrix, 1);
+  EXPECT_EQ(gemm.copyAsync, 1);
+  EXPECT_EQ(gemm.wideLoads, 1);
+  EXPECT_EQ(gemm.otherLoads, 1);
+  EXPECT_EQ(gemm.wideStores, 1);
+  EXPECT_EQ(gemm.wgmma + gemm.tensorCopies + gemm.otherStores, 0);
+  EXPECT_EQ(relu.wgmma, 1);
+  EXPECT_EQ(relu.tensorCopies, 1);
+  EXPECT_EQ(relu.otherStores, 1);
+  EXPECT_EQ(relu.mma, 0);
+}

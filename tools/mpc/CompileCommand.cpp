@@ -19,7 +19,7 @@ namespace mpc::tool {
 namespace {
 
 struct CompileFlags {
-  std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit;
+  std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit, ptxas;
   std::vector<std::string> targets = {"host"}, dims;
   std::string mode = "train";
   bool bundle = false, quiet = false, kernelReport = false;
@@ -97,7 +97,7 @@ bool knownOutputsAreFree(const CompileFlags &flags, const std::vector<std::strin
   return false;
 }
 
-/// One file for one CPU under the name asked for, else NAME.CPU.EXTENSION for each.
+/// One file for one CPU or GPU under the name asked for, else NAME.CPU.EXTENSION for each.
 bool writeKernels(Location location, const CompileFlags &flags, const CompiledProgram &program, const std::vector<std::string> &inputs,
                   std::vector<std::string> &written) {
   if (program.kernelFiles.empty()) {
@@ -147,7 +147,7 @@ int compile(CompileFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
   TargetOptions targets;
-  if (!parseTargets(flags.targets, targets))
+  if (!parseTargets(flags.targets, flags.ptxas, targets))
     return 1;
   HostOptions host;
   host.cpus.clear();
@@ -170,6 +170,9 @@ int compile(CompileFlags &flags) {
   if (flags.bundle && flags.emit != "exe" && flags.emit != "lib")
     return fail("--bundle", "there is nothing to put libraries beside with --emit=" + Twine(flags.emit), "leave it out, or write a program or a library");
   host.kernels = flags.emit == "obj" ? KernelForm::Relocatable : flags.emit == "llvm" ? KernelForm::LlvmIR : KernelForm::Shared;
+  bool gpuKernels = flags.emit == "ptx" || flags.emit == "cubin";
+  if (gpuKernels && !emitGpuKernels(flags.emit == "cubin", targets))
+    return 1;
   if (host.kernels != KernelForm::Shared && !targets.host)
     return fail("--emit", Twine(flags.emit) + " is a form of host code", "add host to --target");
   if (targets.host)
@@ -218,7 +221,7 @@ int compile(CompileFlags &flags) {
                   smallerHint(flags.training.options));
 
   std::vector<std::string> written;
-  if (!(flags.emit == "obj" || flags.emit == "llvm" ? writeKernels(location, flags, *program, report.files, written)
+  if (!(flags.emit == "obj" || flags.emit == "llvm" || gpuKernels ? writeKernels(location, flags, *program, report.files, written)
                                                     : writeRunnable(location, flags, *program, written)))
     return 1;
   if (!flags.quiet) {
@@ -257,10 +260,11 @@ void addCompileCommand(CLI::App &app, int &status) {
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
   command->add_option("--target", flags->targets, "Where the program runs, several allowed: " + targetNames() + "; emulator adds the kernels of the named GPUs for the CPU")
       ->delimiter(',')->capture_default_str();
-  command->add_flag("--kernel-report", flags->kernelReport, "Print what ptxas says of each GPU kernel");
+  command->add_flag("--kernel-report", flags->kernelReport, "Print a table of the GPU kernels: registers, shared memory, instructions that decide the speed");
+  command->add_option("--ptxas", flags->ptxas, "Path of the assembler that makes cubins of PTX, or none: PTX only (default: on the PATH, in $CUDA_HOME or /usr/local/cuda)");
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
-  command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; mlir: the target-free module")
-      ->check(CLI::IsMember({"exe", "lib", "obj", "llvm", "mlir"}))->capture_default_str();
+  command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; ptx, cubin: those of GPUs, one file a GPU; mlir: the target-free module")
+      ->check(CLI::IsMember({"exe", "lib", "obj", "llvm", "ptx", "cubin", "mlir"}))->capture_default_str();
   command->add_option("--mode", flags->mode, "train: batch norm and dropout train; as-exported: they stay as they are")
       ->check(CLI::IsMember({"train", "as-exported"}))->capture_default_str();
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");

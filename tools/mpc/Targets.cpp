@@ -1,6 +1,7 @@
 #include "tools/mpc/Targets.h"
 #include "compiler/Codegen/Ptxas.h"
 #include "tools/mpc/Common.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -10,7 +11,12 @@ namespace mpc::tool {
 
 std::string targetNames() { return "host, " + gpuArchNames() + ", emulator"; }
 
-bool parseTargets(const std::vector<std::string> &names, TargetOptions &targets) {
+bool parseTargets(const std::vector<std::string> &names, const std::string &ptxas, TargetOptions &targets) {
+  if (!ptxas.empty() && ptxas != "none" && !llvm::sys::fs::can_execute(ptxas)) {
+    fail("--ptxas", "'" + Twine(ptxas) + "' is no program", "give its path, or none; without the option it is looked for on the PATH and in CUDA's folder");
+    return false;
+  }
+  std::string path = ptxas.empty() ? findPtxas() : ptxas == "none" ? "" : ptxas;
   bool emulator = llvm::is_contained(names, "emulator");
   for (const std::string &name : names) {
     if (name == "emulator")
@@ -25,11 +31,38 @@ bool parseTargets(const std::vector<std::string> &names, TargetOptions &targets)
       return false;
     }
     if (llvm::none_of(targets.gpus, [&](const GpuOptions &gpu) { return gpu.arch == arch; }))
-      targets.gpus.push_back({.arch = arch, .ptxas = findPtxas(), .emulator = emulator});
+      targets.gpus.push_back({.arch = arch, .ptxas = path, .emulator = emulator});
   }
   if (emulator && targets.gpus.empty()) {
     fail("--target", "the emulator has no architecture to emulate", "name some: --target=sm_80,emulator");
     return false;
+  }
+  return true;
+}
+
+bool emitGpuKernels(bool cubin, TargetOptions &targets) {
+  const char *form = cubin ? "cubin" : "ptx";
+  if (targets.gpus.empty()) {
+    fail("--emit", Twine(form) + " is a form of GPU code", "add a GPU to --target: --target=sm_80");
+    return false;
+  }
+  targets.host.reset();
+  for (GpuOptions &gpu : targets.gpus) {
+    if (gpu.emulator) {
+      fail("--emit", Twine(form) + " is a form of GPU code, and the emulator's is another", "leave the emulator out of --target");
+      return false;
+    }
+    if (!cubin) {
+      gpu.ptxas.clear();
+      gpu.kernels = GpuKernelForm::Ptx;
+      continue;
+    }
+    if (gpu.ptxas.empty() || !gpu.arch->ptxasKnows) {
+      fail("--emit", gpu.ptxas.empty() ? Twine("cubins are made by ptxas, which is not to be found") : "ptxas does not know " + Twine(gpu.arch->name) + " any more",
+           gpu.ptxas.empty() ? "name it by --ptxas, put it on the PATH, or its CUDA toolkit's folder into CUDA_HOME; --emit=ptx needs none" : "take --emit=ptx");
+      return false;
+    }
+    gpu.kernels = GpuKernelForm::Cubin;
   }
   return true;
 }
@@ -48,17 +81,21 @@ bool addEmulator(const TargetOptions &targets, CompiledProgram &program) {
 }
 
 void printKernelReport(const CompiledProgram &program) {
+  const char *line = "{0,-8} {1,-10} {2,8} {3,8} {4,9} {5,6} {6,7} {7,5} {8,6} {9,9} {10,9} {11,7} {12,11} {13,12}  {14}\n";
   for (const TargetSummary &plan : program.targets) {
     if (plan.target == "host")
       continue;
-    llvm::outs() << llvm::formatv("{0,-8} {1,-16} {2,8} {3,10} {4,8} {5,14} {6,15}\n", plan.target, "kernel", "threads", "registers", "spills",
-                                  "static shared", "dynamic shared");
-    for (const NvptxKernel &kernel : plan.reports) {
-      auto number = [&](auto field) { return kernel.report ? std::to_string(field(*kernel.report)) : std::string("-"); };
-      llvm::outs() << llvm::formatv("{0,-8} {1,-16} {2,8} {3,10} {4,8} {5,14} {6,15}\n", "", kernel.symbol, kernel.threads,
-                                    number([](const PtxasReport &r) { return r.registers; }),
-                                    number([](const PtxasReport &r) { return r.spillStoreBytes + r.spillLoadBytes; }),
-                                    number([](const PtxasReport &r) { return r.sharedBytes; }), kernel.dynamicSharedBytes);
+    llvm::outs() << llvm::formatv(line, plan.target, "kernel", "launches", "threads", "registers", "spills", "shared", "mma", "wgmma", "ldmatrix",
+                                  "cp.async", "tensor", "16B loads", "16B stores", "dispatch");
+    for (const TargetSummary::KernelReport &report : plan.kernelReports) {
+      const NvptxKernel &kernel = report.kernel;
+      const std::optional<PtxasReport> &ptxas = kernel.report;
+      const PtxInstructions &count = kernel.instructions;
+      llvm::outs() << llvm::formatv(line, "", kernel.symbol, report.launches, kernel.threads, ptxas ? std::to_string(ptxas->registers) : "-",
+                                    ptxas ? std::to_string(ptxas->spillStoreBytes + ptxas->spillLoadBytes) : "-", kernel.sharedBytes, count.mma, count.wgmma,
+                                    count.loadMatrix, count.copyAsync, count.tensorCopies,
+                                    llvm::formatv("{0}/{1}", count.wideLoads, count.wideLoads + count.otherLoads).str(),
+                                    llvm::formatv("{0}/{1}", count.wideStores, count.wideStores + count.otherStores).str(), report.dispatch);
     }
   }
 }

@@ -7,11 +7,14 @@ namespace mpc::tool {
 
 /// "host, sm_60, ..., emulator", for messages.
 std::string targetNames();
-/// "host", "sm_80", "emulator" in any order. False after a message.
-bool parseTargets(const std::vector<std::string> &names, TargetOptions &targets);
+/// "host", "sm_80", "emulator" in any order. `ptxas`: a path, "none", or empty to look for it. False after a message.
+bool parseTargets(const std::vector<std::string> &names, const std::string &ptxas, TargetOptions &targets);
+/// --emit=ptx and --emit=cubin: makes it the form of all GPUs' kernels, and leaves out the host. False after a message.
+bool emitGpuKernels(bool cubin, TargetOptions &targets);
 /// Adds what executes emulated kernels, where there are any. False after a message.
 bool addEmulator(const TargetOptions &targets, CompiledProgram &program);
-/// A table of every GPU kernel: what it takes of a multiprocessor, as far as ptxas was there to say so.
+/// A table of every GPU kernel: what it takes of a multiprocessor, as far as ptxas was there to say so, and how often its PTX has
+/// the instructions that decide its speed; loads and stores of 16 bytes out of all of global memory.
 void printKernelReport(const CompiledProgram &program);
 
 } // namespace mpc::tool

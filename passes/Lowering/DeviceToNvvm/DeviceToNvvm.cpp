@@ -142,13 +142,16 @@ static LLVM::GlobalOp createShared(OpBuilder &b, Location loc, Twine name, int64
   return global;
 }
 
+int64_t mpc::sharedBytes(Operation *kernel) {
+  int64_t bytes = 0;
+  kernel->walk([&](SharedOp op) { bytes = llvm::alignTo(bytes, op.getAlignment()) + op.getBytes(); });
+  return bytes;
+}
+
 /// Decides between static and dynamic shared memory.
 bool KernelLowering::lowerShared() {
-  int64_t bytes = 0, alignment = 16;
-  function.walk([&](SharedOp op) {
-    bytes = llvm::alignTo(bytes, op.getAlignment()) + op.getBytes();
-    alignment = std::max<int64_t>(alignment, op.getAlignment());
-  });
+  int64_t bytes = sharedBytes(function), alignment = 16;
+  function.walk([&](SharedOp op) { alignment = std::max<int64_t>(alignment, op.getAlignment()); });
   if (bytes > arch.sharedBytesPerBlock) {
     (void)emitErrorWithHint(function.getLoc(),
                             llvm::Twine("kernel '") + function.getName() + "' needs " + llvm::Twine(bytes) +
