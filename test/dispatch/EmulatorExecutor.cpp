@@ -1,6 +1,4 @@
 #include "Executor.h"
-#include "StatedErrors.h"
-#include "dialects/Graph/IR/Shapes.h"
 #include "test/codegen/EmulatedDispatches.h"
 
 using namespace mlir;
@@ -10,14 +8,11 @@ using namespace mpc::test;
 namespace {
 class EmulatorExecutor : public Executor {
 public:
-  EmulatorExecutor(MLIRContext *context, const GpuArch &arch, int64_t mostProducts)
-      : kernels(context, arch), mostProducts(mostProducts) {}
+  EmulatorExecutor(MLIRContext *context, const GpuArch &arch, bool products)
+      : kernels(context, arch), products(products) {}
 
   bool takes(kernel::DispatchOp dispatch) const override {
-    if (!dispatch.getLibrary())
-      return true;
-    Operation &hero = dispatch.getBody().front().front();
-    return accumulationLength(&hero) * graph::typeOf(hero.getResult(0)).getNumElements() <= mostProducts;
+    return products || !dispatch.getLibrary();
   }
   void compile(ArrayRef<kernel::DispatchOp> dispatches) override {
     for (kernel::DispatchOp dispatch : dispatches)
@@ -30,11 +25,11 @@ public:
 
 private:
   EmulatedDispatches kernels;
-  const int64_t mostProducts;
+  const bool products;
 };
 } // namespace
 
 std::unique_ptr<Executor> mpc::test::makeEmulatorExecutor(MLIRContext *context, const GpuArch &arch,
-                                                          int64_t mostProducts) {
-  return std::make_unique<EmulatorExecutor>(context, arch, mostProducts);
+                                                          bool products) {
+  return std::make_unique<EmulatorExecutor>(context, arch, products);
 }

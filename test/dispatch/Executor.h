@@ -22,10 +22,9 @@ public:
 
 /// Loops by the host's code generator, library dispatches by each provider that is here.
 std::unique_ptr<Executor> makeHostExecutor(mlir::MLIRContext *context);
-/// GPU kernels of this architecture, on the emulator. Products and convolutions with more multiplications
-/// than `mostProducts` are left out: the emulator is slow.
+/// GPU kernels of this architecture, on the emulator; with or without those of products and convolutions.
 std::unique_ptr<Executor> makeEmulatorExecutor(mlir::MLIRContext *context, const GpuArch &arch,
-                                               int64_t mostProducts);
+                                               bool products = true);
 
 } // namespace mpc::test
 #endif

@@ -89,7 +89,7 @@ void Cases::run(bool exact) {
   std::vector<std::string> names;
   for (size_t i = 0; i < all.size(); ++i)
     names.push_back("f" + std::to_string(i));
-  auto executor = makeEmulatorExecutor(context.get(), *findGpuArch("sm_80"), /*mostProducts=*/0);
+  auto executor = makeEmulatorExecutor(context.get(), *findGpuArch("sm_80"), /*products=*/false);
   DispatchCheck check(*executor, *parsed, SmallVector<StringRef>(names.begin(), names.end()));
   check.verbose = false;
   check.exact = exact;

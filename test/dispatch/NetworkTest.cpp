@@ -25,8 +25,7 @@ protected:
     OwningOpRef<ModuleOp> module = planNetwork(context.get(), network, gpu);
     ASSERT_TRUE(module);
     auto inputs = [&](StringRef entry) { return inputsOf(module->lookupSymbol(entry), network); };
-    auto executor =
-        gpu ? makeEmulatorExecutor(context.get(), *gpu, mostProducts) : makeHostExecutor(context.get());
+    auto executor = gpu ? makeEmulatorExecutor(context.get(), *gpu) : makeHostExecutor(context.get());
     // @predict is what @eval does, without its loss.
     DispatchCheck check(*executor, *module, {"main", "eval"});
     check.evaluate("main", inputs("main"));
@@ -34,19 +33,19 @@ protected:
     check.compare("eval", inputs("eval"));
     check.expectAll();
   }
-  /// Multiplications of a dispatch that the emulator does in about a second.
-  static constexpr int64_t mostProducts = 4'000'000;
+  void checkGpu(StringRef arch) {
+    NetworkCase network = GetParam();
+    network.batch = 3;
+    check(network, findGpuArch(arch));
+  }
 };
 
 TEST_P(Network, EveryDispatchIsWithinItsStatedUlps) { check(GetParam(), nullptr); }
 
-/// The emulator runs some million threads a second: batches are smaller, and odd, so that most grids have
-/// tails.
-TEST_P(Network, EveryGpuKernelIsWithinItsStatedUlps) {
-  NetworkCase network = GetParam();
-  network.batch = 3;
-  check(network, findGpuArch("sm_80"));
-}
+/// Batches are small, for time, and odd, so that most grids have tails.
+TEST_P(Network, EveryKernelOf_sm_75_IsWithinItsStatedUlps) { checkGpu("sm_75"); }
+TEST_P(Network, EveryKernelOf_sm_80_IsWithinItsStatedUlps) { checkGpu("sm_80"); }
+TEST_P(Network, EveryKernelOf_sm_90a_IsWithinItsStatedUlps) { checkGpu("sm_90a"); }
 
 INSTANTIATE_TEST_SUITE_P(All, Network, testing::ValuesIn(networkCases()),
                          [](const auto &info) { return info.param.label(); });

@@ -147,7 +147,7 @@ def check_messages(machine):
     fault = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
     expect(machine, ["cuda: the GPU stopped: " + fault, "run again with --check-launches to learn in which launch"], *train, FAIL="launch:7")
     expect(machine, [r"cuda: launch '[^']+' \([^)]+\), kernel k\d+, of entry 'main': " + fault], *train, "--check-launches", FAIL="launch:7")
-    assert "fake driver" not in machine.error(*train, FAIL="launch:60")
+    assert "fake driver" not in machine.error(*train, FAIL="launch:20")
 
 
 def check_choice(machine):

@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""Sums up what `mpc compile --kernel-report` says of networks' GPU kernels, as a Markdown table.
+
+usage: kernel_report.py [--build DIR] [--targets sm_75,sm_80,sm_90a] [--precisions fp32,fp16,bf16] [--launches] MODEL.onnx...
+A row a network, precision and target: kernels, launches of all entries, most registers and shared memory (bytes) of a kernel, bytes of spills in all, how many kernels
+have an instruction, and which share of the loads and stores in their code moves 16 bytes. With --launches instead the first target's table for each, a row a kernel. Needs ptxas.
+"""
+import argparse
+import os
+import subprocess
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
+
+
+def report(mpc, model, precision, target, folder):
+    """The lines of the table, split into columns; the last is the dispatch's name."""
+    command = [mpc, "compile", model, "-o", os.path.join(folder, "program"), "-q", f"--target={target}", "--precision", precision, "--opt-level", LEVEL[precision],
+               "--kernel-report"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [line.split(maxsplit=13) for line in text.splitlines()[1:]]
+
+
+def share(rows, column):
+    wide, all_ = (sum(int(row[column].split("/")[i]) for row in rows) for i in (0, 1))
+    return f"{100 * wide / all_:.0f} %" if all_ else "–"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--targets", default="sm_75,sm_80,sm_90a")
+    parser.add_argument("--precisions", default="fp32,fp16,bf16")
+    parser.add_argument("--launches", action="store_true")
+    options = parser.parse_args()
+    mpc = os.path.join(options.build, "bin", "mpc")
+    if not options.launches:
+        print("| network | precision | target | kernels | launches | registers | shared | spills | mma.sync | wgmma | ldmatrix | cp.async | tensor copies | 16-byte loads | stores |")
+        print("|" + "---|" * 15)
+    with tempfile.TemporaryDirectory() as folder:
+        for model in options.models:
+            name = os.path.splitext(os.path.basename(model))[0]
+            for precision in options.precisions.split(","):
+                for target in options.targets.split(","):
+                    rows = report(mpc, model, precision, target, folder)
+                    if options.launches:
+                        print(f"\n{name}, {precision}, {target}\n\n| kernel | launches | threads | registers | spills | shared | mma | wgmma | ldmatrix | cp.async | tensor | 16B loads "
+                              "| 16B stores | dispatch |\n|" + "---|" * 14)
+                        for row in rows:
+                            print("| " + " | ".join(row) + " |")
+                        break
+                    having = [str(sum(row[column] != "0" for row in rows)) for column in (6, 7, 8, 9, 10)]
+                    print("|", " | ".join([name, precision, target, str(len(rows)), str(sum(int(row[1]) for row in rows)), str(max(int(row[3]) for row in rows)),
+                                           str(max(int(row[5]) for row in rows)), str(sum(int(row[4]) for row in rows)), *having, share(rows, 11), share(rows, 12)]), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
