@@ -73,7 +73,7 @@ void logistic_update(void *const *buffers, int64_t, int64_t) {
     copy[i] = _Float16(w[i]);
   }
   if (++*tracker >= 20) {
-    *scale *= 2;
+    *scale = *scale <= 0x1p126f ? *scale * 2 : *scale; // stays finite, as torch.amp's
     *tracker = 0;
   }
 }

@@ -110,8 +110,9 @@ TEST_F(PackedProgram, ASignalIsSaidByTheStatusOfATrainingThatWasSaved) {
                                  " && break; sleep 0.02; done; kill -", signal, " $!; wait $!");
     int ended = std::system(command.c_str());
     Outcome outcome{WIFEXITED(ended) ? WEXITSTATUS(ended) : -1, readFile(folder / out)};
-    EXPECT_EQ(outcome.status, status);
-    EXPECT_NE(outcome.text.find("the checkpoint is written, continue with --resume"), std::string::npos);
+    std::string end = outcome.text.substr(outcome.text.size() - std::min<size_t>(outcome.text.size(), 1000));
+    EXPECT_EQ(outcome.status, status) << end;
+    EXPECT_NE(outcome.text.find("the checkpoint is written, continue with --resume"), std::string::npos) << end;
     EXPECT_FALSE(CheckpointFolder(folder / concat("ckpt", signal), 3).empty());
   }
 }
