@@ -29,7 +29,7 @@ FailureOr<ArrayRef<GpuKernel>> GpuCodegen::add(kernel::DispatchOp dispatch) {
     if (failed(launch))
       return failure();
     int args = dispatch.getInputs().size() + dispatch.getNumResults();
-    return SmallVector<GpuKernel>{{symbol, *launch, llvm::to_vector(llvm::seq(0, args))}};
+    return SmallVector<GpuKernel>{{symbol, *launch, llvm::to_vector(llvm::seq(0, args)), {}}};
   };
   FailureOr<SmallVector<GpuKernel>> emitted = emit();
   if (failed(emitted)) {

@@ -49,6 +49,7 @@ struct NvptxKernel {
   std::string symbol;
   int threads = 0;                ///< of a block
   int64_t dynamicSharedBytes = 0; ///< that a launch must ask for; above 48 KB the function's limit must be raised first
+  mlir::ArrayAttr tensorMaps = {}; ///< of #kernel.tensor_map: parameters behind the pointers; null: none
   std::optional<PtxasReport> report;
   PtxInstructions instructions;
   int64_t sharedBytes = 0; ///< of a block, static and dynamic

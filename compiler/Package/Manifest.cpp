@@ -166,6 +166,15 @@ static ArrayRef<int64_t> argOffsets(kernel::DispatchOp dispatch) {
   return dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
 }
 
+/// How the runtime tells the driver of it.
+static json tensorMap(kernel::TensorMapAttr map) {
+  json j = {{"arg", map.getParameter()}, {"dtype", dtypeName(map.getElement()).str()}, {"sizes", map.getSizes().vec()}, {"strides", map.getStrides().vec()},
+            {"box", map.getBox().vec()}, {"steps", map.getSteps().vec()}, {"swizzle", map.getSwizzle() == kernel::Swizzle::None ? 0 : 16 << int(map.getSwizzle())}};
+  if (map.getPixels() > 0)
+    j.update({{"pixels", map.getPixels()}, {"lower", map.getLower().vec()}, {"upper", map.getUpper().vec()}});
+  return j;
+}
+
 json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, const KernelLaunch &kernel, const TargetPlan &plan) {
   json j = launchHead(dispatch);
   j["kernel"] = kernel.symbol;
@@ -310,8 +319,11 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
       return failure();
     j["entries"].push_back(std::move(*e));
   }
-  for (const PlannedKernel &kernel : plan.kernels)
+  for (const PlannedKernel &kernel : plan.kernels) {
     j["kernels"].push_back({{"symbol", kernel.symbol}, {"module", kernel.module}, {"threads", kernel.threads}, {"shared", kernel.sharedBytes}});
+    for (kernel::TensorMapAttr map : kernel.tensorMaps)
+      j["kernels"].back()["tensor_maps"].push_back(tensorMap(map));
+  }
   for (const TargetPlan::Module &m : plan.modules) {
     j["modules"].push_back({{"ptx", m.ptx}});
     if (!m.cubin.empty())

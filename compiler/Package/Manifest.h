@@ -25,6 +25,7 @@ struct PlannedKernel {
   std::string symbol;
   size_t module = 0;
   int64_t threads = 0, sharedBytes = 0;
+  llvm::SmallVector<kernel::TensorMapAttr> tensorMaps = {};
 };
 
 /// One target's form of the program: a module whose arena is planned (mpc-plan-arena), and its kernels.

@@ -54,7 +54,9 @@ static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, 
     }
     plan.modules.push_back(std::move(names));
     for (NvptxKernel &kernel : module.kernels) {
-      plan.kernels.push_back({kernel.symbol, i, kernel.threads, kernel.dynamicSharedBytes});
+      PlannedKernel &planned = plan.kernels.emplace_back(PlannedKernel{kernel.symbol, i, kernel.threads, kernel.dynamicSharedBytes});
+      if (kernel.tensorMaps)
+        llvm::append_range(planned.tensorMaps, kernel.tensorMaps.getAsRange<kernel::TensorMapAttr>());
       summary.kernelReports[reports.lookup(kernel.symbol)].kernel = std::move(kernel);
     }
   }

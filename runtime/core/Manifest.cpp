@@ -4,6 +4,7 @@
 #include "runtime/support/Error.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace mpc::rt {
@@ -135,12 +136,29 @@ struct Checker {
                     manifest.batch));
   }
 
+  /// A map's lists go together, and its tensor lies inside the argument of `bytes`.
+  void tensorMap(const TensorMap &map, int64_t bytes, const std::string &what) const {
+    size_t rank = map.sizes.size();
+    bool im2col = map.pixels != 0;
+    bool good = rank >= (im2col ? 3 : 1) && rank <= 5 && map.strides.size() == rank - 1 && map.steps.size() == rank &&
+                map.box.size() == (im2col ? 1 : rank) && map.lower.size() == (im2col ? rank - 2 : 0) &&
+                map.upper.size() == map.lower.size();
+    int64_t rest = bytes - int64_t(sizeOf(map.dtype));
+    for (size_t d = 0; good && d < rank; ++d) {
+      int64_t stride = d == 0 ? int64_t(sizeOf(map.dtype)) : map.strides[d - 1];
+      good = stride > 0 && map.sizes[d] > 0 && map.sizes[d] - 1 <= rest / stride;
+      rest -= good ? (map.sizes[d] - 1) * stride : 0;
+    }
+    if (!good || rest < 0)
+      broken(what + " has an impossible tensor map");
+  }
+
   void gpuKernels(const Plan &plan) const {
     if (plan.target == "host")
       return;
-    std::set<std::string> known;
+    std::map<std::string, const GpuKernel *> known;
     for (const GpuKernel &kernel : plan.kernels) {
-      if (!known.insert(kernel.symbol).second)
+      if (!known.emplace(kernel.symbol, &kernel).second)
         broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " is listed twice"));
       if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 || kernel.threads > 1024 || kernel.sharedBytes < 0)
         broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " has an impossible module, block or shared memory"));
@@ -149,6 +167,10 @@ struct Checker {
       for (const Launch &launch : entry.launches)
         if (launch.library || !known.count(launch.kernel) || launch.argBytes.size() != launch.args.size())
           broken(concat("launch '", launch.name, "' of entry '", entry.name, "' is none of ", plan.target));
+        else
+          for (const TensorMap &map : known[launch.kernel]->tensorMaps)
+            tensorMap(map, map.arg < 0 || map.arg >= int64_t(launch.args.size()) ? -1 : launch.argBytes[size_t(map.arg)],
+                      concat("kernel '", launch.kernel, "' of ", plan.target));
   }
 
   void plan(const Plan &plan) const {

@@ -108,12 +108,25 @@ struct Launch {
   std::vector<int64_t> writes;   // GPUs: positions of the args that are written
 };
 
+/// What a launch passes to a kernel behind its pointers: a tensor that one of them points to, and the boxes
+/// of it that the tensor memory accelerator moves (dialects/Kernel/IR/HopperOps.td). Innermost dimension
+/// first.
+struct TensorMap {
+  int64_t arg = 0; // position of the launch's argument
+  mpc_dtype dtype = MPC_F16;
+  std::vector<int64_t> sizes, strides, box, steps; // elements, bytes, elements, elements
+  int64_t swizzle = 0;                             // bytes
+  int64_t pixels = 0;                              // of a box in im2col mode
+  std::vector<int64_t> lower, upper;               // im2col
+};
+
 /// A kernel of a GPU plan.
 struct GpuKernel {
   std::string symbol;
   int64_t module = 0;      // of the plan
   int64_t threads = 0;     // of a block
   int64_t sharedBytes = 0; // dynamic
+  std::vector<TensorMap> tensorMaps;
 };
 
 /// What the driver loads as one: names of sections; the cubin's is "" where there is none.

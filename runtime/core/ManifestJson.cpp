@@ -237,9 +237,16 @@ Plan parsePlan(const json &object) {
   for (const json &item : object.at("entries"))
     plan.entries.push_back(parseEntry(item));
   if (object.contains("kernels"))
-    for (const json &item : object.at("kernels"))
+    for (const json &item : object.at("kernels")) {
       plan.kernels.push_back(
-          {item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared")});
+          {item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared"), {}});
+      if (item.contains("tensor_maps"))
+        for (const json &map : item.at("tensor_maps"))
+          plan.kernels.back().tensorMaps.push_back(
+              {map.at("arg"), dtype(map), integers(map, "sizes"), integers(map, "strides"),
+               integers(map, "box"), integers(map, "steps"), integer(map, "swizzle"), integer(map, "pixels"),
+               integers(map, "lower"), integers(map, "upper")});
+    }
   if (object.contains("modules"))
     for (const json &item : object.at("modules"))
       plan.modules.push_back({item.at("ptx"), text(item, "cubin")});

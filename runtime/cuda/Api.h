@@ -18,6 +18,11 @@ using EventHandle = struct EventTag *;
 using GraphHandle = struct GraphTag *;
 using ExecutableHandle = struct ExecutableTag *; // CUgraphExec: a graph made ready
 
+/// CUtensorMap: opaque. Aligned to 64 bytes up to CUDA 12, 128 from 13 on.
+struct alignas(128) TensorMapBytes {
+  unsigned char bytes[128];
+};
+
 enum : Result {
   kSuccess = 0,
   kOutOfMemory = 2,
@@ -37,6 +42,19 @@ enum : int {
 enum : unsigned { kStreamNonBlocking = 1 };
 enum : unsigned { kEventTimed = 0, kEventUntimed = 2 };
 enum : int { kCaptureThreadLocal = 1 };
+// Of tensor maps: element types, and how much of a line of L2 a miss fetches. Swizzles count from 0: none,
+// 32, 64, 128 bytes.
+enum : int {
+  kMapU8 = 0,
+  kMapU16 = 1,
+  kMapU32 = 2,
+  kMapU64 = 4,
+  kMapF16 = 6,
+  kMapF32 = 7,
+  kMapF64 = 8,
+  kMapBF16 = 9
+};
+enum : int { kPromoteL2To256 = 3 };
 // Options of cuModuleLoadDataEx.
 enum : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 };
 
@@ -89,6 +107,16 @@ enum : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 
   X(graphLaunch, cuGraphLaunch, (ExecutableHandle executable, StreamHandle stream))                                                    \
   X(graphExecDestroy, cuGraphExecDestroy, (ExecutableHandle executable))                                                               \
   X(graphDestroy, cuGraphDestroy, (GraphHandle graph))
+
+/// Functions that only plans with tensor maps need; null where the driver is older than CUDA 12.0.
+#define MPC_CUDA_OPTIONAL_FUNCTIONS(X)                                                                                                 \
+  X(tensorMapEncodeTiled, cuTensorMapEncodeTiled, (TensorMapBytes *map, int type, unsigned rank, void *address, const uint64_t *sizes, \
+                                                   const uint64_t *strides, const unsigned *box, const unsigned *steps,                \
+                                                   int interleave, int swizzle, int promotion, int fill))                              \
+  X(tensorMapEncodeIm2col, cuTensorMapEncodeIm2col, (TensorMapBytes *map, int type, unsigned rank, void *address,                      \
+                                                     const uint64_t *sizes, const uint64_t *strides, const int *lower,                 \
+                                                     const int *upper, unsigned channels, unsigned pixels, const unsigned *steps,      \
+                                                     int interleave, int swizzle, int promotion, int fill))
 // clang-format on
 
 } // namespace mpc::rt::cuda

@@ -32,13 +32,14 @@ Driver::Driver() : Functions() {
     fail(kWhere, concat("this machine has no NVIDIA driver (", dlerror(), ")"),
          "install the driver of its GPU");
 #define MPC_CUDA_SYMBOL(name, symbol, parameters) #symbol "\0"
-  static constexpr char symbols[] = MPC_CUDA_FUNCTIONS(MPC_CUDA_SYMBOL);
+  static constexpr char symbols[] =
+      MPC_CUDA_FUNCTIONS(MPC_CUDA_SYMBOL) MPC_CUDA_OPTIONAL_FUNCTIONS(MPC_CUDA_SYMBOL);
 #undef MPC_CUDA_SYMBOL
   const char *missing = nullptr, *symbol = symbols;
   for (size_t at = 0; at < sizeof(Functions); at += sizeof(void *), symbol += std::strlen(symbol) + 1) {
     void *function = dlsym(library, symbol);
     std::memcpy(reinterpret_cast<char *>(static_cast<Functions *>(this)) + at, &function, sizeof function);
-    if (!function)
+    if (!function && at < offsetof(Functions, tensorMapEncodeTiled))
       missing = symbol;
   }
   int version = 0;

@@ -21,10 +21,12 @@ struct Gpu {
 struct Functions {
 #define MPC_CUDA_MEMBER(name, symbol, parameters) Result(*name) parameters;
   MPC_CUDA_FUNCTIONS(MPC_CUDA_MEMBER)
+  MPC_CUDA_OPTIONAL_FUNCTIONS(MPC_CUDA_MEMBER) // null where the driver has none
 #undef MPC_CUDA_MEMBER
 };
 
-/// The functions of the driver are members, by the names of MPC_CUDA_FUNCTIONS.
+/// The functions of the driver are members, by the names of MPC_CUDA_FUNCTIONS and
+/// MPC_CUDA_OPTIONAL_FUNCTIONS.
 class Driver : public Functions {
 public:
   /// Opens libcuda.so.1 and starts it, once; the same object at every call. Throws Error that says what is

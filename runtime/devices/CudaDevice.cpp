@@ -206,6 +206,41 @@ void CudaDevice::prepare() {
   wait();
 }
 
+/// The driver's form of a tensor map.
+static TensorMapBytes encode(const Driver &cu, const TensorMap &map, Address address) {
+  if (!cu.tensorMapEncodeTiled || !cu.tensorMapEncodeIm2col)
+    fail("cuda", "the NVIDIA driver is too old: it lacks tensor maps, which came with CUDA 12.0",
+         "install a newer driver, or compile the model for --target=sm_80 too");
+  int type = map.dtype == MPC_F16     ? kMapF16
+             : map.dtype == MPC_BF16  ? kMapBF16
+             : map.dtype == MPC_F32   ? kMapF32
+             : map.dtype == MPC_F64   ? kMapF64
+             : sizeOf(map.dtype) == 1 ? kMapU8
+             : sizeOf(map.dtype) == 2 ? kMapU16
+             : sizeOf(map.dtype) == 4 ? kMapU32
+                                      : kMapU64;
+  uint64_t sizes[5] = {}, strides[5] = {};
+  unsigned box[5] = {}, steps[5] = {};
+  int lower[3] = {}, upper[3] = {};
+  std::copy(map.sizes.begin(), map.sizes.end(), sizes);
+  std::copy(map.strides.begin(), map.strides.end(), strides);
+  std::copy(map.box.begin(), map.box.end(), box);
+  std::copy(map.steps.begin(), map.steps.end(), steps);
+  std::copy(map.lower.begin(), map.lower.end(), lower);
+  std::copy(map.upper.begin(), map.upper.end(), upper);
+  int swizzle = map.swizzle == 0 ? 0 : map.swizzle == 32 ? 1 : map.swizzle == 64 ? 2 : 3;
+  auto rank = unsigned(map.sizes.size());
+  auto *to = reinterpret_cast<void *>(address);
+  TensorMapBytes bytes;
+  cu.check(map.pixels == 0
+               ? cu.tensorMapEncodeTiled(&bytes, type, rank, to, sizes, strides, box, steps, 0, swizzle,
+                                         kPromoteL2To256, 0)
+               : cu.tensorMapEncodeIm2col(&bytes, type, rank, to, sizes, strides, lower, upper, box[0],
+                                          unsigned(map.pixels), steps, 0, swizzle, kPromoteL2To256, 0),
+           "cannot describe a tensor to the GPU", "please report it with the model and the options");
+  return bytes;
+}
+
 void CudaDevice::launch(const Launch &launch) const {
   size_t kernel = 0;
   while (plan_.kernels[kernel].symbol != launch.kernel)
@@ -217,6 +252,11 @@ void CudaDevice::launch(const Launch &launch) const {
   std::vector<void *> parameters;
   for (Address &argument : arguments)
     parameters.push_back(&argument);
+  std::vector<TensorMapBytes> maps; // copied by the launch, as the pointers are
+  for (const TensorMap &map : about.tensorMaps)
+    maps.push_back(encode(cu_, map, arguments[size_t(map.arg)]));
+  for (TensorMapBytes &map : maps)
+    parameters.push_back(&map);
   cu_.check(cu_.launchKernel(functions_[kernel], unsigned(launch.grid[0]), unsigned(launch.grid[1]),
                              unsigned(launch.grid[2]), unsigned(about.threads), 1, 1,
                              unsigned(about.sharedBytes), compute_, parameters.data(), nullptr),

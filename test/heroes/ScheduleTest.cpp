@@ -1,5 +1,6 @@
 // Which tiles and splits heroes get.
 #include "HeroHarness.h"
+#include "passes/Lowering/HeroToGpu/Box.h"
 #include "passes/Lowering/HeroToGpu/Mma.h"
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include <gtest/gtest.h>
@@ -127,6 +128,37 @@ TEST(HeroProblem, OneMatrixForAllBatchesIsOneProduct) {
   Described own(matmulCase("f32", 8, 16, 4, false, false, "2x3x", "3x"));
   EXPECT_EQ(own.problem.m(), 8);
   EXPECT_EQ(own.problem.z(), 6);
+}
+
+/// "tiled", "im2col" or "gathered".
+std::string feedOf(const hero::Operand &operand) {
+  std::optional<hero::Box> box = hero::boxOf(operand, 128, 64);
+  return !box ? "gathered" : box->pixels ? "im2col" : "tiled";
+}
+
+TEST(HeroProblem, TilesAreBoxesWhereTheyCan) {
+  for (bool transposeA : {false, true})
+    for (bool transposeB : {false, true}) {
+      Described product(matmulCase("f16", 200, 136, 72, transposeA, transposeB, "2x3x", "3x"));
+      EXPECT_EQ(feedOf(product.problem.a), "tiled");
+      EXPECT_EQ(feedOf(product.problem.b), "tiled");
+    }
+  EXPECT_EQ(feedOf(Described(matmulCase("f16", 200, 136, 76)).problem.a), "gathered"); // rows of 152 bytes
+  Window w = square(2, 28, 64, 128, 3, 2);
+  w.weightChannelsLast = true;
+  auto feeds = [&](ConvKind kind) {
+    Described conv(convCase(kind, "f16", w));
+    return feedOf(conv.problem.a) + " " + feedOf(conv.problem.b);
+  };
+  EXPECT_EQ(feeds(ConvKind::Forward), "im2col tiled");
+  EXPECT_EQ(feeds(ConvKind::InputGrad), "im2col gathered"); // taps of a phase
+  EXPECT_EQ(feeds(ConvKind::WeightGrad), "tiled im2col");
+  w.strides = {1, 1};
+  EXPECT_EQ(feeds(ConvKind::InputGrad), "im2col tiled");
+  w.channels = 72; // a tile of k has parts of two taps
+  EXPECT_EQ(feeds(ConvKind::Forward), "gathered tiled");
+  w.kernel = {1, 1}, w.padLow = w.padHigh = {0, 0};
+  EXPECT_EQ(feeds(ConvKind::Forward), "tiled tiled");
 }
 
 } // namespace

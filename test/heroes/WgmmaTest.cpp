@@ -77,6 +77,22 @@ TEST(Wgmma, Conv) { runConvolutions(ConvKind::Forward, 44, 40); }
 TEST(Wgmma, ConvInputGrad) { runConvolutions(ConvKind::InputGrad, 45, 40); }
 TEST(Wgmma, ConvWeightGrad) { runConvolutions(ConvKind::WeightGrad, 46, 40); }
 
+// Activations that the accelerator walks through itself, and groups of them.
+TEST(Wgmma, Im2col) {
+  Random random(47);
+  HeroBatch batch("sm_90a");
+  for (int i = 0; i < 48; ++i) {
+    Window w = randomWindow(random);
+    w.channels = random.of(std::vector<int64_t>{64, 128}) * w.groups;
+    w.outChannels = random.of(std::vector<int64_t>{64, 128}) * w.groups;
+    for (size_t d = 0; d < w.in.size(); ++d)
+      w.padLow[d] = std::max<int64_t>(w.padLow[d], w.kernel[d] / 2);
+    auto kind = std::vector{ConvKind::Forward, ConvKind::InputGrad, ConvKind::WeightGrad}[size_t(i % 3)];
+    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits));
+  }
+  batch.run();
+}
+
 // A ring that comes around several times, with a phase of each parity, on every tile.
 TEST(Wgmma, LongSums) {
   HeroBatch batch("sm_90a");

@@ -54,20 +54,25 @@ void KernelLowering::addTensorMaps() {
     return;
   OpBuilder b(function);
   firstTensorMap = function.getNumArguments();
+  // A grid constant is read where it lies, in the parameters: the accelerator needs an address. CUtensorMap:
+  // 128 bytes, aligned to 64.
+  DictionaryAttr about =
+      b.getDictionaryAttr({b.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(),
+                                          TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128))),
+                           b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64)),
+                           b.getNamedAttr(NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr())});
   LLVM::LLVMFunctionType type = function.getFunctionType();
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   SmallVector<Type> parameters(type.getParams());
+  SmallVector<DictionaryAttr> attributes;
+  for (unsigned i = 0; i < firstTensorMap; ++i)
+    attributes.push_back(function.getArgAttrDict(i));
   parameters.append(maps.size(), pointer);
-  function.setFunctionType(LLVM::LLVMFunctionType::get(type.getReturnType(), parameters));
-  for (unsigned i = firstTensorMap; i < parameters.size(); ++i) {
+  attributes.append(maps.size(), about);
+  for (size_t i = 0; i < maps.size(); ++i)
     function.getBody().addArgument(pointer, function.getLoc());
-    // A grid constant is read where it lies, in the parameters: the accelerator needs an address.
-    // CUtensorMap: 128 bytes, aligned to 64.
-    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(),
-                        TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
-    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
-    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
-  }
+  function.setFunctionType(LLVM::LLVMFunctionType::get(type.getReturnType(), parameters));
+  function.setAllArgAttrs(attributes);
   function->removeAttr("kernel.tensor_maps");
 }
 

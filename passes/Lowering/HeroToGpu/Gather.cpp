@@ -6,6 +6,35 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
+Values mpc::hero::splitDigits(Code c, const Digits &extents, Value number) {
+  Values digits(extents.size());
+  for (size_t d = extents.size(); d-- > 1;) {
+    digits[d] = c.rem(number, extents[d]);
+    number = c.div(number, extents[d]);
+  }
+  digits[0] = number;
+  return digits;
+}
+
+Values mpc::hero::addToDigits(Code c, const Digits &extents, ValueRange digits, int64_t amount) {
+  Values result(digits.begin(), digits.end());
+  Value carry; // i1
+  for (size_t d = extents.size(); d-- > 0;) {
+    int64_t step = d == 0 ? amount : amount % extents[d];
+    amount /= extents[d];
+    Value sum = c.add(result[d], step);
+    if (carry)
+      sum = c.select(carry, c.add(sum, 1), sum);
+    if (d > 0 && (step != 0 || carry)) {
+      // Where the step is 0, only a carry leads out; either way the digit stays below twice the extent.
+      carry = c.compare(arith::CmpIPredicate::sge, sum, c.i32(extents[d]));
+      sum = c.select(carry, c.add(sum, -extents[d]), sum);
+    }
+    result[d] = sum;
+  }
+  return result;
+}
+
 Gather::Gather(Code c, const Problem &problem, const Operand &operand, Value base, int tileOuter, int tileK,
                int threads, const BlockPlace &place, int panelElements)
     : c(c), problem(problem), operand(operand), base(base), tileK(tileK), place(place),
@@ -38,18 +67,13 @@ Type Gather::unitType() const {
   return c.b.getIntegerType(8 * size);
 }
 
-/// Digits of a number in [0, product of digits), and beyond in the outermost one.
 llvm::SmallVector<Gather::Number> Gather::digitsOf(Axis axis, Number value) {
   const Digits &extents = operand.digits[unsigned(axis)];
   if (extents.size() == 1)
     return {value};
-  Value rest = c.add(value.variable, value.constant);
-  llvm::SmallVector<Number> digits(extents.size());
-  for (size_t d = extents.size(); d-- > 1;) {
-    digits[d].variable = c.rem(rest, extents[d]);
-    rest = c.div(rest, extents[d]);
-  }
-  digits[0].variable = rest;
+  llvm::SmallVector<Number> digits;
+  for (Value digit : splitDigits(c, extents, c.add(value.variable, value.constant)))
+    digits.push_back({digit, 0});
   return digits;
 }
 
@@ -103,36 +127,11 @@ Gather::UnitState Gather::prepare(Unit unit) {
 //===-- The cursor --------------------------------------------------------------------------===//
 
 Values Gather::cursor(Value kTile) {
-  Number k{c.mul(kTile, tileK), 0};
-  if (!uniform)
-    k.variable = c.add(k.variable, threadK);
-  Values digits;
-  for (Number digit : digitsOf(Axis::K, k))
-    digits.push_back(digit.variable);
-  return digits;
+  Value k = c.mul(kTile, tileK);
+  return splitDigits(c, kDigits(), uniform ? k : c.add(k, threadK));
 }
 
-Values Gather::addToDigits(ValueRange digits, int64_t amount) {
-  const Digits &extents = kDigits();
-  Values result(digits.begin(), digits.end());
-  Value carry; // i1
-  for (size_t d = extents.size(); d-- > 0;) {
-    int64_t step = d == 0 ? amount : amount % extents[d];
-    amount /= extents[d];
-    Value sum = c.add(result[d], step);
-    if (carry)
-      sum = c.select(carry, c.add(sum, 1), sum);
-    if (d > 0 && (step != 0 || carry)) {
-      // Where the step is 0, only a carry leads out; either way the digit stays below twice the extent.
-      carry = c.compare(arith::CmpIPredicate::sge, sum, c.i32(extents[d]));
-      sum = c.select(carry, c.add(sum, -extents[d]), sum);
-    }
-    result[d] = sum;
-  }
-  return result;
-}
-
-Values Gather::advance(ValueRange cursor) { return addToDigits(cursor, tileK); }
+Values Gather::advance(ValueRange cursor) { return addToDigits(c, kDigits(), cursor, tileK); }
 
 //===-- Addresses ---------------------------------------------------------------------------------===//
 
@@ -143,7 +142,7 @@ llvm::SmallVector<Gather::Address> Gather::addresses(ValueRange cursor) {
   for (auto [unit, state] : llvm::zip_equal(unitList, states)) {
     Values &k = moved[uniform ? 0 : unit.k];
     if (k.empty())
-      k = uniform ? Values(cursor.begin(), cursor.end()) : addToDigits(cursor, unit.k);
+      k = uniform ? Values(cursor.begin(), cursor.end()) : addToDigits(c, kDigits(), cursor, unit.k);
     Value valid = state.valid, offset;
     if (kTail)
       valid = c.both(valid, uniform ? c.below(c.add(c.add(k[0], threadK), unit.k), problem.k())

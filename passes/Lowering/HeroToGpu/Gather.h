@@ -29,6 +29,11 @@ struct BlockPlace {
   int tileM, tileN;
 };
 
+/// Digits of a number that is not negative: in [0, product of extents), and beyond in the outermost one.
+Values splitDigits(Code c, const Digits &extents, mlir::Value number);
+/// The digits of the number + `amount`, a constant that is not negative: by carries.
+Values addToDigits(Code c, const Digits &extents, mlir::ValueRange digits, int64_t amount);
+
 class Gather {
 public:
   /// `base` is the operand's buffer; a tile has `tileOuter` x `tileK` elements. Of the contiguous ones
@@ -78,8 +83,6 @@ private:
 
   llvm::SmallVector<Number> digitsOf(Axis axis, Number value);
   UnitState prepare(Unit unit);
-  /// Adds a constant to digits of k.
-  Values addToDigits(mlir::ValueRange digits, int64_t amount);
   const Digits &kDigits() const { return operand.digits[unsigned(Axis::K)]; }
 
   Code c;

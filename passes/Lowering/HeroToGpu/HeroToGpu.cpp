@@ -106,7 +106,7 @@ HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLa
   e.b.setInsertionPoint(entry->getTerminator());
   emit(e, parameters);
   failed |= e.failed();
-  return {functionName, launch, unique};
+  return {functionName, launch, unique, {}};
 }
 
 llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e,
@@ -131,6 +131,7 @@ GpuKernel HeroEmitter::emitMain() {
     positions.push_back(scratchArgument);
   else
     addEpilogueArguments(positions);
+  llvm::SmallVector<kernel::TensorMapAttr> maps;
   GpuKernel kernel =
       function(symbol, positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
         Code c{e.b};
@@ -170,12 +171,17 @@ GpuKernel HeroEmitter::emitMain() {
         case Mainloop::Mma:
           return emitMma(c, problem, tile, arch, a, b, place, *sink);
         case Mainloop::Wgmma:
-          return emitWgmma(c, problem, tile, a, b, place, *sink);
+          maps = emitWgmma(c, problem, tile, cast<BlockArgument>(a), cast<BlockArgument>(b), place, *sink);
+          return;
         }
       });
+  Operation *emitted = module.lookupSymbol(kernel.symbol);
+  Builder b(module);
   if (tile.blocks != 0)
-    module.lookupSymbol(kernel.symbol)
-        ->setAttr("kernel.min_blocks", Builder(module).getI32IntegerAttr(tile.blocks));
+    emitted->setAttr("kernel.min_blocks", b.getI32IntegerAttr(tile.blocks));
+  if (!maps.empty())
+    emitted->setAttr("kernel.tensor_maps", b.getArrayAttr(llvm::to_vector_of<Attribute>(maps)));
+  kernel.tensorMaps = std::move(maps);
   return kernel;
 }
 

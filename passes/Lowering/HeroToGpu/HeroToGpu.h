@@ -13,6 +13,8 @@ struct GpuKernel {
   /// By parameter: the position among the dispatch's inputs, then results; `scratchArgument` is the scratch
   /// buffer.
   llvm::SmallVector<int> args;
+  /// What the launch passes behind them; each names the parameter that it describes.
+  llvm::SmallVector<kernel::TensorMapAttr> tensorMaps;
 };
 inline constexpr int scratchArgument = -1;
 

@@ -36,9 +36,7 @@ static bool needsCheck(const Coordinate &c, const std::array<Digits, axisCount> 
   return !divides || low < 0 || high / c.divisor >= c.extent;
 }
 
-/// The number of elements that each step of a digit moves by, of coordinates that are not checked; nullopt
-/// where a checked one depends on it.
-static std::optional<int64_t> linearStride(const Operand &operand, Axis axis, unsigned digit) {
+std::optional<int64_t> mpc::hero::linearStride(const Operand &operand, Axis axis, unsigned digit) {
   int64_t stride = 0;
   for (const Coordinate &c : operand.coordinates)
     for (const Term &t : c.terms)

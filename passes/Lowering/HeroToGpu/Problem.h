@@ -15,6 +15,7 @@
 #define MPC_LOWERING_HEROTOGPU_PROBLEM_H
 #include "dialects/Kernel/IR/Kernel.h"
 #include <array>
+#include <optional>
 
 namespace mpc::hero {
 
@@ -51,6 +52,10 @@ struct Operand {
   int vector; ///< elements: so many, from a multiple of it along `contiguous`, are aligned neighbours, inside
               ///< or outside together
 };
+
+/// The number of elements that each step of a digit moves by, of coordinates that are not checked; nullopt
+/// where a checked one depends on it.
+std::optional<int64_t> linearStride(const Operand &operand, Axis axis, unsigned digit);
 
 struct Problem {
   kernel::DispatchOp dispatch;

@@ -4,15 +4,20 @@
 // The block's first warpgroup brings tiles of A and B into a ring in shared memory, the others multiply them.
 // Each stage of the ring has two mbarriers, whose phases both sides count:
 //
-//   producer, for t:  wait until stage t is empty; start the copies of tile t; tile t - lag has come: stage t
-//   - lag is full consumer, for t:  wait until stage t is full; start its wgmmas; those of t - 1 are done:
-//   stage t - 1 is empty
+//   producer, for t:  wait until stage t is empty; start the loads of tile t, which fill it
+//   consumer, for t:  wait until stage t is full; start its wgmmas; those of t - 1 are done: stage t - 1 is
+//   empty
 //
-// So at any time `lag` tiles or more are under way, and the tensor cores have the next tile's wgmmas before
-// they finish this one's. Sums stay in registers; each consumer has partM rows, 64 in each wgmma.
+// So the tensor cores have the next tile's wgmmas before they finish this one's. Sums stay in registers; each
+// consumer has partM rows, 64 in each wgmma.
+//
+// An operand whose tiles are boxes (Box.h) is loaded by one thread, and the barrier counts its bytes. The
+// tiles of others are gathered by all threads of the producer with copy_async: each says of its copies of
+// tile t - lag that they have come, once those of t are under way. A kernel may have an operand of each kind.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
+#include "passes/Lowering/HeroToGpu/Box.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/RingTile.h"
 
@@ -25,6 +30,8 @@ static constexpr int warpgroup = 128, barrierBytes = 8;
 static constexpr int64_t panelBytes = 64 * 128;
 /// The named barrier of the consumers.
 static constexpr int consumersBarrier = 1;
+/// Where no thread gathers, of three warpgroups: what the launch gives all, 168 each, goes to the consumers.
+static constexpr int boxProducerRegisters = 40, boxConsumerRegisters = 232;
 
 static int consumers(const Tile &tile) { return tile.m / tile.partM; }
 static int64_t ringBytes(const Tile &tile) {
@@ -51,7 +58,8 @@ struct Position {
 class WgmmaEmitter {
 public:
   WgmmaEmitter(Code c, const Problem &problem, const Tile &tile, const BlockPlace &place)
-      : c(c), problem(problem), tile(tile), place(place) {
+      : c(c), problem(problem), tile(tile), place(place), boxA(boxOf(problem.a, tile.m, tile.k)),
+        boxB(boxOf(problem.b, tile.n, tile.k)) {
     Type pointer = LLVM::LLVMPointerType::get(c.b.getContext(), 3);
     memory = kernel::SharedOp::create(c.b, pointer, memoryBytes(tile), /*alignment=*/1024);
     full = kernel::SharedOp::create(c.b, pointer, int64_t(2) * tile.stages * barrierBytes, /*alignment=*/8);
@@ -60,8 +68,11 @@ public:
   }
 
   void run(Value a, Value b, Sink &sink);
+  SmallVector<kernel::TensorMapAttr> maps(unsigned parameterA, unsigned parameterB) const;
 
 private:
+  bool gathers() const { return !boxA || !boxB; }
+  bool hasBoxes() const { return boxA || boxB; }
   void initBarriers();
   void produce(Value a, Value b);
   Values multiply(Value rank, Value lane);
@@ -82,6 +93,7 @@ private:
   const Problem &problem;
   const Tile &tile;
   const BlockPlace &place;
+  std::optional<Box> boxA, boxB; ///< none: gathered
   Value memory, memoryB, full, empty;
 };
 
@@ -93,18 +105,18 @@ void WgmmaEmitter::run(Value a, Value b, Sink &sink) {
   // One value for the warp, as far as the assembler can see: descriptors stay out of the threads' registers.
   Value group = kernel::ShuffleOp::create(c.b, c.b.getI32Type(), kernel::ShuffleMode::Index,
                                           c.div(thread, warpgroup), c.i32(0));
-  auto setRegisters = [&](int count, bool increase) {
-    if (count != 0)
-      kernel::SetRegistersOp::create(c.b, uint32_t(count), increase);
+  auto setRegisters = [&](int count, int withoutGathers, bool increase) {
+    if (tile.consumerRegisters != 0)
+      kernel::SetRegistersOp::create(c.b, uint32_t(gathers() ? count : withoutGathers), increase);
   };
   c.branch(
       c.equal(group, 0),
       [&] {
-        setRegisters(tile.producerRegisters, /*increase=*/false);
+        setRegisters(tile.producerRegisters, boxProducerRegisters, /*increase=*/false);
         produce(a, b);
       },
       [&] {
-        setRegisters(tile.consumerRegisters, /*increase=*/true);
+        setRegisters(tile.consumerRegisters, boxConsumerRegisters, /*increase=*/true);
         Value rank = c.add(group, -1);
         Values sums = multiply(rank, lane);
         // No consumer reads the ring any more, and no copy is under way.
@@ -113,51 +125,104 @@ void WgmmaEmitter::run(Value a, Value b, Sink &sink) {
       });
 }
 
+SmallVector<kernel::TensorMapAttr> WgmmaEmitter::maps(unsigned parameterA, unsigned parameterB) const {
+  SmallVector<kernel::TensorMapAttr> result;
+  if (boxA)
+    result.push_back(boxA->map(problem.a, parameterA));
+  if (boxB)
+    result.push_back(boxB->map(problem.b, parameterB));
+  return result;
+}
+
 void WgmmaEmitter::initBarriers() {
   c.when(c.equal(place.thread, 0), [&] {
     for (int s = 0; s < tile.stages; ++s) {
-      kernel::MbarrierInitOp::create(c.b, c.at(full, int64_t(s) * barrierBytes), uint32_t(warpgroup));
+      int arrivals = (hasBoxes() ? 1 : 0) + (gathers() ? warpgroup : 0);
+      kernel::MbarrierInitOp::create(c.b, c.at(full, int64_t(s) * barrierBytes), uint32_t(arrivals));
       // An arrival of each warp: it knows of its own wgmmas that they are done.
       kernel::MbarrierInitOp::create(c.b, c.at(empty, int64_t(s) * barrierBytes),
                                      uint32_t(consumers(tile) * 4));
     }
     kernel::MbarrierFenceOp::create(c.b);
+    for (int map = 0; map < int(boxA.has_value()) + int(boxB.has_value()); ++map)
+      kernel::TensorPrefetchOp::create(c.b, uint32_t(map));
   });
   c.barrier();
 }
 
 //===-- The producer -------------------------------------------------------------------------------===//
 
+namespace {
+/// What brings the tiles of an operand: one of the two.
+struct Feed {
+  std::optional<BoxTile> box;
+  std::optional<RingTile> gathered;
+  Values cursor;
+
+  Feed(Code c, const Operand &operand, const std::optional<Box> &box, unsigned map, Value base, int tileOuter,
+       int tileK, const BlockPlace &place, const Problem &problem, Value memory) {
+    if (box)
+      cursor = this->box.emplace(c, operand, *box, map, tileOuter, tileK, place, memory).cursor(place.firstK);
+    else
+      cursor = gathered.emplace(c, operand, base, tileOuter, tileK, warpgroup, place, problem, memory)
+                   .gather.cursor(place.firstK);
+  }
+  Values advanced() { return box ? box->advance(cursor) : gathered->gather.advance(cursor); }
+};
+} // namespace
+
 void WgmmaEmitter::produce(Value a, Value b) {
-  RingTile tileA(c, problem.a, a, tile.m, tile.k, warpgroup, place, problem, memory);
-  RingTile tileB(c, problem.b, b, tile.n, tile.k, warpgroup, place, problem, memoryB);
+  Value leader = c.equal(place.thread, 0);
+  int64_t boxBytes =
+      (boxA ? RingTile::stageBytes(tile.m, tile.k) : 0) + (boxB ? RingTile::stageBytes(tile.n, tile.k) : 0);
   // The consumer holds one stage while the next is full, so this is the most.
-  int lag = tile.stages - 2;
-  Values init = {c.i32(0), c.i32(1), c.i32(tile.stages - lag)}; // a new barrier's parity: nothing to wait for
-  Values cursorA = tileA.gather.cursor(place.firstK), cursorB = tileB.gather.cursor(place.firstK);
-  llvm::append_range(init, cursorA);
-  llvm::append_range(init, cursorB);
-  c.loop(place.firstK, c.add(place.lastK, lag), init, [&](Value t, ValueRange carried) {
-    Position fill{carried[0], carried[1]};
-    Value come = carried[2];
-    ValueRange cursors = carried.drop_front(3);
-    cursorA = Values(cursors.take_front(cursorA.size()));
-    cursorB = Values(cursors.drop_front(cursorA.size()));
-    c.when(c.compare(arith::CmpIPredicate::slt, t, place.lastK), [&] {
+  int lag = gathers() ? tile.stages - 2 : 0;
+  c.when(gathers() ? Value() : leader, [&] {
+    Feed feeds[] = {{c, problem.a, boxA, 0, a, tile.m, tile.k, place, problem, memory},
+                    {c, problem.b, boxB, boxA ? 1u : 0u, b, tile.n, tile.k, place, problem, memoryB}};
+    auto start = [&](Position fill) {
       kernel::MbarrierWaitOp::create(c.b, at(empty, fill.stage), fill.parity);
-      tileA.copyAsync(cursorA, fill.stage);
-      tileB.copyAsync(cursorB, fill.stage);
+      if (hasBoxes())
+        c.when(gathers() ? leader : Value(), [&] {
+          Value barrier = at(full, fill.stage);
+          kernel::MbarrierExpectOp::create(c.b, barrier, uint32_t(boxBytes));
+          for (Feed &feed : feeds)
+            if (feed.box)
+              feed.box->load(feed.cursor, fill.stage, barrier);
+        });
+      for (Feed &feed : feeds)
+        if (feed.gathered)
+          feed.gathered->copyAsync(feed.cursor, fill.stage);
+    };
+    Values init = {c.i32(0), c.i32(1)}; // a new barrier's parity: nothing to wait for
+    for (Feed &feed : feeds)
+      llvm::append_range(init, feed.cursor);
+    if (gathers())
+      init.push_back(c.i32(tile.stages - lag)); // the stage of tile t - lag
+    c.loop(place.firstK, c.add(place.lastK, lag), init, [&](Value t, ValueRange carried) {
+      Position fill{carried[0], carried[1]};
+      ValueRange rest = carried.drop_front(2);
+      for (Feed &feed : feeds) {
+        feed.cursor = Values(rest.take_front(feed.cursor.size()));
+        rest = rest.drop_front(feed.cursor.size());
+      }
+      c.when(gathers() ? c.compare(arith::CmpIPredicate::slt, t, place.lastK) : Value(),
+             [&] { start(fill); });
+      if (gathers()) {
+        kernel::CopyAsyncCommitOp::create(c.b);
+        kernel::CopyAsyncWaitOp::create(c.b, uint32_t(lag));
+        kernel::AsyncFenceOp::create(c.b);
+        c.when(c.compare(arith::CmpIPredicate::sge, c.add(t, -lag), place.firstK),
+               [&] { kernel::MbarrierArriveOp::create(c.b, at(full, rest[0]), Value()); });
+      }
+      Position after = next(fill);
+      Values carriedOn = {after.stage, after.parity};
+      for (Feed &feed : feeds)
+        llvm::append_range(carriedOn, feed.advanced());
+      if (gathers())
+        carriedOn.push_back(nextStage(rest[0]));
+      return carriedOn;
     });
-    kernel::CopyAsyncCommitOp::create(c.b);
-    kernel::CopyAsyncWaitOp::create(c.b, uint32_t(lag));
-    kernel::AsyncFenceOp::create(c.b);
-    c.when(c.compare(arith::CmpIPredicate::sge, c.add(t, -lag), place.firstK),
-           [&] { kernel::MbarrierArriveOp::create(c.b, at(full, come), Value()); });
-    Position after = next(fill);
-    Values carriedOn = {after.stage, after.parity, nextStage(come)};
-    llvm::append_range(carriedOn, tileA.gather.advance(cursorA));
-    llvm::append_range(carriedOn, tileB.gather.advance(cursorB));
-    return carriedOn;
   });
 }
 
@@ -226,7 +291,12 @@ void WgmmaEmitter::drain(Value rank, Value lane, ArrayRef<Value> sums, Sink &sin
       sink);
 }
 
-void mpc::hero::emitWgmma(Code c, const Problem &problem, const Tile &tile, Value a, Value b,
-                          const BlockPlace &place, Sink &sink) {
-  WgmmaEmitter(c, problem, tile, place).run(a, b, sink);
+SmallVector<kernel::TensorMapAttr> mpc::hero::emitWgmma(Code c, const Problem &problem, const Tile &tile,
+                                                        BlockArgument a, BlockArgument b,
+                                                        const BlockPlace &place, Sink &sink) {
+  WgmmaEmitter emitter(c, problem, tile, place);
+  // The loads name their maps.
+  SmallVector<kernel::TensorMapAttr> maps = emitter.maps(a.getArgNumber(), b.getArgNumber());
+  emitter.run(a, b, sink);
+  return maps;
 }

@@ -8,9 +8,11 @@
 namespace mpc::hero {
 
 /// Emits the share of one thread in a block's tile of C, for the tiles of k that `place` says, at least one;
-/// f16 or bf16, operands that `feedsWgmma`. The sink gets drainNeighbours sums at once.
-void emitWgmma(Code c, const Problem &problem, const Tile &tile, mlir::Value a, mlir::Value b,
-               const BlockPlace &place, Sink &sink);
+/// f16 or bf16, operands that `feedsWgmma`. The sink gets drainNeighbours sums at once. `a` and `b` are
+/// parameters of the kernel. Returns the tensor maps that the kernel needs.
+llvm::SmallVector<kernel::TensorMapAttr> emitWgmma(Code c, const Problem &problem, const Tile &tile,
+                                                   mlir::BlockArgument a, mlir::BlockArgument b,
+                                                   const BlockPlace &place, Sink &sink);
 
 /// Whether the operand's neighbours in memory make whole chunks of 16 bytes.
 bool feedsWgmma(const Operand &operand);

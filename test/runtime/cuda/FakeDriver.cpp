@@ -48,6 +48,8 @@ struct Module {
 struct Function {
   std::string name;
   uint32_t threads = 0, buffers = 0;
+  std::vector<std::string> maps =
+      {}; // what the kernel takes its tensor maps for, as the emulator's description says it
   int sharedLimit = 48 << 10;
 };
 
@@ -63,6 +65,7 @@ struct Driver {
   std::set<Module *> modules;
   std::set<Graph *> graphs, executables;
   std::vector<std::unique_ptr<Function>> functions;
+  std::vector<std::pair<uint64_t, std::string>> maps; // encoded: address and description
   std::map<std::string, long> calls;
 
   const mpc_emulator *plugin = nullptr;
@@ -181,6 +184,60 @@ void runKernel(const Function &function, const uint32_t (&grid)[3], const std::v
   if (driver.plugin->launch(driver.emulator, function.name.c_str(), grid, buffers.data(),
                             uint32_t(buffers.size()), "fake driver"))
     misuse("the emulator: %s: %s", driver.plugin->error(0), driver.plugin->error(1));
+}
+
+constexpr uint64_t kMapMagic = 0x70616d726f736e65;
+
+#ifndef MPC_FAKE_WITHOUT_TENSOR_MAPS
+/// A map as the emulator's descriptions write it (mpc/emulator.h), without the number of the buffer. An
+/// error: what the driver refuses (cuTensorMapEncodeTiled's and ...Im2col's parameters).
+Result encodeMap(TensorMapBytes *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+                 const uint64_t *strides, const unsigned *box, unsigned boxes, const unsigned *steps,
+                 int swizzle, unsigned pixels, const int *lower, const int *upper) {
+  constexpr int bytesOf[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+  if (uint64_t(map) % 64 || uint64_t(address) % 16 || rank < (pixels ? 3 : 1) || rank > 5 || type > kMapBF16)
+    return 1;
+  std::ostringstream text;
+  text << bytesOf[type] << ' ' << swizzle << ' ' << pixels << ' ' << rank;
+  auto list = [&](auto *numbers, unsigned count, auto low, auto high, unsigned multiple) {
+    bool good = true;
+    for (unsigned i = 0; i < count; ++i) {
+      text << ' ' << numbers[i];
+      good &= numbers[i] >= low && numbers[i] <= high && uint64_t(numbers[i]) % multiple == 0;
+    }
+    return good;
+  };
+  bool good = list(sizes, rank, uint64_t(1), uint64_t(1) << 32, 1) &&
+              list(strides, rank - 1, uint64_t(16), uint64_t(1) << 40, 16) && list(box, boxes, 1u, 256u, 1) &&
+              list(steps, rank, 1u, 8u, 1);
+  if (pixels)
+    good = good && pixels <= 1024 && list(lower, rank - 2, -32768, 32767, 1) &&
+           list(upper, rank - 2, -32768, 32767, 1);
+  unsigned row = box[0] * unsigned(bytesOf[type]);
+  if (!good || row % 16 || (swizzle && row > (16u << swizzle)))
+    return 1;
+  uint64_t words[] = {kMapMagic, driver.maps.size()};
+  driver.maps.push_back({uint64_t(address), text.str()});
+  std::memset(map, 0xA5, sizeof *map);
+  std::memcpy(map, words, sizeof words);
+  return kSuccess;
+}
+
+#endif
+
+/// `wanted`: "BUFFER ...".
+void checkMap(const Function &function, const std::string &wanted, const void *parameter,
+              const std::vector<uint64_t> &arguments) {
+  uint64_t words[2];
+  std::memcpy(words, parameter, sizeof words);
+  if (uint64_t(parameter) % 64 || words[0] != kMapMagic || words[1] >= driver.maps.size())
+    misuse("kernel %s gets no tensor map where it takes one", function.name.c_str());
+  const auto &[address, text] = driver.maps[words[1]];
+  size_t rest = 0;
+  size_t buffer = std::stoul(wanted, &rest);
+  if (buffer >= arguments.size() || arguments[buffer] != address || wanted.substr(rest + 1) != text)
+    misuse("kernel %s gets the tensor map '%s' of another tensor than its '%s'", function.name.c_str(),
+           text.c_str(), wanted.c_str());
 }
 
 } // namespace
@@ -412,6 +469,10 @@ EXPORT cuModuleGetFunction(FunctionHandle *function, ModuleHandle handle, const 
     misuse("the emulated kernels lack '%s'", name);
   made->threads = uint32_t(std::atoi(threads + 8));
   made->buffers = uint32_t(std::atoi(buffers + 8));
+  std::istringstream lines(about);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("map "))
+      made->maps.push_back(line.substr(4));
   *function = reinterpret_cast<FunctionHandle>(made.get());
   driver.functions.push_back(std::move(made));
   return kSuccess;
@@ -443,11 +504,30 @@ EXPORT cuLaunchKernel(FunctionHandle handle, unsigned gridX, unsigned gridY, uns
     accesses.push_back(
         {argument, driver.gpu.endOf(argument, 1, false, function.name.c_str()) - argument, true});
   }
+  for (size_t i = 0; i < function.maps.size(); ++i)
+    checkMap(function, function.maps[i], parameters[function.buffers + i], arguments);
   driver.gpu.enqueue(streamOf(stream), function.name, accesses, [&function, gridX, gridY, gridZ, arguments] {
     runKernel(function, {gridX, gridY, gridZ}, arguments);
   });
   return kSuccess;
 }
+
+#ifndef MPC_FAKE_WITHOUT_TENSOR_MAPS
+EXPORT cuTensorMapEncodeTiled(TensorMapBytes *map, int type, unsigned rank, void *address,
+                              const uint64_t *sizes, const uint64_t *strides, const unsigned *box,
+                              const unsigned *steps, int, int swizzle, int, int) {
+  ENTER;
+  return encodeMap(map, type, rank, address, sizes, strides, box, rank, steps, swizzle, 0, nullptr, nullptr);
+}
+EXPORT cuTensorMapEncodeIm2col(TensorMapBytes *map, int type, unsigned rank, void *address,
+                               const uint64_t *sizes, const uint64_t *strides, const int *lower,
+                               const int *upper, unsigned channels, unsigned pixels, const unsigned *steps,
+                               int, int swizzle, int, int) {
+  ENTER;
+  return encodeMap(map, type, rank, address, sizes, strides, &channels, 1, steps, swizzle, pixels, lower,
+                   upper);
+}
+#endif
 
 //===-- Graphs ---------------------------------------------------------------------------------===//
 

@@ -10,6 +10,7 @@ using namespace mpc::rt::cuda;
 
 #define MPC_CUDA_DECLARE(name, symbol, parameters) extern "C" Result symbol parameters;
 MPC_CUDA_FUNCTIONS(MPC_CUDA_DECLARE)
+MPC_CUDA_OPTIONAL_FUNCTIONS(MPC_CUDA_DECLARE)
 
 namespace {
 
@@ -72,6 +73,21 @@ TEST(FakeDriver, WorkIsDoneInOrderAndNoEarlierThanItIsAwaited) {
   std::memcpy(back, s.pinned, bytes);
   EXPECT_EQ(back[15], 2);
   EXPECT_EQ(back[16], 1);
+}
+
+TEST(FakeDriver, TensorMapsAreThoseThatTheAcceleratorTakes) {
+  Holder s;
+  TensorMapBytes map;
+  auto encode = [&](Address address, uint64_t stride, unsigned box) {
+    uint64_t sizes[] = {64, 2};
+    unsigned boxes[] = {box, 2}, steps[] = {1, 1};
+    return cuTensorMapEncodeTiled(&map, kMapF16, 2, reinterpret_cast<void *>(address), sizes, &stride, boxes,
+                                  steps, 0, 3, 0, 0);
+  };
+  EXPECT_EQ(encode(s.device, 128, 64), kSuccess);
+  EXPECT_NE(encode(s.device + 8, 128, 64), kSuccess); // 16 bytes
+  EXPECT_NE(encode(s.device, 136, 64), kSuccess);
+  EXPECT_NE(encode(s.device, 128, 72), kSuccess); // wider than its swizzle
 }
 
 TEST(FakeDriver, EventsOrderStreams) {

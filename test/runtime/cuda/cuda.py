@@ -8,6 +8,9 @@ import os
 import re
 import subprocess
 import sys
+import zlib
+
+import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
 import programs  # noqa: E402
@@ -22,6 +25,22 @@ def sections(program):
     raw = open(program, "rb").read()
     offset, size = (int.from_bytes(raw[at:at + 8], "little") for at in (len(raw) - 24, len(raw) - 16))
     return {s["name"]: raw[s["offset"]:s["offset"] + s["bytes"]] for s in json.loads(raw[offset:offset + size])["sections"]}
+
+
+def patch(program, to, old, new):
+    """A copy of the program with other bytes in its manifest, which keeps its length."""
+    raw = open(program, "rb").read()
+    offset, size = (int.from_bytes(raw[at:at + 8], "little") for at in (len(raw) - 24, len(raw) - 16))
+    table = json.loads(raw[offset:offset + size])
+    section = next(s for s in table["sections"] if s["name"] == "manifest.json")
+    begin, end = section["offset"], section["offset"] + section["bytes"]
+    manifest = raw[begin:end].replace(old, new)
+    assert manifest != raw[begin:end] and len(manifest) == end - begin, old
+    section["crc32"] = zlib.crc32(manifest)
+    text = json.dumps(table).encode()
+    trailer = b"".join(number.to_bytes(8, "little") for number in (offset, len(text), zlib.crc32(text)))
+    open(to, "wb").write(raw[:begin] + manifest + raw[end:offset] + text + b"MPCPROG1" + trailer)
+    os.chmod(to, 0o755)
 
 
 class Machine:
@@ -171,6 +190,29 @@ def check_choice(machine):
     assert "gpu " not in machine.good("info", driver=None)
 
 
+def check_tensor_maps(build, work):
+    """Kernels of sm_90a get the maps that they are made for."""
+    n = programs.Network()
+    n.input("x", [1024, 256])
+    n.linear(n.relu(n.linear("x", "wide", 256, 256), "relu"), "logits", 256, 8)
+    n.output("logits", [1024, 8])
+    rng = np.random.default_rng(2)
+    data = os.path.join(work, "wide.npz")
+    np.savez(data, x=rng.normal(0, 1, (1024, 256)).astype(np.float32), labels=rng.integers(0, 8, 1024))
+    program = programs.compile(n.save(os.path.join(work, "wide.onnx")), os.path.join(work, "wide"), "--target=sm_90a,emulator", LOSS, *OPTIONS)
+    machine = Machine(build, work, program, data)
+    hopper = {"arch": "sm_90a", "COMPUTE": 90, "SHARED": 227 << 10}
+    for arguments in (("trace", "t.npz", "--steps=2"), ("predict", "p.npz")):
+        path = machine.path("calls")
+        assert machine.npz(*arguments, *CUDA, CALLS=path, **hopper) == machine.npz(*arguments, "--device=emulator", "--arch=sm_90a"), arguments
+        assert dict(map(str.split, open(path))).get("cuTensorMapEncodeTiled"), arguments
+    expect(machine, ["the NVIDIA driver is too old: it lacks tensor maps, which came with CUDA 12.0"], "predict", "--data", data, "--out", machine.path("p.npz"), *CUDA, driver="mapless", **hopper)
+    # A tensor that does not lie inside its argument.
+    machine.program = machine.path("patched")
+    patch(program, machine.program, b'"sizes":[256,1024]', b'"sizes":[256,9024]')
+    expect(machine, [r"broken manifest: kernel 'k\d+' of sm_90a has an impossible tensor map"], "predict", "--data", data, "--out", machine.path("p.npz"), *CUDA, **hopper)
+
+
 def main():
     build, work = sys.argv[1:]
     os.makedirs(work, exist_ok=True)
@@ -198,6 +240,9 @@ def main():
     expect(host, [r"has no plan for a GPU \(it has: host\)", "hint: compile the model with a GPU's --target too, or run with --device=host"],
            "predict", "--data", data, "--out", host.path("p.npz"), "--device=cuda")
     assert host.run("predict", "--data", data, "--out", host.path("p.npz"))[2].count("runs on") == 0
+    folder = os.path.join(work, "maps")
+    os.makedirs(folder, exist_ok=True)
+    check_tensor_maps(build, folder)
     print("ok")
 
 

@@ -36,12 +36,12 @@ llvm.func @product(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.threads = 128
 
 // Maps become parameters behind the pointers.
 // CHECK-LABEL: llvm.func @maps
-// CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %{{.*}}: !llvm.ptr {
+// CHECK-SAME: %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %{{.*}}: !llvm.ptr {
 // CHECK-NOT: kernel.
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]], %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm.ptr<7>, !llvm.ptr
 // CHECK: nvvm.setmaxregister decrease 40
-llvm.func @maps(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32,
+llvm.func @maps(%x: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32,
     kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 64] steps [1, 1] b128>,
                           #kernel.tensor_map<0 : f16 sizes [64] box [64] steps [1] none>]} {
   %a = kernel.shared 8192 {alignment = 1024 : i64}

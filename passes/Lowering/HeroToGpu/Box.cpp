@@ -1,0 +1,179 @@
+//===- Box.cpp - tensor maps of operands, and loads of their tiles -----------------------------------===//
+#include "passes/Lowering/HeroToGpu/Box.h"
+#include "dialects/Graph/IR/Shapes.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+static constexpr int64_t elementBytes = 2, alignment = 16;
+
+//===-- Tiled ------------------------------------------------------------------------------------------===//
+
+static std::optional<Box> tiled(const Operand &operand, int tileOuter, int tileK) {
+  for (const Coordinate &at : operand.coordinates)
+    if (at.checked || at.divisor != 1 || at.constant != 0)
+      return std::nullopt;
+  Box box;
+  for (Axis axis : {Axis::K, operand.outer, Axis::Z}) {
+    const Digits &digits = operand.digits[unsigned(axis)];
+    bool inner = axis == operand.contiguous;
+    int64_t tile = axis == Axis::Z ? 1 : inner ? boxElements : axis == Axis::K ? tileK : tileOuter;
+    if (digits.size() > 1 && digits.back() % tile != 0)
+      return std::nullopt;
+    for (unsigned d = 0; d < digits.size(); ++d) {
+      bool boxed = axis != Axis::Z && d + 1 == digits.size();
+      int64_t stride = *linearStride(operand, axis, d) * elementBytes;
+      if (!boxed && (stride == 0 || digits[d] == 1))
+        continue;
+      if (digits[d] == 1)
+        stride = alignment; // nobody walks there
+      if (boxed && inner)
+        stride = 0; // first below; neighbours have none in a tensor map
+      else if (stride <= 0 || stride % alignment != 0)
+        return std::nullopt;
+      box.dimensions.push_back({axis, d, digits[d], stride, boxed ? tile : 1});
+    }
+  }
+  if (box.dimensions.size() > 5)
+    return std::nullopt;
+  llvm::stable_sort(box.dimensions, [](auto &x, auto &y) { return x.stride < y.stride; });
+  return box;
+}
+
+//===-- im2col -----------------------------------------------------------------------------------------===//
+
+/// What a map can say of the corners of the positions and of taps, by the number of spatial dimensions (CUDA
+/// driver API, cuTensorMapEncodeIm2col; PTX ISA, "im2col offsets").
+static bool fits(const Box::Dimension &at, size_t spatial) {
+  int64_t corner = spatial == 1 ? 32768 : spatial == 2 ? 128 : 16;
+  auto inside = [&](int64_t bound) { return bound >= -corner && bound < corner; };
+  int64_t farthest = at.tap ? std::abs(at.tap->coefficient) * (at.taps - 1) : 0;
+  return inside(at.lower) && inside(at.upper) && farthest < 2 * corner && at.step >= 1 && at.step <= 8;
+}
+
+static std::optional<Box> im2col(const Operand &operand, int tileOuter, int tileK) {
+  // Channels are contiguous along the axis of taps; positions are the digits of the other one.
+  Axis tapAxis = operand.contiguous, positionAxis = tapAxis == Axis::K ? operand.outer : Axis::K;
+  const Digits &taps = operand.digits[unsigned(tapAxis)], &positions = operand.digits[unsigned(positionAxis)];
+  size_t rank = operand.coordinates.size(), spatial = rank - 2;
+  if (rank < 3 || rank > 5 || positions.size() != rank - 1 || taps.back() % boxElements != 0)
+    return std::nullopt;
+  Box box;
+  box.pixels = positionAxis == Axis::K ? tileK : tileOuter;
+  for (size_t d = rank; d-- > 0;) {
+    const Coordinate &at = operand.coordinates[d];
+    if (at.divisor != 1 || at.stride * elementBytes % alignment != (d + 1 == rank ? elementBytes : 0))
+      return std::nullopt;
+    Box::Dimension dimension{tapAxis, unsigned(taps.size() - 1), at.extent,
+                             d + 1 == rank ? 0 : at.stride * elementBytes};
+    std::optional<Term> position;
+    for (const Term &t : at.terms) {
+      std::optional<Term> &place = t.axis == positionAxis ? position
+                                   : t.axis == tapAxis    ? dimension.tap
+                                                          : dimension.group;
+      if (place)
+        return std::nullopt;
+      place = t;
+    }
+    if (d + 1 == rank) { // channels
+      if (position || at.checked || at.constant != 0 || !dimension.tap ||
+          dimension.tap->digit + 1 != taps.size() || dimension.tap->coefficient != 1 ||
+          taps.back() != (dimension.group ? dimension.group->coefficient : at.extent))
+        return std::nullopt;
+      dimension.tap.reset();
+      dimension.box = boxElements;
+    } else {
+      if (!position || position->digit != d || position->coefficient < 1 || dimension.group)
+        return std::nullopt;
+      dimension.axis = positionAxis, dimension.digit = unsigned(d), dimension.step = position->coefficient;
+      dimension.taps = dimension.tap ? taps[dimension.tap->digit] : 1;
+      // Offsets count up: taps that go back start at the other end.
+      dimension.lower =
+          at.constant +
+          (dimension.tap ? std::min<int64_t>(dimension.tap->coefficient, 0) * (dimension.taps - 1) : 0);
+      dimension.upper = dimension.lower + dimension.step * (positions[d] - 1) + 1 - at.extent;
+      bool batch = d == 0;
+      if (batch ? dimension.tap || dimension.step != 1 || dimension.lower != 0 : !fits(dimension, spatial))
+        return std::nullopt;
+    }
+    box.dimensions.push_back(dimension);
+  }
+  return box;
+}
+
+std::optional<Box> mpc::hero::boxOf(const Operand &operand, int tileOuter, int tileK) {
+  std::optional<Box> box = tiled(operand, tileOuter, tileK);
+  if (!box)
+    box = im2col(operand, tileOuter, tileK);
+  if (box && operand.contiguous != Axis::K)
+    box->loads = tileOuter / boxElements;
+  return box;
+}
+
+kernel::TensorMapAttr Box::map(const Operand &operand, unsigned parameter) const {
+  SmallVector<int64_t> sizes, strides, extents, steps, lowers, uppers;
+  for (auto [i, at] : llvm::enumerate(dimensions)) {
+    sizes.push_back(at.size);
+    steps.push_back(at.step);
+    if (i > 0)
+      strides.push_back(at.stride);
+    if (i == 0 || pixels == 0)
+      extents.push_back(at.box);
+    if (pixels != 0 && i > 0 && i + 1 < dimensions.size()) {
+      lowers.push_back(at.lower);
+      uppers.push_back(at.upper);
+    }
+  }
+  Type element = graph::elementOf(operand.tensor);
+  return kernel::TensorMapAttr::get(element.getContext(), parameter, element, sizes, strides, extents, steps,
+                                    kernel::Swizzle::B128, pixels, lowers, uppers);
+}
+
+//===-- Loads
+//--------------------------------------------------------------------------------------------===//
+
+BoxTile::BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
+                 const BlockPlace &place, Value memory)
+    : c(c), operand(operand), box(std::move(box)), map(map), tileK(tileK),
+      bytes(int64_t(tileOuter) * tileK * elementBytes), memory(memory) {
+  Value first = operand.outer == Axis::M ? place.firstM : place.firstN;
+  for (int i = 0; i < this->box.loads; ++i)
+    outer.push_back(splitDigits(c, operand.digits[unsigned(operand.outer)], c.add(first, i * boxElements)));
+  z = splitDigits(c, operand.digits[unsigned(Axis::Z)], place.z);
+}
+
+Values BoxTile::cursor(Value kTile) {
+  return splitDigits(c, operand.digits[unsigned(Axis::K)], c.mul(kTile, tileK));
+}
+Values BoxTile::advance(ValueRange cursor) {
+  return addToDigits(c, operand.digits[unsigned(Axis::K)], cursor, tileK);
+}
+
+void BoxTile::load(ValueRange cursor, Value stage, Value barrier) {
+  Value to = c.at(memory, c.wide(c.mul(stage, bytes)));
+  for (int i = 0; i < box.loads; ++i) {
+    auto digit = [&](Axis axis, unsigned number) {
+      return axis == Axis::K ? cursor[number] : axis == Axis::Z ? z[number] : outer[i][number];
+    };
+    Values coordinates, offsets;
+    for (const Box::Dimension &at : box.dimensions) {
+      Value position = c.add(c.mul(digit(at.axis, at.digit), at.step), at.lower);
+      if (at.group)
+        position = c.add(position, c.mul(digit(at.group->axis, at.group->digit), at.group->coefficient));
+      coordinates.push_back(position);
+      bool spatial = &at != &box.dimensions.front() && &at != &box.dimensions.back();
+      if (box.pixels == 0 || !spatial)
+        continue;
+      Value offset = c.i32(0);
+      if (at.tap) {
+        Value tap = digit(at.tap->axis, at.tap->digit);
+        offset = at.tap->coefficient < 0 ? c.mul(c.sub(c.i32(at.taps - 1), tap), -at.tap->coefficient)
+                                         : c.mul(tap, at.tap->coefficient);
+      }
+      offsets.push_back(c.b.createOrFold<arith::TruncIOp>(c.b.getI16Type(), offset));
+    }
+    kernel::TensorLoadOp::create(c.b, c.at(to, i * (bytes / box.loads)), barrier, map, coordinates, offsets,
+                                 Value());
+  }
+}
