@@ -3,7 +3,7 @@
 
 usage: bundle.py [--build DIR] [--out FOLDER] [--small] [--emulator]
 Contents: programs for sm_90a (cubin, where ptxas is found) and sm_80, sm_75 (PTX), the data and the host's results of
-those that are checked, the peers' scripts, and run.sh, which checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
+those that are checked, the peers' scripts, and run.sh, which unpacks the programs, checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
 emulator's code, to try the folder without a GPU (`run.sh --device=emulator`).
 """
 import argparse
@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 
 import numpy as np
 
@@ -28,6 +29,7 @@ MODEL = {"mlp": ["--no-values"], "lenet": [], "resnet": ["--blocks=1"]}
 SCALE = {"fp32": [], "fp16": ["--loss-scale=1024"], "bf16": ["--loss-scale=1024"]}
 SHAPE = {"mlp": (784,), "lenet": (1, 28, 28), "resnet": (3, 32, 32)}
 STEPS = 5
+MOST_BYTES = 50e6
 
 
 class Bundle:
@@ -91,10 +93,16 @@ class Bundle:
         if self.emulator:
             shutil.copy(os.path.join(os.path.dirname(self.mpc), "libmpc-emulator.so"), self.path("programs"))
         shutil.rmtree(self.path("models"))
+        # Programs share most of their bytes, the runner: together they compress to a tenth.
+        with tarfile.open(self.path("programs.tar.xz"), "w:xz") as archive:
+            archive.add(self.path("programs"), "programs")
+        shutil.rmtree(self.path("programs"))
         with open(self.path("index.json"), "w") as file:
             json.dump(self.index, file, indent=1)
         total = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(self.out) for name in names)
         print(f"{self.out}: {total / 1e6:.1f} MB")
+        if total > MOST_BYTES:
+            sys.exit(f"error: more than {MOST_BYTES / 1e6:.0f} MB")
 
 
 def main():

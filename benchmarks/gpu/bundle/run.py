@@ -2,10 +2,12 @@
 """What run.sh runs: checks first, then measures; prints one table and writes results.json. Exit status 1 when a check fails."""
 import argparse
 import json
+import os
 import re
 import statistics
 import subprocess
 import sys
+import tarfile
 
 import check
 from server import Peer
@@ -127,6 +129,9 @@ def main():
     options = parser.parse_args()
     if options.torch is None and options.device == "cuda" and subprocess.run([sys.executable, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0:
         options.torch = sys.executable
+    if not os.path.isdir("programs"):
+        with tarfile.open("programs.tar.xz") as archive:
+            archive.extractall(".")
     with open("index.json") as file:
         index = json.load(file)
     results, text = {"command": sys.argv[1:]}, []

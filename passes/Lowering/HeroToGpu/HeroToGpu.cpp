@@ -177,8 +177,8 @@ GpuKernel HeroEmitter::emitMain() {
       });
   Operation *emitted = module.lookupSymbol(kernel.symbol);
   Builder b(module);
-  if (tile.blocks != 0)
-    emitted->setAttr("kernel.min_blocks", b.getI32IntegerAttr(tile.blocks));
+  // Said also where it is one: without it ptxas takes fewer registers than there are, and spills for it.
+  emitted->setAttr("kernel.min_blocks", b.getI32IntegerAttr(std::max(tile.blocks, 1)));
   if (!maps.empty())
     emitted->setAttr("kernel.tensor_maps", b.getArrayAttr(llvm::to_vector_of<Attribute>(maps)));
   kernel.tensorMaps = std::move(maps);
