@@ -157,10 +157,16 @@ PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
   int status = sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects, /*SecondsToWait=*/600, /*MemoryLimit=*/0, &message);
   std::string text = readFile(log.path);
   if (status != 0) {
-    result.error = "ptxas failed " + (text.empty() ? message : describePtxasError(text, ptx));
+    if (message.empty())
+      message = "with status " + std::to_string(status);
+    result.error = ptxas.str() + " failed " + (text.empty() ? message : describePtxasError(text, ptx));
     return result;
   }
   result.cubin = readFile(output.path);
+  if (result.cubin.empty()) {
+    result.error = ptxas.str() + " has written no cubin";
+    return result;
+  }
   result.reports = parsePtxasReport(text);
   return result;
 }

@@ -27,7 +27,7 @@ using kernel::DispatchOp;
 static constexpr int64_t mostBytes = 8 << 20;
 /// Pointers of a launch (parameters of a kernel: 4096 bytes, PTX ISA 7.0), and members, whose code adds up.
 static constexpr size_t mostBuffers = 256, mostMembers = 64;
-/// By how much what a member keeps alive by coming later may exceed what comes later for it, in bytes.
+/// What all that comes later may add to the peak, in bytes: flags and the like.
 static constexpr int64_t smallBytes = 4096;
 /// Batches that a dispatch asks: so many places behind it, there is one that it may not pass.
 static constexpr size_t mostSearched = 16;
@@ -48,6 +48,7 @@ public:
       positions[&op] = int64_t(i);
     for (auto assign : block.getOps<train::AssignOp>())
       writers[assign.getVariableAttr()] = storageOf(assign.getValue()).getDefiningOp();
+    countLive();
   }
   /// Those of two members and more.
   std::vector<Batch> run();
@@ -56,13 +57,22 @@ private:
   bool mayBeMember(DispatchOp dispatch) const;
   bool updates(DispatchOp dispatch) const;
   bool mayJoin(const Batch &batch, DispatchOp dispatch) const;
-  /// Whether living longer, to `position`, is cheap for what the dispatch reads.
-  bool mayComeLater(DispatchOp dispatch, int64_t position) const;
+  int64_t lastReader(Value storage) const;
+  /// Bytes that are live at each position.
+  void countLive();
+  /// What those become by when the dispatch comes later: from its position on, to the later one.
+  using Change = SmallVector<int64_t>;
+  Change changeOf(DispatchOp dispatch, int64_t later) const;
+  /// Whether the peak stays what it is.
+  bool mayComeLater(DispatchOp dispatch, int64_t later) const;
+  void comeLater(DispatchOp dispatch, int64_t later);
   int64_t firstReader(DispatchOp dispatch) const;
 
   Block &block;
   DenseMap<Operation *, int64_t> positions; ///< of a member, its batch's
   DenseMap<Attribute, Operation *> writers; ///< of variables
+  std::vector<int64_t> live;
+  int64_t peak = 0;
 };
 
 } // namespace
@@ -103,21 +113,66 @@ int64_t Batcher::firstReader(DispatchOp dispatch) const {
   return first;
 }
 
-bool Batcher::mayComeLater(DispatchOp dispatch, int64_t position) const {
-  int64_t kept = 0, freed = 0;
+static bool isAssigned(Value result) {
+  SmallVector<Operation *> readers;
+  usersThroughViews(result, readers);
+  return llvm::any_of(readers, [](Operation *reader) { return isa<train::AssignOp>(reader); });
+}
+
+int64_t Batcher::lastReader(Value storage) const {
+  SmallVector<Operation *> readers;
+  usersThroughViews(storage, readers);
+  int64_t last = -1;
+  for (Operation *reader : readers)
+    last = std::max(last, positions.lookup(reader));
+  return last;
+}
+
+void Batcher::countLive() {
+  live.assign(positions.size(), 0);
+  auto add = [&](Value v, int64_t first) {
+    if (!isAssigned(v)) // lies in the variable
+      for (int64_t at = first, last = lastReader(v); at <= last; ++at)
+        live[at] += bytesOf(v.getType());
+  };
+  for (BlockArgument argument : block.getArguments())
+    add(argument, 0);
+  for (auto dispatch : block.getOps<DispatchOp>())
+    for (Value result : dispatch.getResults())
+      add(result, positions.lookup(dispatch));
+  peak = *llvm::max_element(live);
+}
+
+Batcher::Change Batcher::changeOf(DispatchOp dispatch, int64_t later) const {
+  int64_t now = positions.lookup(dispatch);
+  Change change(later - now + 1, 0);
   llvm::SmallDenseSet<Value> seen;
   for (Value input : dispatch.getInputs()) {
     Value storage = storageOf(input);
     if (!seen.insert(storage).second || isa_and_nonnull<train::ReadOp, ConstantOp>(storage.getDefiningOp()))
       continue;
-    SmallVector<Operation *> readers;
-    usersThroughViews(storage, readers);
-    if (llvm::none_of(readers, [&](Operation *reader) { return positions.lookup(reader) >= position; }))
-      kept += bytesOf(storage.getType());
+    for (int64_t at = std::max(lastReader(storage), now) + 1; at <= later; ++at)
+      change[at - now] += bytesOf(storage.getType());
   }
-  for (Type type : dispatch.getResultTypes())
-    freed += bytesOf(type);
-  return kept <= freed + smallBytes;
+  for (Value result : dispatch.getResults())
+    if (!isAssigned(result))
+      for (int64_t at = now; at < later; ++at)
+        change[at - now] -= bytesOf(result.getType());
+  return change;
+}
+
+bool Batcher::mayComeLater(DispatchOp dispatch, int64_t later) const {
+  int64_t now = positions.lookup(dispatch);
+  return llvm::all_of(llvm::enumerate(changeOf(dispatch, later)), [&](auto change) {
+    return change.value() <= 0 || live[now + int64_t(change.index())] + change.value() <= peak + smallBytes;
+  });
+}
+
+void Batcher::comeLater(DispatchOp dispatch, int64_t later) {
+  int64_t at = positions.lookup(dispatch);
+  for (int64_t bytes : changeOf(dispatch, later))
+    live[at++] += bytes;
+  positions[dispatch] = later;
 }
 
 bool Batcher::mayJoin(const Batch &batch, DispatchOp dispatch) const {
@@ -142,7 +197,7 @@ std::vector<Batch> Batcher::run() {
       batches.emplace_back().position = positions.lookup(dispatch);
       batch = std::prev(batches.end());
     }
-    positions[dispatch] = batch->position;
+    comeLater(dispatch, batch->position);
     batch->members.push_back(dispatch);
     batch->inputs.insert_range(dispatch.getInputs());
     batch->results += dispatch.getNumResults();

@@ -29,8 +29,8 @@ def BatchDispatchesPass : Pass<"mpc-batch-dispatches", "::mlir::ModuleOp"> {
   let summary = "Puts small independent dispatches into one launch";
   let description = [{
     On a GPU a launch costs more than a small dispatch: the updates of a network's parameters, the searches for overflow in their gradients, the
-    statistics of its norms. Dispatches of which none reads another become members of one dispatch, a batch, where the last of them stood; members that come later for it
-    keep no more alive than they leave to be computed later. Large ones stay alone, but updates of variables, which are all at the end of a step, do not.
+    statistics of its norms. Dispatches of which none reads another become members of one dispatch, a batch, where the last of them stood, as long as
+    what they keep alive until there does not raise the peak of live bytes. Large ones stay alone, but updates of variables, which are all at the end of a step, do not.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numBatches", "batches", "Batches formed">, Statistic<"numMembers", "members", "Dispatches in them">];

@@ -95,6 +95,12 @@ int64_t EntryPlanner::lastUse(Value storage) {
   return last;
 }
 
+/// Whether two inputs are views of the storage. A kernel that writes one of them could take the other for memory that nobody
+/// writes.
+static bool readsTwice(kernel::DispatchOp dispatch, Value storage) {
+  return llvm::count_if(dispatch.getInputs(), [&](Value input) { return storageOf(input) == storage; }) > 1;
+}
+
 /// Whether the assigned value can be computed into the variable's own buffer: every reader of the old value runs before, or is the same kernel and
 /// reads each element before it writes it.
 bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
@@ -108,6 +114,8 @@ bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
       return false;
     if (lastUse(read) < position)
       continue;
+    if (readsTwice(dispatch, read.getValue()))
+      return false;
     for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
       if (storageOf(input) == read.getValue() && !(mayShare && mayShare(dispatch, cast<OpResult>(v).getResultNumber(), i)))
         return false;
@@ -206,11 +214,7 @@ int64_t EntryPlanner::assignBuffers() {
         if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) ||
             bytesOf(result.getType()) != intervals[buffer->second].bytes || intervals[buffer->second].last != position)
           continue;
-        // Other inputs may be views of the same storage; all of them must allow it.
-        bool allowed = mayShare && llvm::all_of(llvm::enumerate(dispatch.getInputs()), [&](auto other) {
-          return storageOf(other.value()) != storage || mayShare(dispatch, result.getResultNumber(), other.index());
-        });
-        if (allowed) {
+        if (mayShare && !readsTwice(dispatch, storage) && mayShare(dispatch, result.getResultNumber(), i)) {
           sharedInput = i;
           taken.insert(buffer->second);
           intervals[buffer->second].last = std::max(position, lastUse(result));

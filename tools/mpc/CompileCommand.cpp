@@ -173,6 +173,11 @@ int compile(CompileFlags &flags) {
   bool gpuKernels = flags.emit == "ptx" || flags.emit == "cubin";
   if (gpuKernels && !emitGpuKernels(flags.emit == "cubin", targets))
     return 1;
+  if (host.kernels != KernelForm::Shared && !targets.gpus.empty())
+    return fail("--emit", Twine(flags.emit) + " is a form of host code, and " + targets.gpus.front().arch->name + " is a GPU",
+                "leave it out of --target; --emit=ptx or cubin writes its kernels");
+  if (flags.kernelReport && targets.gpus.empty())
+    return fail("--kernel-report", "there are no GPU kernels to report on", "add a GPU to --target: --target=sm_80");
   if (host.kernels != KernelForm::Shared && !targets.host)
     return fail("--emit", Twine(flags.emit) + " is a form of host code", "add host to --target");
   if (targets.host)

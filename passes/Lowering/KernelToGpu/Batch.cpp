@@ -5,7 +5,7 @@
 //
 // Members that compute the same (of one shape, updates of parameters often do) share code, which gets the
 // pointers of the member that the block belongs to. A block has the threads of the member that has most; in
-// others the rest of them does nothing.
+// others the rest of them does nothing. Shared memory is one piece, which each member divides for itself.
 //
 //===------------------------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,6 +14,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -39,9 +40,11 @@ private:
   LogicalResult emitMembers();
   /// The code of all alike, for blocks from `first` on.
   void emitAlike(Alike &alike, Value block, int64_t first);
-  /// Makes a member's code that of block `number` (a value of the kernel), and with `threads` its barriers
-  /// those of so many.
-  static void adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads);
+  /// Shared memory for the member that wants most, at the insertion point.
+  void createShared();
+  /// Makes a member's code that of block `number` (a value of the kernel) with the kernel's shared memory,
+  /// and with `threads` its barriers those of so many.
+  void adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads);
   /// The kernel's parameter for a parameter of a member's kernel.
   Value parameterOf(DispatchOp member, unsigned parameter);
 
@@ -51,6 +54,7 @@ private:
   std::vector<Alike> kinds;
   LLVM::LLVMFuncOp function;
   ElementEmitter *e = nullptr;
+  Value shared; ///< null where no member has any
   int64_t threads = 0;
 };
 
@@ -110,9 +114,32 @@ Value BatchEmitter::parameterOf(DispatchOp member, unsigned parameter) {
   return function.getArgument(batch.getInputs().size() + before + parameter - inputs);
 }
 
+void BatchEmitter::createShared() {
+  int64_t most = 0, alignment = 1;
+  for (Alike &alike : kinds) {
+    int64_t bytes = 0;
+    alike.function.walk([&](SharedOp piece) {
+      bytes = llvm::alignTo(bytes, piece.getAlignment()) + piece.getBytes();
+      alignment = std::max<int64_t>(alignment, piece.getAlignment());
+    });
+    most = std::max(most, bytes);
+  }
+  if (most > 0)
+    shared = SharedOp::create(e->b, LLVM::LLVMPointerType::get(batch.getContext(), 3), most, alignment);
+}
+
 void BatchEmitter::adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads) {
+  int64_t bytes = 0;
   member.walk([&](Operation *op) {
-    if (auto id = dyn_cast<BlockIdOp>(op)) {
+    if (auto piece = dyn_cast<SharedOp>(op)) {
+      OpBuilder b(piece);
+      int64_t offset = llvm::alignTo(bytes, piece.getAlignment());
+      bytes = offset + piece.getBytes();
+      Value place = LLVM::GEPOp::create(b, piece.getLoc(), piece.getType(), b.getI8Type(), shared,
+                                        ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+      piece.replaceAllUsesWith(place);
+      piece.erase();
+    } else if (auto id = dyn_cast<BlockIdOp>(op)) {
       id.getResult().replaceAllUsesWith(number);
       id.erase();
     } else if (auto barrier = dyn_cast<BarrierOp>(op); barrier && threads > 0) {
@@ -159,6 +186,7 @@ FailureOr<GpuLaunch> BatchEmitter::run() {
   ElementEmitter emitter(b, batch.getLoc(), module);
   e = &emitter;
   ThreadEmitter t{*e};
+  createShared();
   Value block = t.block();
   int64_t blocks = 0;
   for (Alike &alike : kinds) {

@@ -63,8 +63,8 @@ namespace {
 constexpr int64_t rowsPerBlock = 4;
 /// Pieces of a row that a thread keeps in registers at most, and ops that unrolling them may make.
 constexpr int64_t mostPieces = 4, mostUnrolledOps = 1500;
-/// The largest block that a row gets.
-constexpr int64_t mostRowThreads = 1024;
+/// The largest block that a row gets; in a batch, where all members have a block of one size, less.
+constexpr int64_t mostRowThreads = 1024, mostMemberThreads = blockThreads;
 /// A side of the tiles of a transpose, in elements, and of their rows in shared memory: with one more element
 /// neither way of walking a tile meets a bank twice, whatever the size of elements.
 constexpr int64_t tileSide = 32, tilePitch = tileSide + 1;
@@ -106,7 +106,9 @@ public:
   GpuNestEmitter(const Plan &plan, int64_t n, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                  ElementEmitter &e)
       : NestSpace(plan, dispatch, results, e), n(n), pieceBytes(n * widestBytes(plan, dispatch)),
-        ops(llvm::range_size(dispatch.getBody().front())), t{e} {}
+        ops(llvm::range_size(dispatch.getBody().front())),
+        mostThreads(isa<kernel::DispatchOp>(dispatch->getParentOp()) ? mostMemberThreads : mostRowThreads),
+        t{e} {}
 
   GpuLaunch pointwise();
   GpuLaunch tiles();
@@ -134,8 +136,9 @@ private:
   void unrolled(Value first, int64_t step, llvm::function_ref<void(Value inside)> body);
 
   const int64_t n;
-  const int64_t pieceBytes; ///< of n neighbours
-  const int64_t ops;        ///< of the dispatch
+  const int64_t pieceBytes;  ///< of n neighbours
+  const int64_t ops;         ///< of the dispatch
+  const int64_t mostThreads; ///< of a row
   const ThreadEmitter t;
 };
 
@@ -322,7 +325,7 @@ void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void
 GpuLaunch GpuNestEmitter::rows() {
   int64_t count = plan.keptCount(), pieces = product(plan.reduced);
   int64_t width = warpThreads; // threads of a row
-  while (width < mostRowThreads && pieces > width * mostPieces)
+  while (width < mostThreads && pieces > width * mostPieces)
     width *= 2;
   bool severalPasses = plan.stages.size() > 1 || !plan.fullResults.empty();
   bool unrolls = severalPasses && plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 &&

@@ -69,26 +69,61 @@ func.func @chains(%x: tensor<8xf32>, %y: tensor<16xf32>) -> (tensor<8xf32>, tens
   return %x1, %y1 : tensor<8xf32>, tensor<16xf32>
 }
 
-// The first would keep the large gradient %x0 alive behind its last reader.
+// The sum of %x0 would keep it alive while %z and %z0 are, and no launch has so much alive: it stays.
 // CHECK-LABEL: func.func @memory
-// CHECK-NOT: more"
-func.func @memory(%y: tensor<8xf32>, %x: tensor<65536xf32>) -> (tensor<f32>, tensor<8xf32>) {
+// CHECK: kernel.dispatch "x0"
+// CHECK: kernel.dispatch "sumx"
+// CHECK: kernel.dispatch "z0"
+// CHECK: kernel.dispatch "sumz"
+func.func @memory(%x: tensor<65536xf32>, %z: tensor<131072xf32>) -> (tensor<f32>, tensor<f32>) {
   %x0 = kernel.dispatch "x0" (%x) : (tensor<65536xf32>) -> tensor<65536xf32> {
   ^bb0(%c0: tensor<65536xf32>):
     %0 = graph.relu %c0 : tensor<65536xf32>
     kernel.yield %0 : tensor<65536xf32>
   }
-  %sum = kernel.dispatch "sum" (%x0) : (tensor<65536xf32>) -> tensor<f32> {
+  %sx = kernel.dispatch "sumx" (%x0) : (tensor<65536xf32>) -> tensor<f32> {
   ^bb0(%c: tensor<65536xf32>):
     %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<65536xf32>) -> tensor<f32>
     kernel.yield %0 : tensor<f32>
   }
-  %y0 = kernel.dispatch "y0" (%y) : (tensor<8xf32>) -> tensor<8xf32> {
-  ^bb0(%c0: tensor<8xf32>):
-    %0 = graph.relu %c0 : tensor<8xf32>
-    kernel.yield %0 : tensor<8xf32>
+  %z0 = kernel.dispatch "z0" (%z) : (tensor<131072xf32>) -> tensor<131072xf32> {
+  ^bb0(%c0: tensor<131072xf32>):
+    %0 = graph.relu %c0 : tensor<131072xf32>
+    kernel.yield %0 : tensor<131072xf32>
   }
-  return %sum, %y0 : tensor<f32>, tensor<8xf32>
+  %sz = kernel.dispatch "sumz" (%z0) : (tensor<131072xf32>) -> tensor<f32> {
+  ^bb0(%c: tensor<131072xf32>):
+    %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<131072xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  return %sx, %sz : tensor<f32>, tensor<f32>
+}
+
+// Here it is no more than was alive before.
+// CHECK-LABEL: func.func @enough
+// CHECK: kernel.dispatch "sumz and 1 more"
+func.func @enough(%x: tensor<65536xf32>, %z: tensor<65536xf32>) -> (tensor<f32>, tensor<f32>) {
+  %x0 = kernel.dispatch "x0" (%x) : (tensor<65536xf32>) -> tensor<65536xf32> {
+  ^bb0(%c0: tensor<65536xf32>):
+    %0 = graph.relu %c0 : tensor<65536xf32>
+    kernel.yield %0 : tensor<65536xf32>
+  }
+  %sx = kernel.dispatch "sumx" (%x0) : (tensor<65536xf32>) -> tensor<f32> {
+  ^bb0(%c: tensor<65536xf32>):
+    %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<65536xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  %z0 = kernel.dispatch "z0" (%z) : (tensor<65536xf32>) -> tensor<65536xf32> {
+  ^bb0(%c0: tensor<65536xf32>):
+    %0 = graph.relu %c0 : tensor<65536xf32>
+    kernel.yield %0 : tensor<65536xf32>
+  }
+  %sz = kernel.dispatch "sumz" (%z0) : (tensor<65536xf32>) -> tensor<f32> {
+  ^bb0(%c: tensor<65536xf32>):
+    %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<65536xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  return %sx, %sz : tensor<f32>, tensor<f32>
 }
 
 // What reads a variable that another launch computes into stays where it is.

@@ -2,7 +2,7 @@
 
 // Two members compute the same: blocks 0 and 1 are theirs, block 2 the reduction's. A block has 256 threads, of which the latter takes 128.
 // CHECK: kernel.dispatch "b"{{.*}}grid = array<i64: 3, 1, 1>, {{.*}}kernel = "k0", threads = 256
-// CHECK-NOT: kernel = "k1"
+// CHECK: kernel.dispatch "c"{{.*}}kernel = "k1"
 
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: %[[X:arg0]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
@@ -45,4 +45,28 @@ func.func @f(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>, %z: tensor<16xf32>) -
     kernel.yield %1, %2, %3 : tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>
   }
   return %0#0, %0#1, %0#2 : tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>
+}
+
+// Threads of both members meet in shared memory: a block has what one of them wants.
+// CHECK-LABEL: llvm.func @k1(
+// CHECK: kernel.shared
+// CHECK-SAME: 256
+// CHECK-NOT: kernel.shared
+// CHECK: llvm.return
+func.func @shared(%x: tensor<256x16xf32>, %y: tensor<256x48xf32>) -> (tensor<16xf32>, tensor<48xf32>) {
+  %0:2 = kernel.dispatch "c" (%x, %y) : (tensor<256x16xf32>, tensor<256x48xf32>) -> (tensor<16xf32>, tensor<48xf32>) {
+  ^bb0(%a: tensor<256x16xf32>, %b: tensor<256x48xf32>):
+    %1 = kernel.dispatch "r" (%a) : (tensor<256x16xf32>) -> tensor<16xf32> {
+    ^bb0(%d: tensor<256x16xf32>):
+      %4 = graph.reduce_sum %d {axes = array<i64: 0>, keepdims = false} : (tensor<256x16xf32>) -> tensor<16xf32>
+      kernel.yield %4 : tensor<16xf32>
+    }
+    %2 = kernel.dispatch "s" (%b) : (tensor<256x48xf32>) -> tensor<48xf32> {
+    ^bb0(%d: tensor<256x48xf32>):
+      %4 = graph.reduce_sum %d {axes = array<i64: 0>, keepdims = false} : (tensor<256x48xf32>) -> tensor<48xf32>
+      kernel.yield %4 : tensor<48xf32>
+    }
+    kernel.yield %1, %2 : tensor<16xf32>, tensor<48xf32>
+  }
+  return %0#0, %0#1 : tensor<16xf32>, tensor<48xf32>
 }
