@@ -4,7 +4,7 @@
 #include "compiler/Codegen/NvptxTarget.h"
 #include "compiler/Codegen/Parallel.h"
 #include "compiler/Codegen/Ptxas.h"
-#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/IR/SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -36,7 +36,7 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
 static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
   for (Operation &op : module.getOps())
     if (isDeviceKernel(&op))
-      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = int(op.getAttrOfType<IntegerAttr>("kernel.threads").getInt()), .tensorMaps = op.getAttrOfType<ArrayAttr>("kernel.tensor_maps"), .report = {}, .instructions = {}, .sharedBytes = sharedBytes(&op)});
+      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = int(op.getAttrOfType<IntegerAttr>("kernel.threads").getInt()), .tensorMaps = op.getAttrOfType<ArrayAttr>("kernel.tensor_maps"), .report = {}, .instructions = {}, .sharedBytes = kernel::SharedMemory(&op).bytes});
   if (failed(lowerDeviceOps(module, arch)))
     return nullptr;
   for (NvptxKernel &kernel : kernels)

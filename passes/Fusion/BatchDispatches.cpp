@@ -1,8 +1,8 @@
 //===- BatchDispatches.cpp - small independent dispatches share a launch ---------===//
 //
-// See Passes.td. Walks a block in program order with the batches that may still grow. A batch stands where
-// its last member stood, so its members' first reader has to come behind that: then no member reads another,
-// nor is there a path between two of them.
+// See Passes.td. Walks a block upwards. A batch stands where its last member stood; a dispatch before it may
+// join where all who read its results come behind that place, those in batches with their batches. So no
+// member reads another, nor is there a path between two of them, and each comes as late as it may.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
@@ -29,7 +29,7 @@ static constexpr int64_t mostBytes = 8 << 20;
 static constexpr size_t mostBuffers = 256, mostMembers = 64;
 /// What all that comes later may add to the peak, in bytes: flags and the like.
 static constexpr int64_t smallBytes = 4096;
-/// Batches that a dispatch asks: so many places behind it, there is one that it may not pass.
+/// Batches that a dispatch asks, the nearest: behind so many places there is a reader that it may not pass.
 static constexpr size_t mostSearched = 16;
 
 namespace {

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/EmulatorCodegen.h"
 #include "compiler/Codegen/GpuCodegen.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "runtime/emulator/Emulator.h"
 #include <gtest/gtest.h>
 
@@ -16,10 +17,7 @@ static rt::emulator::Emulator &emulator() {
   return emulator;
 }
 
-static size_t bytesOf(RankedTensorType type) {
-  Type element = type.getElementType();
-  return size_t(type.getNumElements()) * (element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8);
-}
+static size_t bytesOf(Type type) { return size_t(graph::bytesOf(type)); }
 
 std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, ArrayRef<GpuKernel> kernels,
                                                   int64_t scratchBytes, rt::emulator::Module &object,

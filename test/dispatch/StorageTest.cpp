@@ -25,11 +25,7 @@ namespace {
 struct Buffer {
   int64_t offset, first, last;
   Type type;
-  int64_t bytes() const { return cast<RankedTensorType>(type).getNumElements() * elementBytes(); }
-  int64_t elementBytes() const {
-    Type element = cast<RankedTensorType>(type).getElementType();
-    return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
-  }
+  int64_t bytes() const { return bytesOf(type); }
   bool low() const { return isLowPrecision(cast<RankedTensorType>(type).getElementType()); }
 };
 

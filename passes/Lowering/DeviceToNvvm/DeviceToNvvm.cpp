@@ -142,41 +142,32 @@ static LLVM::GlobalOp createShared(OpBuilder &b, Location loc, Twine name, int64
   return global;
 }
 
-int64_t mpc::sharedBytes(Operation *kernel) {
-  int64_t bytes = 0;
-  kernel->walk([&](SharedOp op) { bytes = llvm::alignTo(bytes, op.getAlignment()) + op.getBytes(); });
-  return bytes;
-}
-
 /// Decides between static and dynamic shared memory.
 bool KernelLowering::lowerShared() {
-  int64_t bytes = sharedBytes(function), alignment = 16;
-  function.walk([&](SharedOp op) { alignment = std::max<int64_t>(alignment, op.getAlignment()); });
-  if (bytes > arch.sharedBytesPerBlock) {
+  SharedMemory all(function);
+  if (all.bytes > arch.sharedBytesPerBlock) {
     (void)emitErrorWithHint(function.getLoc(),
-                            llvm::Twine("kernel '") + function.getName() + "' needs " + llvm::Twine(bytes) +
-                                " bytes of shared memory, a block of " + arch.name + " has " +
-                                llvm::Twine(arch.sharedBytesPerBlock),
+                            llvm::Twine("kernel '") + function.getName() + "' needs " +
+                                llvm::Twine(all.bytes) + " bytes of shared memory, a block of " + arch.name +
+                                " has " + llvm::Twine(arch.sharedBytesPerBlock),
                             "take smaller tiles or fewer stages");
     return false;
   }
-  if (bytes <= staticSharedBytes)
+  if (all.bytes <= staticSharedBytes)
     return true;
   OpBuilder b(function);
-  dynamicShared =
-      createShared(b, function.getLoc(), function.getName() + "_shared", 0, alignment, /*dynamic=*/true);
-  function->setAttr(dynamicSharedName, b.getI64IntegerAttr(bytes));
+  dynamicShared = createShared(b, function.getLoc(), function.getName() + "_shared", 0,
+                               std::max<int64_t>(all.alignment, 16), /*dynamic=*/true);
+  function->setAttr(dynamicSharedName, b.getI64IntegerAttr(all.bytes));
   return true;
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, SharedOp op) {
   if (dynamicShared) {
-    nextDynamic = llvm::alignTo(nextDynamic, op.getAlignment());
     Value base = LLVM::AddressOfOp::create(b, cast<LLVM::GlobalOp>(dynamicShared));
     Value piece = LLVM::GEPOp::create(b, op.getType(), b.getI8Type(), base,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(nextDynamic)},
+                                      ArrayRef<LLVM::GEPArg>{int32_t(placed.add(op))},
                                       LLVM::GEPNoWrapFlags::inbounds | LLVM::GEPNoWrapFlags::nuw);
-    nextDynamic += op.getBytes();
     return piece;
   }
   OpBuilder outside(function);

@@ -12,8 +12,6 @@ struct GpuArch;
 /// A kernel with more than 48 KB of shared memory takes all of it as dynamic shared memory, whose size is given at launch: `dynamicSharedBytes` says it.
 mlir::LogicalResult lowerDeviceOps(mlir::ModuleOp module, const GpuArch &arch);
 
-/// Bytes of shared memory of a block, before the kernel is lowered.
-int64_t sharedBytes(mlir::Operation *kernel);
 /// Bytes of dynamic shared memory that a launch of this lowered kernel must ask for; 0 for most.
 int64_t dynamicSharedBytes(mlir::Operation *kernel);
 

@@ -1,7 +1,7 @@
 //===- KernelLowering.h - lowers the device ops of one kernel -----------------------===//
 #ifndef MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
 #define MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
-#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/IR/SharedMemory.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -18,7 +18,7 @@ struct KernelLowering {
   bool failed = false;
   // Shared memory that does not fit into what a block has by itself is one dynamic piece.
   mlir::Operation *dynamicShared = nullptr;
-  int64_t nextDynamic = 0;
+  SharedMemory placed = SharedMemory(); ///< the dynamic pieces so far
   unsigned sharedPieces = 0;
   unsigned firstTensorMap = 0; ///< the parameter that map 0 became
 

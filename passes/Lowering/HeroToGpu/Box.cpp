@@ -130,8 +130,7 @@ kernel::TensorMapAttr Box::map(const Operand &operand, unsigned parameter) const
                                     kernel::Swizzle::B128, pixels, lowers, uppers);
 }
 
-//===-- Loads
-//--------------------------------------------------------------------------------------------===//
+//===-- Loads ------------------------------------------------------------------------------------------===//
 
 BoxTile::BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
                  const BlockPlace &place, Value memory)

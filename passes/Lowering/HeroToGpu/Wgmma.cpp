@@ -1,5 +1,4 @@
-//===- Wgmma.cpp - the warpgroups' mainloop
-//--------------------------------------------------------------===//
+//===- Wgmma.cpp - the warpgroups' mainloop -----------------------------------------------------------===//
 //
 // The block's first warpgroup brings tiles of A and B into a ring in shared memory, the others multiply them.
 // Each stage of the ring has two mbarriers, whose phases both sides count:

@@ -8,13 +8,13 @@
 // others the rest of them does nothing. Shared memory is one piece, which each member divides for itself.
 //
 //===------------------------------------------------------------------------------------===//
+#include "dialects/Kernel/IR/SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -115,28 +115,24 @@ Value BatchEmitter::parameterOf(DispatchOp member, unsigned parameter) {
 }
 
 void BatchEmitter::createShared() {
-  int64_t most = 0, alignment = 1;
+  SharedMemory most;
   for (Alike &alike : kinds) {
-    int64_t bytes = 0;
-    alike.function.walk([&](SharedOp piece) {
-      bytes = llvm::alignTo(bytes, piece.getAlignment()) + piece.getBytes();
-      alignment = std::max<int64_t>(alignment, piece.getAlignment());
-    });
-    most = std::max(most, bytes);
+    SharedMemory own(alike.function);
+    most.bytes = std::max(most.bytes, own.bytes);
+    most.alignment = std::max(most.alignment, own.alignment);
   }
-  if (most > 0)
-    shared = SharedOp::create(e->b, LLVM::LLVMPointerType::get(batch.getContext(), 3), most, alignment);
+  if (most.bytes > 0)
+    shared =
+        SharedOp::create(e->b, LLVM::LLVMPointerType::get(batch.getContext(), 3), most.bytes, most.alignment);
 }
 
 void BatchEmitter::adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads) {
-  int64_t bytes = 0;
+  SharedMemory memory;
   member.walk([&](Operation *op) {
     if (auto piece = dyn_cast<SharedOp>(op)) {
       OpBuilder b(piece);
-      int64_t offset = llvm::alignTo(bytes, piece.getAlignment());
-      bytes = offset + piece.getBytes();
       Value place = LLVM::GEPOp::create(b, piece.getLoc(), piece.getType(), b.getI8Type(), shared,
-                                        ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+                                        ArrayRef<LLVM::GEPArg>{int32_t(memory.add(piece))});
       piece.replaceAllUsesWith(place);
       piece.erase();
     } else if (auto id = dyn_cast<BlockIdOp>(op)) {
