@@ -32,11 +32,16 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
+static int numberOf(Operation &op, StringRef attribute, int otherwise) {
+  auto number = op.getAttrOfType<IntegerAttr>(attribute);
+  return number ? int(number.getInt()) : otherwise;
+}
+
 /// Lowers `module` in place and translates it. Null and `error`, or null after a diagnostic.
 static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
   for (Operation &op : module.getOps())
     if (isDeviceKernel(&op))
-      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = int(op.getAttrOfType<IntegerAttr>("kernel.threads").getInt()), .tensorMaps = op.getAttrOfType<ArrayAttr>("kernel.tensor_maps"), .report = {}, .instructions = {}, .sharedBytes = kernel::SharedMemory(&op).bytes});
+      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = numberOf(op, "kernel.threads", 0), .resident = numberOf(op, "kernel.resident", 0), .cluster = numberOf(op, "kernel.cluster", 1), .tensorMaps = op.getAttrOfType<ArrayAttr>("kernel.tensor_maps"), .report = {}, .instructions = {}, .sharedBytes = kernel::SharedMemory(&op).bytes});
   if (failed(lowerDeviceOps(module, arch)))
     return nullptr;
   for (NvptxKernel &kernel : kernels)

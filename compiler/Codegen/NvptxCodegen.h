@@ -48,6 +48,8 @@ llvm::StringMap<PtxInstructions> countPtxInstructions(llvm::StringRef ptx);
 struct NvptxKernel {
   std::string symbol;
   int threads = 0;                ///< of a block
+  int resident = 0;               ///< blocks for each SM at most, of a kernel that is right for any number; 0: all of the grid
+  int cluster = 1;                ///< blocks
   int64_t dynamicSharedBytes = 0; ///< that a launch must ask for; above 48 KB the function's limit must be raised first
   mlir::ArrayAttr tensorMaps = {}; ///< of #kernel.tensor_map: parameters behind the pointers; null: none
   std::optional<PtxasReport> report;

@@ -321,6 +321,8 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
   }
   for (const PlannedKernel &kernel : plan.kernels) {
     j["kernels"].push_back({{"symbol", kernel.symbol}, {"module", kernel.module}, {"threads", kernel.threads}, {"shared", kernel.sharedBytes}});
+    if (kernel.resident > 0)
+      j["kernels"].back().update({{"resident", kernel.resident}, {"cluster", kernel.cluster}});
     for (kernel::TensorMapAttr map : kernel.tensorMaps)
       j["kernels"].back()["tensor_maps"].push_back(tensorMap(map));
   }

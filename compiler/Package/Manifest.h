@@ -25,6 +25,7 @@ struct PlannedKernel {
   std::string symbol;
   size_t module = 0;
   int64_t threads = 0, sharedBytes = 0;
+  int64_t resident = 0, cluster = 1; ///< NvptxKernel
   llvm::SmallVector<kernel::TensorMapAttr> tensorMaps = {};
 };
 

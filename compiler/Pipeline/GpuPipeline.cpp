@@ -54,7 +54,7 @@ static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, 
     }
     plan.modules.push_back(std::move(names));
     for (NvptxKernel &kernel : module.kernels) {
-      PlannedKernel &planned = plan.kernels.emplace_back(PlannedKernel{kernel.symbol, i, kernel.threads, kernel.dynamicSharedBytes});
+      PlannedKernel &planned = plan.kernels.emplace_back(PlannedKernel{kernel.symbol, i, kernel.threads, kernel.dynamicSharedBytes, kernel.resident, kernel.cluster});
       if (kernel.tensorMaps)
         llvm::append_range(planned.tensorMaps, kernel.tensorMaps.getAsRange<kernel::TensorMapAttr>());
       summary.kernelReports[reports.lookup(kernel.symbol)].kernel = std::move(kernel);

@@ -160,7 +160,7 @@ struct Checker {
     for (const GpuKernel &kernel : plan.kernels) {
       if (!known.emplace(kernel.symbol, &kernel).second)
         broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " is listed twice"));
-      if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 || kernel.threads > 1024 || kernel.sharedBytes < 0)
+      if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 || kernel.threads > 1024 || kernel.sharedBytes < 0 || kernel.resident < 0 || kernel.cluster < 1)
         broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " has an impossible module, block or shared memory"));
     }
     for (const Entry &entry : plan.entries)

@@ -4,6 +4,7 @@
 #include "mpc/library.h"
 #include "runtime/core/Tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -126,7 +127,15 @@ struct GpuKernel {
   int64_t module = 0;      // of the plan
   int64_t threads = 0;     // of a block
   int64_t sharedBytes = 0; // dynamic
+  int64_t resident = 0;    // it is right for any number of blocks: start at most so many for each multiprocessor; 0: all
+  int64_t cluster = 1;     // blocks that start together
   std::vector<TensorMap> tensorMaps;
+
+  /// Blocks along x to start of a grid, on a GPU with so many multiprocessors.
+  int64_t blocks(int64_t grid, int64_t multiprocessors) const {
+    int64_t most = std::max(resident * multiprocessors / cluster, int64_t(1)) * cluster;
+    return resident == 0 ? grid : std::min(grid, most);
+  }
 };
 
 /// What the driver loads as one: names of sections; the cubin's is "" where there is none.

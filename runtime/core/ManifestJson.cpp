@@ -239,7 +239,8 @@ Plan parsePlan(const json &object) {
   if (object.contains("kernels"))
     for (const json &item : object.at("kernels")) {
       plan.kernels.push_back(
-          {item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared"), {}});
+          {item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared"),
+           integer(item, "resident"), integer(item, "cluster", 1), {}});
       if (item.contains("tensor_maps"))
         for (const json &map : item.at("tensor_maps"))
           plan.kernels.back().tensorMaps.push_back(

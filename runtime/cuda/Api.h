@@ -34,6 +34,7 @@ enum : int {
   kComputeMajor = 75,
   kComputeMinor = 76,
   kMaxSharedBytesPerBlock = 97, // with opt-in
+  kMultiprocessors = 16,
 };
 enum : int {
   kMaxThreadsPerBlock = 0,

@@ -81,6 +81,7 @@ Gpu Driver::gpu() const {
                       deviceGetAttribute(&major, kComputeMajor, gpu.device),
                       deviceGetAttribute(&minor, kComputeMinor, gpu.device),
                       deviceGetAttribute(&shared, kMaxSharedBytesPerBlock, gpu.device),
+                      deviceGetAttribute(&gpu.multiprocessors, kMultiprocessors, gpu.device),
                       driverGetVersion(&gpu.driver)};
   for (Result result : results)
     check(result, "cannot ask what the GPU is");

@@ -15,6 +15,7 @@ struct Gpu {
   int compute = 0;         // 90: compute capability 9.0
   size_t bytes = 0;        // of its memory
   int64_t sharedBytes = 0; // that a block may have
+  int multiprocessors = 0;
   int driver = 0;          // the driver's CUDA version: 12040 is 12.4
 };
 

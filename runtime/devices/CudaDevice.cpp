@@ -257,7 +257,7 @@ void CudaDevice::launch(const Launch &launch) const {
     maps.push_back(encode(cu_, map, arguments[size_t(map.arg)]));
   for (TensorMapBytes &map : maps)
     parameters.push_back(&map);
-  cu_.check(cu_.launchKernel(functions_[kernel], unsigned(launch.grid[0]), unsigned(launch.grid[1]),
+  cu_.check(cu_.launchKernel(functions_[kernel], unsigned(about.blocks(launch.grid[0], gpu_.multiprocessors)), unsigned(launch.grid[1]),
                              unsigned(launch.grid[2]), unsigned(about.threads), 1, 1,
                              unsigned(about.sharedBytes), compute_, parameters.data(), nullptr),
             concat("cannot launch ", describe(launch), ", kernel ", launch.kernel));

@@ -37,8 +37,14 @@ void EmulatorDevice::failFromPlugin() const {
 std::string EmulatorDevice::description() const { return concat("emulator of ", plan_.target); }
 
 void EmulatorDevice::prepare() {
+  // So few that blocks have several pieces of work also in small networks.
+  constexpr int64_t multiprocessors = 4;
+  std::unordered_map<std::string_view, const GpuKernel *> kernels;
+  for (const GpuKernel &kernel : plan_.kernels)
+    kernels[kernel.symbol] = &kernel;
   for (const Entry &entry : plan_.entries)
     for (const Launch &launch : entry.launches) {
+      blocks_[&launch] = uint32_t(kernels.at(launch.kernel)->blocks(launch.grid[0], multiprocessors));
       std::vector<mpc_emu_buffer> &buffers = buffers_[&launch];
       for (size_t i = 0; i < launch.args.size(); ++i)
         buffers.push_back({arena_.at(launch.args[i]), uint64_t(launch.argBytes[i]), false});
@@ -53,7 +59,7 @@ void EmulatorDevice::run(const Entry &entry, std::vector<double> *seconds) {
   for (size_t i = 0; i < entry.launches.size(); ++i) {
     const Launch &launch = entry.launches[i];
     auto start = std::chrono::steady_clock::now();
-    const uint32_t grid[3] = {uint32_t(launch.grid[0]), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
+    const uint32_t grid[3] = {blocks_.at(&launch), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
     const std::vector<mpc_emu_buffer> &buffers = buffers_.at(&launch);
     if (interface_->launch(emulator_, launch.kernel.c_str(), grid, buffers.data(), uint32_t(buffers.size()),
                            launch.name.c_str()))

@@ -32,6 +32,7 @@ private:
   const mpc_emulator *interface_ = nullptr;
   void *emulator_ = nullptr;
   std::unordered_map<const Launch *, std::vector<mpc_emu_buffer>> buffers_;
+  std::unordered_map<const Launch *, uint32_t> blocks_; // along x
 };
 
 } // namespace mpc::rt

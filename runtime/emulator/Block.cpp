@@ -113,6 +113,7 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
       Thread &t = block.threads[warps[i] * kWarp + lane];
       t.id = warps[i] * kWarp + lane, t.warp = warps[i];
       std::copy(block.index, block.index + 3, t.block);
+      t.grid = block.gridSize;
       t.parent = &block;
       t.state = State::Ready;
       t.copies.clear(), t.groups.clear();

@@ -116,7 +116,7 @@ struct Block {
   const Buffer *buffers = nullptr;
   void *const *arguments = nullptr; ///< the device addresses of the buffers
   Scheduler *scheduler = nullptr;
-  uint32_t index[3] = {};
+  uint32_t index[3] = {}, gridSize = 1; ///< of blocks along x
   uint32_t threadCount = 0, live = 0;
   bool racesKnown = true; ///< false once epochs ran out of bits
   std::vector<Thread> threads;

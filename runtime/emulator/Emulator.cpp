@@ -205,6 +205,7 @@ void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> b
           Block &block = worker->blocks[rank];
           block.kernel = run.kernel, block.buffers = run.buffers, block.arguments = run.arguments;
           block.index[0] = uint32_t(i % clusters) * cluster + rank;
+          block.gridSize = run.grid.x;
           block.index[1] = uint32_t(i / clusters % run.grid.y);
           block.index[2] = uint32_t(i / clusters / run.grid.y);
         }

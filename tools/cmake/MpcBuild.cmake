@@ -5,12 +5,11 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
 endif()
-find_program(LLD NAMES ld.lld-22 ld.lld)
+# The compiler finds it by the name ld.lld only: LLVM's own folder has it under that name.
+find_program(LLD NAMES ld.lld HINTS /usr/lib/llvm-22/bin)
 if(LLD)
-  get_filename_component(LLD_NAME ${LLD} NAME)
-  if(LLD_NAME STREQUAL "ld.lld")
-    add_link_options(-fuse-ld=lld)
-  endif()
+  get_filename_component(LLD_DIR ${LLD} DIRECTORY)
+  add_link_options(-B${LLD_DIR} -fuse-ld=lld)
 endif()
 
 # Debian and LLVM's own packages put each version in a prefix of its own.

@@ -41,6 +41,10 @@ LogicalResult KernelRewriter::rewriteDeviceOp(Operation *op) {
             id.getResult().replaceAllUsesWith(LLVM::LoadOp::create(b, loc, word, field(kBlockField + 4 * unsigned(id.getAxis()))));
             return true;
           })
+          .Case([&](kernel::GridSizeOp size) {
+            size.getResult().replaceAllUsesWith(LLVM::LoadOp::create(b, loc, word, field(kGridField)));
+            return true;
+          })
           .Case([&](kernel::BarrierOp barrier) {
             call("barrier", {}, {i32(barrier.getId()), i32(barrier.getThreads().value_or(0)), site(op)});
             return true;

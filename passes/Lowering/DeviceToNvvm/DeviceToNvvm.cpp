@@ -52,6 +52,11 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, BlockIdOp op) {
   llvm_unreachable("three axes");
 }
 
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, GridSizeOp op) {
+  return NVVM::GridDimXOp::create(b, b.getI32Type(),
+                                  LLVM::ConstantRangeAttr::get(b.getContext(), 32, 1, 0x7fffffff));
+}
+
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, ShuffleOp op) {
   NVVM::ShflKind kinds[] = {NVVM::ShflKind::bfly, NVVM::ShflKind::down, NVVM::ShflKind::up,
                             NVVM::ShflKind::idx};
@@ -183,7 +188,7 @@ void KernelLowering::lower(Operation *operation) {
     return;
   Value result =
       llvm::TypeSwitch<Operation *, Value>(operation)
-          .Case<ThreadIdOp, BlockIdOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>(
+          .Case<ThreadIdOp, BlockIdOp, GridSizeOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>(
               [&](auto op) { return lower(b, op); })
           .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
           .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
@@ -238,6 +243,7 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
       lowering.lower(op);
     ok &= !lowering.failed;
     function->removeAttr("kernel.threads");
+    function->removeAttr("kernel.resident");
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     // Exact, not only a bound: a launch of another shape is refused instead of computing something else.
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(count)}));

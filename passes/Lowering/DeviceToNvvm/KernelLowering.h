@@ -38,6 +38,7 @@ struct KernelLowering {
   // DeviceToNvvm.cpp: what all architectures have, up to sm_80.
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ThreadIdOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, BlockIdOp op);
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, GridSizeOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ShuffleOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, VoteOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ApproxOp op);

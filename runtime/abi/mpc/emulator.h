@@ -34,6 +34,7 @@ typedef struct mpc_emu_thread {
   uint32_t id;            /* offset 0: in its block */
   uint32_t block[3];      /* offset 4: x, y, z in the grid */
   uint32_t registers[12]; /* offset 16: operands and results of matrix operations */
+  uint32_t grid;          /* offset 64: blocks along x */
 } mpc_emu_thread;
 
 /* buffers: device addresses, one per argument of the kernel. */

@@ -280,6 +280,7 @@ EXPORT cuDeviceGetAttribute(int *value, int attribute, int) {
   *value = attribute == kComputeMajor             ? compute / 10
            : attribute == kComputeMinor           ? compute % 10
            : attribute == kMaxSharedBytesPerBlock ? int(number("SHARED", 163 << 10))
+           : attribute == kMultiprocessors        ? int(number("MULTIPROCESSORS", 108))
                                                   : -1;
   return *value < 0;
 }
