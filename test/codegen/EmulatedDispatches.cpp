@@ -43,10 +43,15 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
               ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), &kernel == kernels.begin()}
               : buffers[position]);
     auto extent = [&](int axis) { return uint32_t(kernel.launch.grid[axis]); };
+    // Of those that are right for any number of blocks: with one or two clusters, each does several pieces of
+    // work.
+    uint32_t blocks = extent(0);
+    if (kernel.launch.resident > 0)
+      blocks = std::min<uint32_t>(blocks, (1 + seed % 2) * kernel.launch.cluster);
     auto error = rt::attempt([&] {
       const rt::emulator::Kernel &found = object.find(kernel.symbol);
       EXPECT_EQ(found.threads, kernel.launch.threads);
-      emulator().launch(found, {extent(0), extent(1), extent(2)}, arguments, dispatch.getName().str());
+      emulator().launch(found, {blocks, extent(1), extent(2)}, arguments, dispatch.getName().str());
     });
     EXPECT_FALSE(error) << error->text();
   }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include "runtime/emulator/Emulator.h"
 #include "test/codegen/EmulatedDispatches.h"
 #include "test/dispatch/Enclosure.h"
@@ -168,8 +169,8 @@ void HeroBatch::add(const HeroCase &c) { add(c, std::nullopt); }
 void HeroBatch::add(const HeroCase &c, size_t tile, int64_t splits) {
   add(c, Forced{std::nullopt, tile, splits});
 }
-void HeroBatch::add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits) {
-  add(c, Forced{mainloop, tile, splits});
+void HeroBatch::add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits, bool clustered) {
+  add(c, Forced{mainloop, tile, splits, clustered});
 }
 
 void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
@@ -189,11 +190,15 @@ void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
     schedule.tile = tiles[forced->tile % tiles.size()];
     schedule.splits =
         hero::usefulSplits(llvm::divideCeilSigned(problem->k(), schedule.tile.k), forced->splits);
+    auto axis = forced->clustered ? hero::clusterAxisOf(*problem, schedule.tile) : std::nullopt;
+    schedule.cluster = axis ? 2 : 1;
+    schedule.clusterAxis = axis.value_or(hero::Axis::M);
   }
-  name += llvm::formatv(" on {0}: {1} {2}x{3}x{4}, {5} splits", impl->arch->name,
-                        hero::nameOf(schedule.tile.mainloop), schedule.tile.m, schedule.tile.n,
-                        schedule.tile.k, schedule.splits)
-              .str();
+  name +=
+      llvm::formatv(" on {0}: {1} {2}x{3}x{4}{5}, {6} splits, clusters of {7}", impl->arch->name,
+                    hero::nameOf(schedule.tile.mainloop), schedule.tile.m, schedule.tile.n, schedule.tile.k,
+                    schedule.tile.pingPong ? " ping-pong" : "", schedule.splits, schedule.cluster)
+          .str();
   auto kernels = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, *impl->arch, schedule)
                         : emitGpuHero(dispatch, *impl->kernels, symbol, *impl->arch);
   ASSERT_TRUE(succeeded(kernels)) << name;

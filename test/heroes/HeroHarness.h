@@ -62,8 +62,9 @@ public:
   /// By the `tile`-th of the tiles that fit (modulo their number) and so many splits of k (those that are not
   /// empty).
   void add(const HeroCase &c, size_t tile, int64_t splits);
-  /// The same among the tiles of one mainloop; fails where there is none.
-  void add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits);
+  /// The same among the tiles of one mainloop; fails where there is none. `clustered`: in clusters of two,
+  /// where that can be.
+  void add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits, bool clustered = false);
   /// Compiles and checks; failures name the case. Returns the number of kernels.
   void run();
   size_t size() const;
@@ -73,6 +74,7 @@ private:
     std::optional<hero::Mainloop> mainloop;
     size_t tile;
     int64_t splits;
+    bool clustered = false;
   };
   void add(const HeroCase &c, std::optional<Forced> forced);
   struct Impl;

@@ -30,9 +30,9 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
     for (const hero::Tile &tile : hero::tilesFor(*problem, arch)) {
       std::string symbol = "hero" + std::to_string(names.size());
       tiles[symbol] = tile;
-      names[symbol] =
-          llvm::formatv("{0} {1} {2}x{3}x{4}, vectors {5} {6}", archName, hero::nameOf(tile.mainloop), tile.m,
-                        tile.n, tile.k, problem->a.vector, problem->b.vector);
+      names[symbol] = llvm::formatv("{0} {1} {2}x{3}x{4}{5}, vectors {6} {7}", archName,
+                                    hero::nameOf(tile.mainloop), tile.m, tile.n, tile.k,
+                                    tile.pingPong ? " ping-pong" : "", problem->a.vector, problem->b.vector);
       ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, arch, {tile, 1}))) << c.name;
     }
   }

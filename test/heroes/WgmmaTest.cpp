@@ -52,7 +52,7 @@ void runMatmuls(uint64_t seed, int count) {
   HeroBatch batch("sm_90a");
   for (int i = 0; i < count; ++i)
     batch.add(withEpilogue(randomMatmul(random, halves[i % 2]), randomEpilogue(random)),
-              hero::Mainloop::Wgmma, i / 2, random.of(splits));
+              hero::Mainloop::Wgmma, i / 2, random.of(splits), random(0, 1));
   batch.run();
 }
 
@@ -63,7 +63,7 @@ void runConvolutions(ConvKind kind, uint64_t seed, int count) {
     HeroCase c = convCase(kind, halves[i % 2], randomWindow(random));
     if (kind != ConvKind::WeightGrad)
       c = withEpilogue(c, randomEpilogue(random));
-    batch.add(c, hero::Mainloop::Wgmma, i / 2, random.of(splits));
+    batch.add(c, hero::Mainloop::Wgmma, i / 2, random.of(splits), random(0, 1));
   }
   batch.run();
 }
@@ -88,7 +88,8 @@ TEST(Wgmma, Im2col) {
     for (size_t d = 0; d < w.in.size(); ++d)
       w.padLow[d] = std::max<int64_t>(w.padLow[d], w.kernel[d] / 2);
     auto kind = std::vector{ConvKind::Forward, ConvKind::InputGrad, ConvKind::WeightGrad}[size_t(i % 3)];
-    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits));
+    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits),
+              random(0, 1));
   }
   batch.run();
 }
@@ -96,7 +97,9 @@ TEST(Wgmma, Im2col) {
 // A ring that comes around several times, with a phase of each parity, on every tile.
 TEST(Wgmma, LongSums) {
   HeroBatch batch("sm_90a");
-  for (size_t tile = 0; tile < 8; ++tile)
-    batch.add(matmulCase("f16", 72, 72, 1032, tile % 2, tile / 2 % 2), hero::Mainloop::Wgmma, tile, 1);
+  for (size_t tile = 0; tile < 10; ++tile)
+    for (bool clustered : {false, true})
+      batch.add(matmulCase("f16", 72, 72, 1032, tile % 2, tile / 2 % 2), hero::Mainloop::Wgmma, tile, 1,
+                clustered);
   batch.run();
 }

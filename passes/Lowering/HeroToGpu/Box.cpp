@@ -10,15 +10,16 @@ static constexpr int64_t elementBytes = 2, alignment = 16;
 
 //===-- Tiled ------------------------------------------------------------------------------------------===//
 
-static std::optional<Box> tiled(const Operand &operand, int tileOuter, int tileK) {
+/// `other`: the axis of the tile that is not operand.outer.
+static std::optional<Box> tiled(const Operand &operand, int tileOuter, Axis other, int tileOther) {
   for (const Coordinate &at : operand.coordinates)
     if (at.checked || at.divisor != 1 || at.constant != 0)
       return std::nullopt;
   Box box;
-  for (Axis axis : {Axis::K, operand.outer, Axis::Z}) {
+  for (Axis axis : {other, operand.outer, Axis::Z}) {
     const Digits &digits = operand.digits[unsigned(axis)];
     bool inner = axis == operand.contiguous;
-    int64_t tile = axis == Axis::Z ? 1 : inner ? boxElements : axis == Axis::K ? tileK : tileOuter;
+    int64_t tile = axis == Axis::Z ? 1 : inner ? boxElements : axis == other ? tileOther : tileOuter;
     if (digits.size() > 1 && digits.back() % tile != 0)
       return std::nullopt;
     for (unsigned d = 0; d < digits.size(); ++d) {
@@ -28,9 +29,11 @@ static std::optional<Box> tiled(const Operand &operand, int tileOuter, int tileK
         continue;
       if (digits[d] == 1)
         stride = alignment; // nobody walks there
-      if (boxed && inner)
+      if (boxed && inner) {
+        if (stride != elementBytes && digits[d] > 1)
+          return std::nullopt;
         stride = 0; // first below; neighbours have none in a tensor map
-      else if (stride <= 0 || stride % alignment != 0)
+      } else if (stride <= 0 || stride % alignment != 0)
         return std::nullopt;
       box.dimensions.push_back({axis, d, digits[d], stride, boxed ? tile : 1});
     }
@@ -103,7 +106,7 @@ static std::optional<Box> im2col(const Operand &operand, int tileOuter, int tile
 }
 
 std::optional<Box> mpc::hero::boxOf(const Operand &operand, int tileOuter, int tileK) {
-  std::optional<Box> box = tiled(operand, tileOuter, tileK);
+  std::optional<Box> box = tiled(operand, tileOuter, Axis::K, tileK);
   if (!box)
     box = im2col(operand, tileOuter, tileK);
   if (box && operand.contiguous != Axis::K)
@@ -111,7 +114,14 @@ std::optional<Box> mpc::hero::boxOf(const Operand &operand, int tileOuter, int t
   return box;
 }
 
+std::optional<Box> mpc::hero::boxOfResult(const Operand &result, int rows) {
+  return tiled(result, rows, Axis::N, boxElements);
+}
+
 kernel::TensorMapAttr Box::map(const Operand &operand, unsigned parameter) const {
+  return map(graph::elementOf(operand.tensor), parameter);
+}
+kernel::TensorMapAttr Box::map(Type element, unsigned parameter) const {
   SmallVector<int64_t> sizes, strides, extents, steps, lowers, uppers;
   for (auto [i, at] : llvm::enumerate(dimensions)) {
     sizes.push_back(at.size);
@@ -125,7 +135,6 @@ kernel::TensorMapAttr Box::map(const Operand &operand, unsigned parameter) const
       uppers.push_back(at.upper);
     }
   }
-  Type element = graph::elementOf(operand.tensor);
   return kernel::TensorMapAttr::get(element.getContext(), parameter, element, sizes, strides, extents, steps,
                                     kernel::Swizzle::B128, pixels, lowers, uppers);
 }
@@ -133,10 +142,14 @@ kernel::TensorMapAttr Box::map(const Operand &operand, unsigned parameter) const
 //===-- Loads ------------------------------------------------------------------------------------------===//
 
 BoxTile::BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
-                 const BlockPlace &place, Value memory)
+                 const BlockPlace &place, Value memory, int blocks, Value rank)
     : c(c), operand(operand), box(std::move(box)), map(map), tileK(tileK),
-      bytes(int64_t(tileOuter) * tileK * elementBytes), memory(memory) {
+      bytes(int64_t(tileOuter) * tileK * elementBytes), memory(memory), blocks(blocks) {
   Value first = operand.outer == Axis::M ? place.firstM : place.firstN;
+  if (blocks > 1) {
+    first = c.add(first, c.mul(rank, tileOuter / blocks));
+    this->memory = c.at(memory, c.wide(c.mul(rank, bytes / blocks)));
+  }
   for (int i = 0; i < this->box.loads; ++i)
     outer.push_back(splitDigits(c, operand.digits[unsigned(operand.outer)], c.add(first, i * boxElements)));
   z = splitDigits(c, operand.digits[unsigned(Axis::Z)], place.z);
@@ -172,7 +185,8 @@ void BoxTile::load(ValueRange cursor, Value stage, Value barrier) {
       }
       offsets.push_back(c.b.createOrFold<arith::TruncIOp>(c.b.getI16Type(), offset));
     }
-    kernel::TensorLoadOp::create(c.b, c.at(to, i * (bytes / box.loads)), barrier, map, coordinates, offsets,
-                                 Value());
+    Value mask = blocks > 1 ? c.constant(c.b.getI16Type(), (1 << blocks) - 1) : Value();
+    kernel::TensorLoadOp::create(c.b, c.at(to, i * (bytes / blocks / box.loads)), barrier, map, coordinates,
+                                 offsets, mask);
   }
 }

@@ -41,6 +41,8 @@ struct Box {
   int64_t pixels = 0;                         ///< positions of a box in im2col mode
 
   kernel::TensorMapAttr map(const Operand &operand, unsigned parameter) const;
+  /// Of a tensor that lies as the operand does.
+  kernel::TensorMapAttr map(mlir::Type element, unsigned parameter) const;
 };
 
 /// Nullopt where tiles of these extents are no boxes: strides that are not multiples of 16 bytes, more than
@@ -48,12 +50,17 @@ struct Box {
 /// can say.
 std::optional<Box> boxOf(const Operand &operand, int tileOuter, int tileK);
 
+/// Tiles of `rows` x boxElements of C, for stores.
+std::optional<Box> boxOfResult(const Operand &result, int rows);
+
 /// The tiles of an operand that are boxes, in a ring as RingTile lays it out.
 class BoxTile {
 public:
-  /// `map`: position of the tensor map; `memory`: where the ring starts.
+  /// `box`: of tileOuter / blocks rows (columns). `map`: position of the tensor map; `memory`: where the ring
+  /// starts. `blocks` of a cluster have the tile in common: each loads a part, that of its `rank`, into the
+  /// rings of all.
   BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
-          const BlockPlace &place, mlir::Value memory);
+          const BlockPlace &place, mlir::Value memory, int blocks, mlir::Value rank);
   /// The digits of k at a tile, and one tile on.
   Values cursor(mlir::Value kTile);
   Values advance(mlir::ValueRange cursor);
@@ -70,6 +77,7 @@ private:
   mlir::Value memory;
   llvm::SmallVector<Values> outer; ///< digits of the rows (columns), by load
   Values z;
+  int blocks;
 };
 
 } // namespace mpc::hero

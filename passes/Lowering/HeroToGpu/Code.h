@@ -93,10 +93,14 @@ struct Code {
   }
   mlir::Value zero(mlir::Type type) { return mlir::LLVM::ZeroOp::create(b, type); }
 
-  /// for (i = low; i < high; ++i) carried = body(i, carried)
+  mlir::Value least(mlir::Value x, int64_t y) {
+    return b.createOrFold<mlir::arith::MinSIOp>(x, constant(x.getType(), y));
+  }
+
+  /// for (i = low; i < high; i += step) carried = body(i, carried)
   Values loop(mlir::Value low, mlir::Value high, mlir::ValueRange init,
-              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body) {
-    auto op = mlir::scf::ForOp::create(b, low, high, i32(1), init);
+              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body, mlir::Value step = {}) {
+    auto op = mlir::scf::ForOp::create(b, low, high, step ? step : i32(1), init);
     mlir::OpBuilder::InsertionGuard guard(b);
     if (init.empty())
       b.setInsertionPoint(op.getBody()->getTerminator());

@@ -5,40 +5,51 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// Floats between the end of a row of sums and the next: the pairs of 4 rows fill the banks.
-static constexpr int padding = 8;
+/// Columns that leave at once.
+static int columnsOf(int columns) { return std::min(columns, 64); }
 
-int64_t mpc::hero::drainBytes(int columns) { return 16 * int64_t(columns + padding) * 4; }
+int64_t mpc::hero::drainBytes(int columns) { return 16 * int64_t(columnsOf(columns)) * 4; }
 
 void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<Value> sums,
                           llvm::function_ref<Value(int)> firstRow, Value firstColumn, Sink &sink) {
-  int line = columns + padding, vectors = columns / drainNeighbours;
+  int line = columnsOf(columns), groups = line / drainNeighbours;
+  // A line is groups of 8 floats. A half warp stores pairs of 4 rows, one group of each: they shall lie in
+  // different banks, of which 4 groups fill all. So the groups of a row are permuted by its number.
+  int distinct = std::min(groups, 4);
+  auto placeOf = [&](Value row, Value group) {
+    Value permuted = c.bitXor(group, c.rem(c.div(row, 4 / distinct), distinct));
+    return c.at(slab, c.wide(c.add(c.mul(row, line * 4), c.mul(permuted, drainNeighbours * 4))));
+  };
   // Sum 2 h + p of a fragment is at row lane / 4 + 8 h, column 2 (lane mod 4) + p (PTX ISA, mma.m16n8k16;
   // each warp of a wgmma has 16 rows in the same order).
-  Value fragment = c.add(c.mul(c.div(lane, 4), line * 4), c.mul(c.rem(lane, 4), 8));
+  Value row = c.div(lane, 4), pair = c.wide(c.mul(c.rem(lane, 4), 8));
   int bands = int(sums.size()) / (columns / 2);
-  for (int i = 0; i < bands; ++i) {
-    if (i > 0)
+  bool first = true;
+  for (int i = 0; i < bands; ++i)
+    for (int start = 0; start < columns; start += line) {
+      if (!first)
+        kernel::WarpSyncOp::create(c.b);
+      first = false;
+      for (int j = 0; j < groups; ++j)
+        for (int h = 0; h < 2; ++h) {
+          ArrayRef<Value> two = sums.slice((size_t(i) * (columns / 8) + start / 8 + j) * 4 + 2 * h, 2);
+          c.store(c.vector(two), c.at(placeOf(c.add(row, 8 * h), c.i32(j)), pair), 8);
+        }
       kernel::WarpSyncOp::create(c.b);
-    for (int j = 0; j < columns / 8; ++j)
-      for (int h = 0; h < 2; ++h) {
-        ArrayRef<Value> pair = sums.slice((size_t(i) * (columns / 8) + j) * 4 + 2 * h, 2);
-        c.store(c.vector(pair), c.at(c.at(slab, c.wide(fragment)), (8 * h * line + 8 * j) * 4), 8);
-      }
-    kernel::WarpSyncOp::create(c.b);
-    Value row0 = firstRow(i);
-    c.loop(c.i32(0), c.i32(16 * vectors / 32), {}, [&](Value round, ValueRange) {
-      Value number = c.add(c.mul(round, 32), lane), row = c.div(number, vectors),
-            column = c.mul(c.rem(number, vectors), drainNeighbours);
-      Value at = c.at(slab, c.wide(c.mul(c.add(c.mul(row, line), column), 4)));
-      Values values;
-      for (int half = 0; half < drainNeighbours; half += 4) {
-        Value v = c.load(VectorType::get({4}, c.b.getF32Type()), c.at(at, half * 4), 16);
-        for (int p = 0; p < 4; ++p)
-          values.push_back(c.extract(v, p));
-      }
-      sink.put(c.add(row0, row), c.add(firstColumn, column), values);
-      return Values();
-    });
-  }
+      Value row0 = firstRow(i), column0 = c.add(firstColumn, start);
+      c.loop(c.i32(0), c.i32(16 * groups / 32), {}, [&](Value round, ValueRange) {
+        Value number = c.add(c.mul(round, 32), lane), row = c.div(number, groups),
+              group = c.rem(number, groups);
+        Value at = placeOf(row, group);
+        Values values;
+        for (int half = 0; half < drainNeighbours; half += 4) {
+          Value v = c.load(VectorType::get({4}, c.b.getF32Type()), c.at(at, half * 4), 16);
+          for (int p = 0; p < 4; ++p)
+            values.push_back(c.extract(v, p));
+        }
+        sink.put(c.add(row0, row), c.add(column0, c.mul(group, drainNeighbours)), values);
+        return Values();
+      });
+    }
+  kernel::WarpSyncOp::create(c.b); // the slab is used again
 }

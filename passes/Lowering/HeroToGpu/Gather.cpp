@@ -118,7 +118,7 @@ Gather::UnitState Gather::prepare(Unit unit) {
   state.pointer = offset ? c.at(base, c.mul(offset, bytes)) : base;
   state.bytes = constant * bytes;
   int64_t extent = problem.extent(operand.outer);
-  if (extent % (operand.outer == Axis::M ? place.tileM : place.tileN) != 0)
+  if (extent % (operand.outer == Axis::M ? place.spanM : place.spanN) != 0)
     state.valid = c.below(c.add(outer.variable, outer.constant), extent);
   state.valid = c.both(state.valid, active);
   return state;

@@ -24,9 +24,9 @@ namespace mpc::hero {
 struct BlockPlace {
   mlir::Value thread;         ///< i32
   mlir::Value firstM, firstN; ///< i32, of the tile of C
-  mlir::Value z;              ///< i32
+  mlir::Value z, split;       ///< i32
   mlir::Value firstK, lastK;  ///< i32: tiles of k from … to (excluded)
-  int tileM, tileN;
+  int64_t spanM, spanN;       ///< what m and n are rounded up to
 };
 
 /// Digits of a number that is not negative: in [0, product of extents), and beyond in the outermost one.

@@ -19,8 +19,6 @@ using namespace mpc::hero;
 namespace {
 
 constexpr int64_t reduceThreads = 256;
-/// Blocks that follow each other share this many rows of tiles: their operands stay in L2.
-constexpr int64_t rasterRows = 8;
 
 class HeroEmitter {
 public:
@@ -87,6 +85,10 @@ HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLa
   std::string functionName = name.str();
   auto function = LLVM::LLVMFuncOp::create(b, loc, functionName, type);
   function->setAttr("kernel.threads", b.getI32IntegerAttr(int32_t(launch.threads)));
+  if (launch.resident > 0)
+    function->setAttr("kernel.resident", b.getI32IntegerAttr(int32_t(launch.resident)));
+  if (launch.cluster > 1)
+    function->setAttr("kernel.cluster", b.getI32IntegerAttr(int32_t(launch.cluster)));
   llvm::SmallDenseSet<int> written = {scratchArgument};
   for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
     written.insert(resultPosition(r));
@@ -122,12 +124,13 @@ llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e,
 }
 
 GpuKernel HeroEmitter::emitMain() {
-  int64_t tilesM = llvm::divideCeilSigned(problem.m(), int64_t(tile.m)),
-          tilesN = llvm::divideCeilSigned(problem.n(), int64_t(tile.n));
-  int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k)), splits = schedule.splits;
-  GpuLaunch launch{{tilesM * tilesN * problem.z() * splits, 1, 1}, tile.threads()};
+  Raster raster(problem, schedule, arch);
+  // Only the warpgroups' kernels go from piece to piece.
+  int64_t resident = tile.mainloop == Mainloop::Wgmma ? std::max(tile.blocks, 1) : 0;
+  GpuLaunch launch{{raster.pieces() * schedule.cluster, 1, 1}, tile.threads(), resident, schedule.cluster};
   llvm::SmallVector<int> positions = {positionOf(problem.a.tensor), positionOf(problem.b.tensor)};
-  if (splits > 1)
+  bool partial = schedule.splits > 1;
+  if (partial)
     positions.push_back(scratchArgument);
   else
     addEpilogueArguments(positions);
@@ -135,45 +138,37 @@ GpuKernel HeroEmitter::emitMain() {
   GpuKernel kernel =
       function(symbol, positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
         Code c{e.b};
-        Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
-        int64_t rows = rasterRows;
-        while (tilesM % rows != 0)
-          rows /= 2;
-        Value number = c.rem(block, tilesM * tilesN), matrix = c.div(block, tilesM * tilesN);
-        Value row = c.rem(number, rows), strip = c.div(number, rows);
-        Value tileN = c.rem(strip, tilesN), tileM = c.add(c.mul(c.div(strip, tilesN), rows), row);
-        Value split = c.div(matrix, problem.z());
-        BlockPlace place;
-        place.thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
-        place.firstM = c.mul(tileM, tile.m);
-        place.firstN = c.mul(tileN, tile.n);
-        place.z = c.rem(matrix, problem.z());
-        place.tileM = tile.m;
-        place.tileN = tile.n;
-        place.firstK = c.i32(0);
-        place.lastK = c.i32(kTiles);
-        int neighbours = tile.mainloop == Mainloop::Simt ? simtNeighbours : drainNeighbours;
-        std::unique_ptr<Sink> sink;
-        if (splits > 1) {
-          int64_t each = llvm::divideCeilSigned(kTiles, splits);
-          place.firstK = c.mul(split, each);
-          place.lastK = c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
-          sink = std::make_unique<Partials>(problem, c, parameters[scratchArgument], split, place.z, tile.m,
-                                            tile.n, neighbours);
-        } else {
-          sink = std::make_unique<Epilogue>(problem, e, bindBuffers(e, parameters), place.z, tile.m, tile.n,
-                                            neighbours);
-        }
+        llvm::SmallVector<Buffer> results;
+        if (!partial)
+          results = bindBuffers(e, parameters);
+        auto epilogue = [&](const BlockPlace &place, int neighbours) {
+          return Epilogue(problem, e, results, place.z, place.spanM, place.spanN, neighbours);
+        };
+        auto sink = [&](const BlockPlace &place, int neighbours) -> std::unique_ptr<Sink> {
+          if (partial)
+            return std::make_unique<Partials>(problem, c, parameters[scratchArgument], place, neighbours);
+          return std::make_unique<Epilogue>(epilogue(place, neighbours));
+        };
         Value a = parameters[positionOf(problem.a.tensor)], b = parameters[positionOf(problem.b.tensor)];
-        switch (tile.mainloop) {
-        case Mainloop::Simt:
-          return emitSimt(c, problem, tile, a, b, place, *sink);
-        case Mainloop::Mma:
-          return emitMma(c, problem, tile, arch, a, b, place, *sink);
-        case Mainloop::Wgmma:
-          maps = emitWgmma(c, problem, tile, cast<BlockArgument>(a), cast<BlockArgument>(b), place, *sink);
+        if (tile.mainloop == Mainloop::Wgmma) {
+          auto drained = [&](const BlockPlace &place) { return sink(place, drainNeighbours); };
+          auto pairs = [&](const BlockPlace &place) { return epilogue(place, 2); };
+          WgmmaOutput output{drained, pairs, {}};
+          for (const Buffer &result : results)
+            output.results.push_back(cast<BlockArgument>(result.pointer));
+          maps =
+              emitWgmma(c, problem, schedule, raster, cast<BlockArgument>(a), cast<BlockArgument>(b), output);
           return;
         }
+        Value thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
+        Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+        BlockPlace place = raster.place(c, thread, block, Value());
+        bool simt = tile.mainloop == Mainloop::Simt;
+        std::unique_ptr<Sink> own = sink(place, simt ? simtNeighbours : drainNeighbours);
+        if (simt)
+          emitSimt(c, problem, tile, a, b, place, *own);
+        else
+          emitMma(c, problem, tile, arch, a, b, place, *own);
       });
   Operation *emitted = module.lookupSymbol(kernel.symbol);
   Builder b(module);

@@ -118,6 +118,17 @@ static void finish(Operand &operand, const Problem &problem) {
   chooseVector(operand);
 }
 
+Operand Problem::result() const {
+  Operand result{.tensor = hero->getResult(0),
+                 .outer = Axis::M,
+                 .digits = digits,
+                 .coordinates = c,
+                 .contiguous = Axis::N,
+                 .vector = 1};
+  mergeDigits(result);
+  return result;
+}
+
 //===-- Products ---------------------------------------------------------------------------===//
 
 /// Row-major strides.

@@ -70,6 +70,8 @@ struct Problem {
   int64_t n() const { return extent(Axis::N); }
   int64_t k() const { return extent(Axis::K); }
   int64_t z() const { return extent(Axis::Z); }
+  /// C as it lies in memory, contiguous along n where it can be said so.
+  Operand result() const;
   mlir::Type element() const;     ///< of A, B and C
   mlir::Type accumulator() const; ///< f32, or f64 for f64
   /// Elements of C that one thread stores together: neighbours of n.

@@ -36,10 +36,12 @@ static constexpr Tile stagedTiles[] = {
 static constexpr Tile wgmmaTiles[] = {
     {Mainloop::Wgmma, 128, 256, 64, 64, 256, 4, 0.8, 104, 200, 1},
     {Mainloop::Wgmma, 256, 128, 64, 128, 128, 4, 0.8, 104, 200, 1},
-    {Mainloop::Wgmma, 128, 192, 64, 64, 192, 5, 0.76, 136, 184, 1},
+    {Mainloop::Wgmma, 128, 128, 64, 128, 128, 6, 0.78, 104, 200, 1, /*pingPong=*/true},
+    {Mainloop::Wgmma, 64, 256, 64, 64, 256, 4, 0.76, 104, 200, 1, /*pingPong=*/true},
+    {Mainloop::Wgmma, 128, 192, 64, 64, 192, 4, 0.76, 136, 184, 1},
     {Mainloop::Wgmma, 128, 128, 64, 64, 128, 6, 0.7, 0, 0, 1},
     {Mainloop::Wgmma, 64, 256, 64, 64, 256, 5, 0.62, 0, 0, 1},
-    {Mainloop::Wgmma, 128, 64, 64, 64, 64, 4, 0.55, 0, 0, 1},
+    {Mainloop::Wgmma, 128, 64, 64, 64, 64, 7, 0.55, 0, 0, 1},
     {Mainloop::Wgmma, 64, 128, 64, 64, 128, 4, 0.55, 0, 0, 2},
     {Mainloop::Wgmma, 64, 64, 64, 64, 64, 6, 0.45, 0, 0, 2},
 };
@@ -57,7 +59,7 @@ int Tile::threads() const {
   case Mainloop::Mma:
     return 32 * parts;
   case Mainloop::Wgmma:
-    return 128 * (parts + 1);
+    return 128 * ((pingPong ? 2 : parts) + 1);
   }
   llvm_unreachable("three mainloops");
 }
@@ -110,10 +112,18 @@ Rates ratesOf(const Problem &problem, const Tile &tile, const GpuArch &arch) {
   return rates;
 }
 
-double estimateClocks(const Problem &p, const Tile &tile, int64_t splits, const GpuArch &arch) {
+/// What loading an operand once for two blocks gains. Published for bf16 8192³ on an H100: 778 to 799
+/// TFLOP/s.
+constexpr double clusterGain = 1.025;
+
+double estimateClocks(const Problem &p, const Schedule &schedule, const GpuArch &arch) {
+  const Tile &tile = schedule.tile;
+  int64_t splits = schedule.splits;
   Rates rates = ratesOf(p, tile, arch);
-  int64_t blocks = llvm::divideCeilSigned(p.m(), int64_t(tile.m)) *
-                   llvm::divideCeilSigned(p.n(), int64_t(tile.n)) * p.z() * splits;
+  if (schedule.cluster > 1)
+    rates.multiplyAdds *= clusterGain;
+  int64_t blocks = llvm::divideCeilSigned(p.m(), schedule.spanM()) *
+                   llvm::divideCeilSigned(p.n(), schedule.spanN()) * p.z() * splits * schedule.cluster;
   int64_t kTiles = llvm::divideCeilSigned(llvm::divideCeilSigned(p.k(), int64_t(tile.k)), splits);
   double perBlock =
       double(tile.m) * tile.n * tile.k * double(kTiles) / (rates.multiplyAdds * tile.efficiency) +
@@ -128,21 +138,28 @@ double estimateClocks(const Problem &p, const Tile &tile, int64_t splits, const 
 
 } // namespace
 
-Schedule mpc::hero::chooseSchedule(const Problem &problem, const GpuArch &arch) {
-  Schedule best;
-  double least = 0;
+llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, const GpuArch &arch) {
+  llvm::SmallVector<Schedule> schedules;
   for (const Tile &tile : tilesFor(problem, arch)) {
     int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k));
+    std::optional<Axis> axis = tile.mainloop == Mainloop::Wgmma ? clusterAxisOf(problem, tile) : std::nullopt;
     for (int64_t wanted = 1; wanted <= 64 && wanted * 4 <= std::max<int64_t>(kTiles, 4); wanted *= 2) {
-      int64_t splits = usefulSplits(kTiles, wanted);
-      double clocks = estimateClocks(problem, tile, splits, arch);
-      if (least == 0 || clocks < least) {
-        least = clocks;
-        best = {tile, splits};
-      }
+      Schedule schedule{tile, usefulSplits(kTiles, wanted)};
+      schedules.push_back(schedule);
+      if (!axis)
+        continue;
+      schedule.cluster = 2, schedule.clusterAxis = *axis;
+      schedules.push_back(schedule);
     }
   }
-  return best;
+  return schedules;
+}
+
+Schedule mpc::hero::chooseSchedule(const Problem &problem, const GpuArch &arch) {
+  llvm::SmallVector<Schedule> schedules = schedulesFor(problem, arch);
+  return *std::min_element(schedules.begin(), schedules.end(), [&](const Schedule &x, const Schedule &y) {
+    return estimateClocks(problem, x, arch) < estimateClocks(problem, y, arch);
+  });
 }
 
 int64_t mpc::hero::scratchBytes(const Problem &problem, const Schedule &schedule) {

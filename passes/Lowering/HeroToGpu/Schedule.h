@@ -28,17 +28,30 @@ struct Tile {
   int producerRegisters = 0, consumerRegisters = 0;
   /// That an SM shall hold at once; 0: no matter.
   int blocks = 0;
+  /// Wgmma: two warpgroups multiply, each tiles of its own, in turns; while one stores its sums the other has
+  /// the tensor cores. Else they share a tile.
+  bool pingPong = false;
   int threads() const;
 };
 
 struct Schedule {
   Tile tile;
   int64_t splits = 1; ///< of k, each summed by blocks of their own
+  /// Wgmma: blocks of a cluster, neighbours along this axis. The operand of the other axis they have in
+  /// common: each loads a part of it for all.
+  int cluster = 1;
+  Axis clusterAxis = Axis::M;
+
+  /// What m and n are rounded up to.
+  int64_t spanM() const { return int64_t(tile.m) * (clusterAxis == Axis::M ? cluster : 1); }
+  int64_t spanN() const { return int64_t(tile.n) * (clusterAxis == Axis::N ? cluster : 1); }
 };
 
 /// The tiles that fit problem and architecture, the best for large problems first.
 llvm::SmallVector<Tile> tilesFor(const Problem &problem, const GpuArch &arch);
-/// Tile and splits of least estimated time.
+/// What a block can do with them: tiles, splits of k, clusters.
+llvm::SmallVector<Schedule> schedulesFor(const Problem &problem, const GpuArch &arch);
+/// The schedule of least estimated time.
 Schedule chooseSchedule(const Problem &problem, const GpuArch &arch);
 /// The number of splits that are not empty when k's tiles are dealt out to `wanted`.
 int64_t usefulSplits(int64_t tiles, int64_t wanted);

@@ -9,8 +9,8 @@ using namespace mpc::hero;
 //===-- Epilogue ---------------------------------------------------------------------------------===//
 
 Epilogue::Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, Value z,
-                   int tileM, int tileN, int neighbours)
-    : problem(problem), e(e), results(std::move(results)), tileM(tileM), tileN(tileN),
+                   int64_t spanM, int64_t spanN, int neighbours)
+    : problem(problem), e(e), results(std::move(results)), spanM(spanM), spanN(spanN),
       vector(problem.storeVector(neighbours)), z(symbolsOf(Axis::Z, z)) {}
 
 Epilogue::Symbols Epilogue::symbolsOf(Axis axis, Value number) {
@@ -26,21 +26,48 @@ void Epilogue::put(Value m, Value n, ArrayRef<Value> sums) {
   Code c{e.b};
   if (known.find(m) == known.end())
     known[m] = symbolsOf(Axis::M, m);
-  Value inside = problem.m() % tileM != 0 ? c.below(m, problem.m()) : Value();
+  Value inside = problem.m() % spanM != 0 ? c.below(m, problem.m()) : Value();
   for (size_t i = 0; i < sums.size(); i += vector) {
     Value first = c.add(n, i);
     Value number = c.div(first, vector);
     if (known.find(first) == known.end())
       known[first] = symbolsOf(Axis::N, number);
-    Value also = problem.n() % tileN != 0 ? c.below(first, problem.n()) : Value();
+    Value also = problem.n() % spanN != 0 ? c.below(first, problem.n()) : Value();
     Value exists = c.both(inside, also);
     for (auto [position, at] : llvm::zip_equal(indexOf(m, first, 0), problem.c))
       if (at.checked) {
         bool never = false; // not of all positions
         exists = c.both(exists, e.inBounds(position, 0, at.extent, never));
       }
-    c.when(exists, [&] { putVector(m, first, sums.slice(i, vector)); });
+    c.when(exists, [&] {
+      auto stores = elements(m, first, sums.slice(i, vector));
+      for (size_t r = 0; r < results.size(); ++r)
+        for (int j = 0; j < vector; ++j) {
+          auto &[linear, value] = stores[j * results.size() + r];
+          e.store(results[r], linear, value);
+        }
+    });
   }
+}
+
+llvm::SmallVector<Values> Epilogue::values(Value m, Value n, ArrayRef<Value> sums) {
+  Code c{e.b};
+  assert(int(sums.size()) == vector && "columns are whole neighbours");
+  // What is read for sums that are not there, is read for the last ones that are.
+  if (problem.m() % spanM != 0)
+    m = c.least(m, problem.m() - 1);
+  if (problem.n() % spanN != 0)
+    n = c.least(n, problem.n() - vector);
+  known[m] = symbolsOf(Axis::M, m);
+  known[n] = symbolsOf(Axis::N, c.div(n, vector));
+  auto each = elements(m, n, sums);
+  llvm::SmallVector<Values> byResult(results.size());
+  for (auto [i, element] : llvm::enumerate(each)) {
+    size_t r = i % results.size();
+    byResult[r].push_back(
+        c.b.createOrFold<arith::TruncFOp>(results[r].type.getElementType(), element.second));
+  }
+  return byResult;
 }
 
 IndexVector Epilogue::indexOf(Value m, Value n, int64_t neighbour) {
@@ -60,12 +87,13 @@ IndexVector Epilogue::indexOf(Value m, Value n, int64_t neighbour) {
   return index;
 }
 
-void Epilogue::putVector(Value m, Value n, ArrayRef<Value> sums) {
+llvm::SmallVector<std::pair<Index, Value>> Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
   Value hero = problem.hero->getResult(0);
   ArrayRef<int64_t> shape = graph::shapeOf(hero);
   kernel::DispatchOp dispatch = problem.dispatch;
   ValueRange yielded = dispatch.getBody().front().getTerminator()->getOperands();
-  // All values first: a result may share the buffer of an operand that is read at the same index.
+  // All values come before the first is stored: a result may share the buffer of an operand that is read at
+  // the same index.
   llvm::SmallVector<std::pair<Index, Value>> stores;
   for (auto [j, sum] : llvm::enumerate(sums)) {
     IndexVector index = indexOf(m, n, int64_t(j));
@@ -85,30 +113,26 @@ void Epilogue::putVector(Value m, Value n, ArrayRef<Value> sums) {
     for (Value result : yielded)
       stores.push_back({linear, e.element(result, indexIn(result))});
   }
-  for (size_t r = 0; r < yielded.size(); ++r)
-    for (size_t j = 0; j < sums.size(); ++j) {
-      auto &[linear, value] = stores[j * yielded.size() + r];
-      e.store(results[r], linear, value);
-    }
+  return stores;
 }
 
 //===-- Partial sums --------------------------------------------------------------------------------===//
 
-Partials::Partials(const Problem &problem, Code c, Value scratch, Value split, Value z, int tileM, int tileN,
-                   int neighbours)
-    : problem(problem), c(c), tileM(tileM), tileN(tileN), vector(problem.storeVector(neighbours)) {
+Partials::Partials(const Problem &problem, Code c, Value scratch, const BlockPlace &place, int neighbours)
+    : problem(problem), c(c), spanM(place.spanM), spanN(place.spanN),
+      vector(problem.storeVector(neighbours)) {
   int64_t bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
-  Value matrix = c.add(c.mul(c.wide(split), problem.z()), c.wide(z));
+  Value matrix = c.add(c.mul(c.wide(place.split), problem.z()), c.wide(place.z));
   first = c.at(scratch, c.mul(matrix, problem.m() * problem.n() * bytes));
 }
 
 void Partials::put(Value m, Value n, ArrayRef<Value> sums) {
   unsigned bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
-  Value inside = problem.m() % tileM != 0 ? c.below(m, problem.m()) : Value();
+  Value inside = problem.m() % spanM != 0 ? c.below(m, problem.m()) : Value();
   int piece = std::min<int>(vector, 16 / bytes);
   for (size_t i = 0; i < sums.size(); i += piece) {
     Value at = c.add(n, i);
-    Value also = problem.n() % tileN != 0 ? c.below(at, problem.n()) : Value();
+    Value also = problem.n() % spanN != 0 ? c.below(at, problem.n()) : Value();
     c.when(c.both(inside, also), [&] {
       Value element = c.add(c.mul(c.wide(m), problem.n()), c.wide(at));
       Value pointer = c.at(first, c.mul(element, bytes));

@@ -1,106 +1,129 @@
 //===- Wgmma.cpp - the warpgroups' mainloop -----------------------------------------------------------===//
 //
-// The block's first warpgroup brings tiles of A and B into a ring in shared memory, the others multiply them.
-// Each stage of the ring has two mbarriers, whose phases both sides count:
+// The block's first warpgroup brings tiles of A and B into a ring in shared memory (Ring.h), the others
+// multiply them:
 //
-//   producer, for t:  wait until stage t is empty; start the loads of tile t, which fill it
-//   consumer, for t:  wait until stage t is full; start its wgmmas; those of t - 1 are done: stage t - 1 is
-//   empty
+//   producer, for each piece of work, for t:  wait until stage t is empty; start the loads of tile t, which
+//   fill it
+//   consumer, for each piece of its own, for t:  wait until stage t is full; start its wgmmas; those of t - 1
+//   are done: release stage t - 1. Then store the sums.
 //
-// So the tensor cores have the next tile's wgmmas before they finish this one's. Sums stay in registers; each
-// consumer has partM rows, 64 in each wgmma.
+// So the tensor cores have the next tile's wgmmas before they finish this one's, and the producer loads the
+// next piece while the consumers store. Sums stay in registers. Consumers share the rows of a tile, partM
+// each, 64 in each wgmma; or take pieces in turns (ping-pong): the ring is filled in the order of the pieces,
+// so the second starts when the first is about to end, and stores while the other multiplies.
 //
 // An operand whose tiles are boxes (Box.h) is loaded by one thread, and the barrier counts its bytes. The
 // tiles of others are gathered by all threads of the producer with copy_async: each says of its copies of
 // tile t - lag that they have come, once those of t are under way. A kernel may have an operand of each kind.
 //
+// The two blocks of a cluster have one operand in common, of which each loads a half into both.
+//
 //===----------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
-#include "passes/Lowering/HeroToGpu/Box.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
+#include "passes/Lowering/HeroToGpu/ResultBoxes.h"
+#include "passes/Lowering/HeroToGpu/Ring.h"
 #include "passes/Lowering/HeroToGpu/RingTile.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-static constexpr int warpgroup = 128, barrierBytes = 8;
+static constexpr int warpgroup = 128;
 /// 64 rows of 64 k, or 64 k of 64 rows: what one wgmma reads of A in a stage.
 static constexpr int64_t panelBytes = 64 * 128;
-/// The named barrier of the consumers.
-static constexpr int consumersBarrier = 1;
 /// Where no thread gathers, of three warpgroups: what the launch gives all, 168 each, goes to the consumers.
 static constexpr int boxProducerRegisters = 40, boxConsumerRegisters = 232;
 
-static int consumers(const Tile &tile) { return tile.m / tile.partM; }
+static int consumers(const Tile &tile) { return tile.threads() / warpgroup - 1; }
 static int64_t ringBytes(const Tile &tile) {
   return tile.stages * RingTile::stageBytes(tile.m + tile.n, tile.k);
 }
-/// The ring is used again for the sums.
-static int64_t memoryBytes(const Tile &tile) {
-  return std::max(ringBytes(tile), drainBytes(tile.partN) * consumers(tile) * 4);
-}
-
+static int64_t turnBytes(const Tile &tile) { return tile.pingPong ? 8 * consumers(tile) : 0; }
 int64_t mpc::hero::wgmmaSharedBytes(const Tile &tile) {
-  return memoryBytes(tile) + int64_t(2) * tile.stages * barrierBytes;
+  return ringBytes(tile) + consumers(tile) * outBytes + Ring::barrierBytes(tile.stages) + turnBytes(tile);
 }
 
-bool mpc::hero::feedsWgmma(const Operand &operand) { return operand.vector == 8; }
+bool mpc::hero::feedsWgmma(const Operand &operand) { return operand.vector >= 4; }
+
+/// Whether halves of the operand's tiles are boxes.
+static bool halves(const Operand &operand, int tileOuter, int tileK) {
+  bool panels = operand.contiguous == Axis::K || tileOuter / 2 % boxElements == 0;
+  return panels && boxOf(operand, tileOuter / 2, tileK);
+}
+std::optional<Axis> mpc::hero::clusterAxisOf(const Problem &problem, const Tile &tile) {
+  bool a = halves(problem.a, tile.m, tile.k), b = halves(problem.b, tile.n, tile.k);
+  // The larger one of both.
+  if (b && (tile.n >= tile.m || !a))
+    return Axis::M;
+  return a ? std::optional(Axis::N) : std::nullopt;
+}
 
 namespace {
 
-/// A position in the ring that moves on: the stage, and the parity of the times it has come around.
-struct Position {
-  Value stage, parity;
-};
-
 class WgmmaEmitter {
 public:
-  WgmmaEmitter(Code c, const Problem &problem, const Tile &tile, const BlockPlace &place)
-      : c(c), problem(problem), tile(tile), place(place), boxA(boxOf(problem.a, tile.m, tile.k)),
-        boxB(boxOf(problem.b, tile.n, tile.k)) {
-    Type pointer = LLVM::LLVMPointerType::get(c.b.getContext(), 3);
-    memory = kernel::SharedOp::create(c.b, pointer, memoryBytes(tile), /*alignment=*/1024);
-    full = kernel::SharedOp::create(c.b, pointer, int64_t(2) * tile.stages * barrierBytes, /*alignment=*/8);
-    empty = c.at(full, int64_t(tile.stages) * barrierBytes);
+  WgmmaEmitter(Code c, const Problem &problem, const Schedule &schedule, const Raster &raster,
+               const WgmmaOutput &output)
+      : c(c), problem(problem), schedule(schedule), tile(schedule.tile), raster(raster), output(output),
+        boxA(boxOf(problem.a, tile.m / blocksOf(Axis::M), tile.k)),
+        boxB(boxOf(problem.b, tile.n / blocksOf(Axis::N), tile.k)),
+        resultBox(output.results.empty() ? std::nullopt : resultBoxOf(problem)),
+        ring(c, tile.stages, schedule.cluster) {
+    memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3),
+                                      ringBytes(tile) + consumers(tile) * outBytes, /*alignment=*/1024);
     memoryB = c.at(memory, tile.stages * RingTile::stageBytes(tile.m, tile.k));
+    thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
+    lane = c.rem(thread, 32);
+    if (tile.pingPong)
+      turns = kernel::SharedOp::create(c.b, memory.getType(), turnBytes(tile), /*alignment=*/8);
+    if (schedule.cluster > 1)
+      blockRank = kernel::ClusterRankOp::create(c.b, c.b.getI32Type());
   }
 
-  void run(Value a, Value b, Sink &sink);
-  SmallVector<kernel::TensorMapAttr> maps(unsigned parameterA, unsigned parameterB) const;
+  void run(Value a, Value b);
+  SmallVector<kernel::TensorMapAttr> maps(BlockArgument a, BlockArgument b) const;
 
 private:
   bool gathers() const { return !boxA || !boxB; }
   bool hasBoxes() const { return boxA || boxB; }
+  unsigned inputMaps() const { return unsigned(boxA.has_value()) + unsigned(boxB.has_value()); }
+  /// Blocks of the cluster that have the operand of an axis in common.
+  int blocksOf(Axis outer) const { return schedule.clusterAxis == outer ? 1 : schedule.cluster; }
+
   void initBarriers();
+  void blockBarrier();
+  /// The block's pieces of work in turn.
+  void forEachPiece(ValueRange init, llvm::function_ref<Values(const BlockPlace &, ValueRange)> body);
   void produce(Value a, Value b);
-  Values multiply(Value rank, Value lane);
-  void drain(Value rank, Value lane, ArrayRef<Value> sums, Sink &sink);
+  Ring::Position producePiece(Value a, Value b, const BlockPlace &place, Ring::Position start, Value leader);
+  void consume(Value rank);
+  void awaitTurn(Value piece, Value rank);
+  void passTurn(Value rank);
+  Value turnOf(Value rank) { return c.at(turns, c.wide(c.mul(rank, 8))); }
+  Values multiply(const BlockPlace &place, Value rank, Ring::Position start);
   /// Starts the products of a stage.
   void multiplyStage(MutableArrayRef<Value> sums, Value a, Value b);
-
-  Value at(Value barriers, Value stage) { return c.at(barriers, c.wide(c.mul(stage, barrierBytes))); }
-  Value nextStage(Value stage) {
-    return c.select(c.equal(stage, tile.stages - 1), c.i32(0), c.add(stage, 1));
-  }
-  Position next(Position p) {
-    Value around = c.equal(p.stage, tile.stages - 1);
-    return {c.select(around, c.i32(0), c.add(p.stage, 1)), c.select(around, c.bitXor(p.parity, 1), p.parity)};
-  }
+  void drain(const BlockPlace &place, Value rank, Value firstM, ArrayRef<Value> sums);
 
   Code c;
   const Problem &problem;
+  const Schedule &schedule;
   const Tile &tile;
-  const BlockPlace &place;
+  const Raster &raster;
+  const WgmmaOutput &output;
   std::optional<Box> boxA, boxB; ///< none: gathered
-  Value memory, memoryB, full, empty;
+  std::optional<Box> resultBox;  ///< none: drained
+  Ring ring;
+  Value memory, memoryB, thread, lane, blockRank;
+  Value turns; ///< ping-pong: an mbarrier of each consumer
 };
 
 } // namespace
 
-void WgmmaEmitter::run(Value a, Value b, Sink &sink) {
+void WgmmaEmitter::run(Value a, Value b) {
   initBarriers();
-  Value thread = place.thread, lane = c.rem(thread, 32);
   // One value for the warp, as far as the assembler can see: descriptors stay out of the threads' registers.
   Value group = kernel::ShuffleOp::create(c.b, c.b.getI32Type(), kernel::ShuffleMode::Index,
                                           c.div(thread, warpgroup), c.i32(0));
@@ -116,37 +139,60 @@ void WgmmaEmitter::run(Value a, Value b, Sink &sink) {
       },
       [&] {
         setRegisters(tile.consumerRegisters, boxConsumerRegisters, /*increase=*/true);
-        Value rank = c.add(group, -1);
-        Values sums = multiply(rank, lane);
-        // No consumer reads the ring any more, and no copy is under way.
-        c.barrier(consumersBarrier, consumers(tile) * warpgroup);
-        drain(rank, lane, sums, sink);
+        consume(c.add(group, -1));
       });
+  // Nobody leaves whose memory another block of the cluster writes to.
+  if (schedule.cluster > 1)
+    blockBarrier();
 }
 
-SmallVector<kernel::TensorMapAttr> WgmmaEmitter::maps(unsigned parameterA, unsigned parameterB) const {
+SmallVector<kernel::TensorMapAttr> WgmmaEmitter::maps(BlockArgument a, BlockArgument b) const {
   SmallVector<kernel::TensorMapAttr> result;
   if (boxA)
-    result.push_back(boxA->map(problem.a, parameterA));
+    result.push_back(boxA->map(problem.a, a.getArgNumber()));
   if (boxB)
-    result.push_back(boxB->map(problem.b, parameterB));
+    result.push_back(boxB->map(problem.b, b.getArgNumber()));
+  if (resultBox) {
+    auto yielded = problem.dispatch->getRegion(0).front().getTerminator()->getOperands();
+    for (auto [argument, value] : llvm::zip_equal(output.results, yielded))
+      result.push_back(
+          resultBox->map(cast<RankedTensorType>(value.getType()).getElementType(), argument.getArgNumber()));
+  }
   return result;
 }
 
+void WgmmaEmitter::blockBarrier() {
+  if (schedule.cluster == 1)
+    return c.barrier();
+  kernel::WarpSyncOp::create(c.b);
+  kernel::ClusterBarrierOp::create(c.b);
+}
+
 void WgmmaEmitter::initBarriers() {
-  c.when(c.equal(place.thread, 0), [&] {
-    for (int s = 0; s < tile.stages; ++s) {
-      int arrivals = (hasBoxes() ? 1 : 0) + (gathers() ? warpgroup : 0);
-      kernel::MbarrierInitOp::create(c.b, c.at(full, int64_t(s) * barrierBytes), uint32_t(arrivals));
-      // An arrival of each warp: it knows of its own wgmmas that they are done.
-      kernel::MbarrierInitOp::create(c.b, c.at(empty, int64_t(s) * barrierBytes),
-                                     uint32_t(consumers(tile) * 4));
-    }
+  c.when(c.equal(thread, 0), [&] {
+    // An arrival of each warp that reads: it knows of its own wgmmas that they are done.
+    ring.init(/*fillers=*/(hasBoxes() ? 1 : 0) + (gathers() ? warpgroup : 0),
+              /*readers=*/4 * (tile.pingPong ? 1 : consumers(tile)));
+    for (int i = 0; i < turnBytes(tile); i += 8)
+      kernel::MbarrierInitOp::create(c.b, c.at(turns, i), /*count=*/4u); // warps
     kernel::MbarrierFenceOp::create(c.b);
-    for (int map = 0; map < int(boxA.has_value()) + int(boxB.has_value()); ++map)
-      kernel::TensorPrefetchOp::create(c.b, uint32_t(map));
+    unsigned count = inputMaps() + (resultBox ? unsigned(output.results.size()) : 0);
+    for (unsigned map = 0; map < count; ++map)
+      kernel::TensorPrefetchOp::create(c.b, map);
   });
-  c.barrier();
+  blockBarrier();
+}
+
+void WgmmaEmitter::forEachPiece(ValueRange init,
+                                llvm::function_ref<Values(const BlockPlace &, ValueRange)> body) {
+  Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+  Value blocks = kernel::GridSizeOp::create(c.b, c.b.getI32Type());
+  c.loop(
+      c.div(block, schedule.cluster), c.i32(raster.pieces()), init,
+      [&](Value piece, ValueRange carried) {
+        return body(raster.place(c, thread, piece, blockRank), carried);
+      },
+      c.div(blocks, schedule.cluster));
 }
 
 //===-- The producer -------------------------------------------------------------------------------===//
@@ -158,74 +204,131 @@ struct Feed {
   std::optional<RingTile> gathered;
   Values cursor;
 
-  Feed(Code c, const Operand &operand, const std::optional<Box> &box, unsigned map, Value base, int tileOuter,
-       int tileK, const BlockPlace &place, const Problem &problem, Value memory) {
-    if (box)
-      cursor = this->box.emplace(c, operand, *box, map, tileOuter, tileK, place, memory).cursor(place.firstK);
-    else
-      cursor = gathered.emplace(c, operand, base, tileOuter, tileK, warpgroup, place, problem, memory)
-                   .gather.cursor(place.firstK);
-  }
   Values advanced() { return box ? box->advance(cursor) : gathered->gather.advance(cursor); }
 };
 } // namespace
 
 void WgmmaEmitter::produce(Value a, Value b) {
-  Value leader = c.equal(place.thread, 0);
-  int64_t boxBytes =
-      (boxA ? RingTile::stageBytes(tile.m, tile.k) : 0) + (boxB ? RingTile::stageBytes(tile.n, tile.k) : 0);
-  // The consumer holds one stage while the next is full, so this is the most.
-  int lag = gathers() ? tile.stages - 2 : 0;
+  Value leader = c.equal(thread, 0);
   c.when(gathers() ? Value() : leader, [&] {
-    Feed feeds[] = {{c, problem.a, boxA, 0, a, tile.m, tile.k, place, problem, memory},
-                    {c, problem.b, boxB, boxA ? 1u : 0u, b, tile.n, tile.k, place, problem, memoryB}};
-    auto start = [&](Position fill) {
-      kernel::MbarrierWaitOp::create(c.b, at(empty, fill.stage), fill.parity);
-      if (hasBoxes())
-        c.when(gathers() ? leader : Value(), [&] {
-          Value barrier = at(full, fill.stage);
-          kernel::MbarrierExpectOp::create(c.b, barrier, uint32_t(boxBytes));
-          for (Feed &feed : feeds)
-            if (feed.box)
-              feed.box->load(feed.cursor, fill.stage, barrier);
-        });
-      for (Feed &feed : feeds)
-        if (feed.gathered)
-          feed.gathered->copyAsync(feed.cursor, fill.stage);
-    };
-    Values init = {c.i32(0), c.i32(1)}; // a new barrier's parity: nothing to wait for
-    for (Feed &feed : feeds)
-      llvm::append_range(init, feed.cursor);
-    if (gathers())
-      init.push_back(c.i32(tile.stages - lag)); // the stage of tile t - lag
-    c.loop(place.firstK, c.add(place.lastK, lag), init, [&](Value t, ValueRange carried) {
-      Position fill{carried[0], carried[1]};
-      ValueRange rest = carried.drop_front(2);
-      for (Feed &feed : feeds) {
-        feed.cursor = Values(rest.take_front(feed.cursor.size()));
-        rest = rest.drop_front(feed.cursor.size());
-      }
-      c.when(gathers() ? c.compare(arith::CmpIPredicate::slt, t, place.lastK) : Value(),
-             [&] { start(fill); });
-      if (gathers()) {
-        kernel::CopyAsyncCommitOp::create(c.b);
-        kernel::CopyAsyncWaitOp::create(c.b, uint32_t(lag));
-        kernel::AsyncFenceOp::create(c.b);
-        c.when(c.compare(arith::CmpIPredicate::sge, c.add(t, -lag), place.firstK),
-               [&] { kernel::MbarrierArriveOp::create(c.b, at(full, rest[0]), Value()); });
-      }
-      Position after = next(fill);
-      Values carriedOn = {after.stage, after.parity};
-      for (Feed &feed : feeds)
-        llvm::append_range(carriedOn, feed.advanced());
-      if (gathers())
-        carriedOn.push_back(nextStage(rest[0]));
-      return carriedOn;
+    Ring::Position start = ring.start();
+    forEachPiece({start.stage, start.parity}, [&](const BlockPlace &place, ValueRange carried) {
+      Ring::Position end = producePiece(a, b, place, {carried[0], carried[1]}, gathers() ? leader : Value());
+      return Values{end.stage, end.parity};
     });
   });
 }
 
+Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &place, Ring::Position start,
+                                          Value leader) {
+  // The consumer holds one stage while the next is full, so this is the most.
+  int lag = gathers() ? tile.stages - 2 : 0;
+  int64_t boxBytes =
+      (boxA ? RingTile::stageBytes(tile.m, tile.k) : 0) + (boxB ? RingTile::stageBytes(tile.n, tile.k) : 0);
+  Feed feeds[2];
+  auto open = [&](Feed &feed, const Operand &operand, const std::optional<Box> &box, unsigned map, Value base,
+                  int tileOuter, Value to) {
+    if (box)
+      feed.cursor = feed.box
+                        .emplace(c, operand, *box, map, tileOuter, tile.k, place, to, blocksOf(operand.outer),
+                                 blockRank)
+                        .cursor(place.firstK);
+    else
+      feed.cursor = feed.gathered.emplace(c, operand, base, tileOuter, tile.k, warpgroup, place, problem, to)
+                        .gather.cursor(place.firstK);
+  };
+  open(feeds[0], problem.a, boxA, 0, a, tile.m, memory);
+  open(feeds[1], problem.b, boxB, boxA ? 1 : 0, b, tile.n, memoryB);
+  auto fill = [&](Ring::Position at) {
+    ring.awaitEmpty(at);
+    if (hasBoxes())
+      c.when(leader, [&] {
+        Value barrier = ring.full(at.stage);
+        kernel::MbarrierExpectOp::create(c.b, barrier, uint32_t(boxBytes));
+        for (Feed &feed : feeds)
+          if (feed.box)
+            feed.box->load(feed.cursor, at.stage, barrier);
+      });
+    for (Feed &feed : feeds)
+      if (feed.gathered)
+        feed.gathered->copyAsync(feed.cursor, at.stage);
+  };
+  Values init = {start.stage, start.parity};
+  if (gathers())
+    init.push_back(start.stage); // of tile t - lag
+  for (Feed &feed : feeds)
+    llvm::append_range(init, feed.cursor);
+  Values last = c.loop(place.firstK, c.add(place.lastK, lag), init, [&](Value t, ValueRange carried) {
+    Ring::Position at{carried[0], carried[1]}, after = ring.next(at);
+    ValueRange rest = carried.drop_front(gathers() ? 3 : 2);
+    for (Feed &feed : feeds) {
+      feed.cursor = Values(rest.take_front(feed.cursor.size()));
+      rest = rest.drop_front(feed.cursor.size());
+    }
+    Values carriedOn;
+    if (gathers()) {
+      Value exists = c.compare(arith::CmpIPredicate::slt, t, place.lastK);
+      c.when(exists, [&] { fill(at); });
+      kernel::CopyAsyncCommitOp::create(c.b);
+      kernel::CopyAsyncWaitOp::create(c.b, uint32_t(lag));
+      kernel::AsyncFenceOp::create(c.b);
+      Value arrived = c.compare(arith::CmpIPredicate::sge, c.add(t, -lag), place.firstK);
+      c.when(arrived, [&] { ring.arriveFull(carried[2]); });
+      carriedOn = {c.select(exists, after.stage, at.stage), c.select(exists, after.parity, at.parity),
+                   c.select(arrived, ring.nextStage(carried[2]), carried[2])};
+    } else {
+      fill(at);
+      carriedOn = {after.stage, after.parity};
+    }
+    for (Feed &feed : feeds)
+      llvm::append_range(carriedOn, feed.advanced());
+    return carriedOn;
+  });
+  return {last[0], last[1]};
+}
+
 //===-- The consumers ------------------------------------------------------------------------------===//
+
+void WgmmaEmitter::consume(Value rank) {
+  Value own = c.at(memory, c.add(c.wide(c.mul(rank, outBytes)), ringBytes(tile)));
+  std::optional<ResultBoxes> boxes;
+  if (resultBox)
+    boxes.emplace(c, problem, *resultBox, inputMaps(), own, c.rem(thread, warpgroup), rank, consumers(tile));
+  Ring::Position start = ring.start();
+  forEachPiece({start.stage, start.parity, c.i32(0)}, [&](const BlockPlace &place, ValueRange carried) {
+    Ring::Position position{carried[0], carried[1]};
+    Value piece = carried[2]; // of the block
+    Value ours = tile.pingPong
+                     ? c.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, c.rem(piece, 2), rank)
+                     : Value();
+    c.when(ours, [&] {
+      if (tile.pingPong)
+        awaitTurn(piece, rank);
+      Values sums = multiply(place, rank, position);
+      Value firstM = tile.pingPong ? place.firstM : c.add(place.firstM, c.mul(rank, tile.partM));
+      if (!boxes)
+        return drain(place, own, firstM, sums);
+      Epilogue epilogue = output.pairs(place);
+      boxes->put(epilogue, firstM, place.firstN, place.z, tile.partN, sums);
+    });
+    Ring::Position end = ring.advanced(position, c.sub(place.lastK, place.firstK));
+    return Values{end.stage, end.parity, c.add(piece, 1)};
+  });
+  if (boxes)
+    boxes->finish();
+}
+
+// The phase j of a warpgroup's barrier ends when it has seen all stages of its piece j full. The other one
+// waits for that: waits for a stage tell phases apart by parity only, so nobody may be more than one round of
+// the ring ahead. And the tensor cores serve one after the other. Piece 2 j + 1 waits for phase j of the
+// first warpgroup, piece 2 j for phase j - 1 of the second.
+void WgmmaEmitter::awaitTurn(Value piece, Value rank) {
+  Value parity = c.bitXor(c.bitXor(c.rem(c.div(piece, 2), 2), rank), 1);
+  kernel::MbarrierWaitOp::create(c.b, turnOf(c.bitXor(rank, 1)), parity);
+}
+void WgmmaEmitter::passTurn(Value rank) {
+  c.when(c.equal(lane, 0), [&] { kernel::MbarrierArriveOp::create(c.b, turnOf(rank), Value()); });
+}
 
 void WgmmaEmitter::multiplyStage(MutableArrayRef<Value> sums, Value a, Value b) {
   auto type = problem.element().isF16() ? kernel::MmaType::F16 : kernel::MmaType::BF16;
@@ -248,9 +351,9 @@ void WgmmaEmitter::multiplyStage(MutableArrayRef<Value> sums, Value a, Value b) 
     }
 }
 
-Values WgmmaEmitter::multiply(Value rank, Value lane) {
+Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Position start) {
   int64_t bytesA = RingTile::stageBytes(tile.m, tile.k), bytesB = RingTile::stageBytes(tile.n, tile.k);
-  Value ownA = c.at(memory, c.wide(c.mul(rank, tile.partM / 64 * panelBytes)));
+  Value ownA = tile.pingPong ? memory : c.at(memory, c.wide(c.mul(rank, tile.partM / 64 * panelBytes)));
   Value zero = arith::ConstantOp::create(c.b, c.b.getF32FloatAttr(0));
   Values sums(size_t(tile.partM) * tile.partN / warpgroup, zero);
   auto wait = [&](uint32_t pending, ValueRange values) {
@@ -259,43 +362,46 @@ Values WgmmaEmitter::multiply(Value rank, Value lane) {
                       .getResults());
   };
   Values init = sums;
-  llvm::append_range(init, Values{c.i32(0), c.i32(0), c.i32(0)});
+  llvm::append_range(init, Values{start.stage, start.parity, start.stage});
   Values last = c.loop(place.firstK, place.lastK, init, [&](Value t, ValueRange carried) {
     Values running(carried.begin(), carried.begin() + sums.size());
-    Position read{carried[sums.size()], carried[sums.size() + 1]};
+    Ring::Position read{carried[sums.size()], carried[sums.size() + 1]};
     Value before = carried[sums.size() + 2];
-    kernel::MbarrierWaitOp::create(c.b, at(full, read.stage), read.parity);
+    ring.awaitFull(read);
     kernel::WgmmaFenceOp::create(c.b);
     multiplyStage(running, c.at(ownA, c.wide(c.mul(read.stage, bytesA))),
                   c.at(memoryB, c.wide(c.mul(read.stage, bytesB))));
     kernel::WgmmaCommitOp::create(c.b);
     Values carriedOn = wait(1, running);
-    Value another = c.compare(arith::CmpIPredicate::ne, t, place.firstK);
-    c.when(c.both(another, c.equal(lane, 0)),
-           [&] { kernel::MbarrierArriveOp::create(c.b, at(empty, before), Value()); });
-    Position after = next(read);
+    ring.release(before, lane, c.compare(arith::CmpIPredicate::ne, t, place.firstK));
+    Ring::Position after = ring.next(read);
     llvm::append_range(carriedOn, Values{after.stage, after.parity, read.stage});
     return carriedOn;
   });
-  return wait(0, ValueRange(ArrayRef<Value>(last).take_front(sums.size())));
+  if (tile.pingPong)
+    passTurn(rank);
+  Values done = wait(0, ValueRange(ArrayRef<Value>(last).take_front(sums.size())));
+  ring.release(last[sums.size() + 2], lane, Value());
+  return done;
 }
 
-void WgmmaEmitter::drain(Value rank, Value lane, ArrayRef<Value> sums, Sink &sink) {
-  Value warp = c.rem(c.div(place.thread, 32), 4); // of the warpgroup
-  Value number = c.add(c.mul(rank, 4), warp);
-  Value slab = c.at(memory, c.wide(c.mul(number, drainBytes(tile.partN))));
-  Value firstM = c.add(c.add(place.firstM, c.mul(rank, tile.partM)), c.mul(warp, 16));
+void WgmmaEmitter::drain(const BlockPlace &place, Value own, Value firstM, ArrayRef<Value> sums) {
+  std::unique_ptr<Sink> sink = output.sink(place);
+  Value warp = c.rem(c.div(thread, 32), 4); // of the warpgroup
+  Value slab = c.at(own, c.wide(c.mul(warp, drainBytes(tile.partN))));
+  Value warpM = c.add(firstM, c.mul(warp, 16));
   drainWarp(
-      c, slab, lane, tile.partN, sums, [&](int band) { return c.add(firstM, 64 * band); }, place.firstN,
-      sink);
+      c, slab, lane, tile.partN, sums, [&](int band) { return c.add(warpM, 64 * band); }, place.firstN,
+      *sink);
 }
 
-SmallVector<kernel::TensorMapAttr> mpc::hero::emitWgmma(Code c, const Problem &problem, const Tile &tile,
+SmallVector<kernel::TensorMapAttr> mpc::hero::emitWgmma(Code c, const Problem &problem,
+                                                        const Schedule &schedule, const Raster &raster,
                                                         BlockArgument a, BlockArgument b,
-                                                        const BlockPlace &place, Sink &sink) {
-  WgmmaEmitter emitter(c, problem, tile, place);
+                                                        const WgmmaOutput &output) {
+  WgmmaEmitter emitter(c, problem, schedule, raster, output);
   // The loads name their maps.
-  SmallVector<kernel::TensorMapAttr> maps = emitter.maps(a.getArgNumber(), b.getArgNumber());
-  emitter.run(a, b, sink);
+  SmallVector<kernel::TensorMapAttr> maps = emitter.maps(a, b);
+  emitter.run(a, b);
   return maps;
 }

@@ -1,21 +1,33 @@
 //===- Wgmma.h - sums of products by warpgroups -------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_WGMMA_H
 #define MPC_LOWERING_HEROTOGPU_WGMMA_H
-#include "passes/Lowering/HeroToGpu/Gather.h"
-#include "passes/Lowering/HeroToGpu/Schedule.h"
+#include "passes/Lowering/HeroToGpu/Raster.h"
 #include "passes/Lowering/HeroToGpu/Sink.h"
 
 namespace mpc::hero {
 
-/// Emits the share of one thread in a block's tile of C, for the tiles of k that `place` says, at least one;
-/// f16 or bf16, operands that `feedsWgmma`. The sink gets drainNeighbours sums at once. `a` and `b` are
-/// parameters of the kernel. Returns the tensor maps that the kernel needs.
-llvm::SmallVector<kernel::TensorMapAttr> emitWgmma(Code c, const Problem &problem, const Tile &tile,
-                                                   mlir::BlockArgument a, mlir::BlockArgument b,
-                                                   const BlockPlace &place, Sink &sink);
+/// What becomes of the sums of one piece of work.
+struct WgmmaOutput {
+  /// The sink of a piece; sums come drainNeighbours at once.
+  llvm::function_ref<std::unique_ptr<Sink>(const BlockPlace &)> sink;
+  /// The same for sums that come in pairs, where they are no partial ones.
+  llvm::function_ref<Epilogue(const BlockPlace &)> pairs;
+  /// The kernel's parameters that hold the results; none where sums are partial.
+  llvm::SmallVector<mlir::BlockArgument> results;
+};
 
-/// Whether the operand's neighbours in memory make whole chunks of 16 bytes.
+/// Emits a kernel whose blocks go on from piece to piece of the raster, every grid_size-th of them (its
+/// clusters, where there are any); f16 or bf16, operands that `feedsWgmma`, at least one k. `a` and `b` are
+/// parameters of the kernel. Returns the tensor maps that the kernel needs.
+llvm::SmallVector<kernel::TensorMapAttr> emitWgmma(Code c, const Problem &problem, const Schedule &schedule,
+                                                   const Raster &raster, mlir::BlockArgument a,
+                                                   mlir::BlockArgument b, const WgmmaOutput &output);
+
+/// Whether tiles of the operand can be brought in pieces of at least 8 bytes.
 bool feedsWgmma(const Operand &operand);
+/// The axis along which blocks of a cluster of two can be neighbours, so that they have an operand in common
+/// that each can load a half of; nullopt where that is neither.
+std::optional<Axis> clusterAxisOf(const Problem &problem, const Tile &tile);
 /// Bytes of shared memory of a block.
 int64_t wgmmaSharedBytes(const Tile &tile);
 

@@ -7,10 +7,11 @@
 
 namespace mpc {
 
-/// How a kernel is started: blocks per axis, threads of a block.
+/// How a kernel is started: blocks per axis, threads of a block; `kernel.resident`, `kernel.cluster`.
 struct GpuLaunch {
   std::array<int64_t, 3> grid = {1, 1, 1};
   int64_t threads = 32;
+  int64_t resident = 0, cluster = 1;
 };
 
 /// Appends `llvm.func @symbol` to the module, one `!llvm.ptr<1>` per input and then per result of the
@@ -20,8 +21,9 @@ struct GpuLaunch {
 mlir::FailureOr<GpuLaunch> emitGpuKernel(kernel::DispatchOp dispatch, mlir::ModuleOp module,
                                          llvm::StringRef symbol);
 
-/// `mayShareBuffer` for GPUs. Only what each thread reads for itself qualifies: of what the threads of a row or column
-/// read together, one thread's store would come before another's load. In a batch, only one member may read the input.
+/// `mayShareBuffer` for GPUs. Only what each thread reads for itself qualifies: of what the threads of a row
+/// or column read together, one thread's store would come before another's load. In a batch, only one member
+/// may read the input.
 bool mayShareBufferOnGpu(kernel::DispatchOp dispatch, unsigned result, unsigned input);
 
 } // namespace mpc

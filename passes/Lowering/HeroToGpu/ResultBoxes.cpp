@@ -1,0 +1,105 @@
+//===- ResultBoxes.cpp - store_matrix, tensor_store ----------------------------------------------------===//
+#include "passes/Lowering/HeroToGpu/ResultBoxes.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/Shapes.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+/// Of a box: 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two fill outBytes, in turns.
+static constexpr int boxRows = 64, rowBytes = 128, chunkBytes = 16;
+static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = outBytes / boxBytes;
+/// Ops behind the hero.
+static constexpr int mostOps = 6;
+
+std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
+  int ops = 0;
+  Block &body = problem.dispatch->getRegion(0).front();
+  for (Operation &op : body.without_terminator())
+    if (&op != problem.hero) {
+      bool free = isa<graph::ConstantOp, graph::BroadcastOp, graph::ReshapeOp>(op);
+      if (!free && !isa<graph::AddOp, graph::SubOp, graph::MulOp, graph::NegOp, graph::MaxOp, graph::MinOp,
+                        graph::ReluOp, graph::CompareOp, graph::SelectOp, graph::CastOp>(op))
+        return std::nullopt;
+      ops += !free;
+    }
+  auto isHalf = [](Value v) { return graph::elementOf(v).isF16() || graph::elementOf(v).isBF16(); };
+  if (ops > mostOps || !llvm::all_of(body.getTerminator()->getOperands(), isHalf))
+    return std::nullopt;
+  return boxOfResult(problem.result(), boxRows);
+}
+
+ResultBoxes::ResultBoxes(Code c, const Problem &problem, Box box, unsigned firstMap, Value memory,
+                         Value thread, Value rank, int warpgroups)
+    : c(c), problem(problem), result(problem.result()), box(std::move(box)), firstMap(firstMap),
+      memory(memory), thread(thread), rank(rank), leader(c.equal(thread, 0)), warpgroups(warpgroups) {}
+
+void ResultBoxes::barrier() {
+  // Numbers of barriers are constants: one of each warpgroup's own.
+  if (warpgroups == 1)
+    return c.barrier(1, 128);
+  c.branch(
+      c.equal(rank, 0), [&] { c.barrier(1, 128); }, [&] { c.barrier(2, 128); });
+}
+
+void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, int columns,
+                      ArrayRef<Value> sums) {
+  Value lane = c.rem(thread, 32), warpRow = c.mul(c.div(thread, 32), 16);
+  // Sum 2 h + p of a fragment is at row lane / 4 + 8 h, column 2 (lane mod 4) + p (PTX ISA, wgmma.m64nNk16).
+  Value row = c.add(warpRow, c.div(lane, 4)), column = c.mul(c.rem(lane, 4), 2);
+  // store_matrix: lanes 0 to 7 have the addresses of the first matrix's rows, and so on; here the matrices
+  // are rows 0 to 7 and 8 to 15 of one chunk, then of the next.
+  Value line = c.add(warpRow, c.rem(lane, 16));
+  Value chunk = c.bitXor(c.div(lane, 16), c.rem(lane, 8));
+  Value lineAt = c.at(memory, c.wide(c.mul(line, rowBytes)));
+  auto results = problem.dispatch->getRegion(0).front().getTerminator()->getOperands();
+  int bands = int(sums.size()) / (columns / 2), boxes = columns / boxElements;
+  int64_t count = int64_t(bands) * boxes * results.size(), number = 0;
+  for (int band = 0; band < bands; ++band)
+    for (int box = 0; box < boxes; ++box) {
+      Value boxM = c.add(firstM, band * boxRows), boxN = c.add(firstN, box * boxElements);
+      Value rows[] = {c.add(boxM, row), c.add(c.add(boxM, row), 8)};
+      std::vector<Values> packed(results.size()); // by result: pairs, [8 columns, 2 h]
+      for (int j = 0; j < boxElements / 8; ++j) {
+        Value pairColumn = c.add(c.add(boxN, 8 * j), column);
+        for (int h = 0; h < 2; ++h) {
+          ArrayRef<Value> pair = sums.slice((size_t(band) * (columns / 8) + box * 8 + j) * 4 + 2 * h, 2);
+          for (auto [r, values] : llvm::enumerate(epilogue.values(rows[h], pairColumn, pair)))
+            packed[r].push_back(
+                LLVM::BitcastOp::create(c.b, c.b.getI32Type(), c.vector(ArrayRef<Value>(values))));
+        }
+      }
+      for (unsigned r = 0; r < results.size(); ++r, ++number) {
+        int64_t buffer = number % buffers * boxBytes;
+        // The last store from this buffer has read it: of the one before this at most is under way. An odd
+        // count starts where the last tile ended.
+        uint32_t pending = number == 0 && count % buffers != 0 ? 0 : uint32_t(buffers - 1);
+        c.when(leader, [&] { kernel::TensorStoreWaitOp::create(c.b, pending, /*read=*/true); });
+        barrier();
+        for (int i = 0; i < boxElements / 16; ++i) {
+          Value at = c.at(c.at(lineAt, c.wide(c.mul(c.bitXor(chunk, 2 * i), chunkBytes))), buffer);
+          kernel::StoreMatrixOp::create(c.b, at,
+                                        ValueRange(ArrayRef<Value>(packed[r]).slice(size_t(4) * i, 4)),
+                                        /*transpose=*/false);
+        }
+        kernel::AsyncFenceOp::create(c.b);
+        barrier();
+        c.when(leader, [&] { store(boxM, boxN, z, r, c.at(memory, buffer)); });
+      }
+    }
+}
+
+void ResultBoxes::store(Value firstM, Value firstN, Value z, unsigned number, Value from) {
+  auto digitsOf = [&](Axis axis, Value v) { return splitDigits(c, result.digits[unsigned(axis)], v); };
+  Values m = digitsOf(Axis::M, firstM), n = digitsOf(Axis::N, firstN), matrix = digitsOf(Axis::Z, z);
+  Values coordinates;
+  for (const Box::Dimension &at : box.dimensions)
+    coordinates.push_back((at.axis == Axis::M ? m : at.axis == Axis::N ? n : matrix)[at.digit]);
+  kernel::TensorStoreOp::create(c.b, from, firstMap + number, coordinates);
+  kernel::TensorStoreCommitOp::create(c.b);
+}
+
+void ResultBoxes::finish() {
+  c.when(leader, [&] { kernel::TensorStoreWaitOp::create(c.b, 0u, /*read=*/true); });
+}

@@ -1,0 +1,57 @@
+//===- Ring.h - stages of shared memory, filled and emptied ------------------------------------------===//
+//
+// Each stage has two mbarriers, whose phases both sides count: `full` ends when all that fill the stage have,
+// `empty` when all warps that read it have done so. In a cluster whose blocks load for each other a stage is
+// empty when it is so in all of them.
+//
+//===----------------------------------------------------------------------------------------------------===//
+#ifndef MPC_LOWERING_HEROTOGPU_RING_H
+#define MPC_LOWERING_HEROTOGPU_RING_H
+#include "passes/Lowering/HeroToGpu/Code.h"
+
+namespace mpc::hero {
+
+class Ring {
+public:
+  /// A stage, and the parity of the times that one has come around; both i32.
+  struct Position {
+    mlir::Value stage, parity;
+  };
+
+  Ring(Code c, int stages, int cluster);
+  static int64_t barrierBytes(int stages) { return int64_t(2) * stages * 8; }
+
+  /// By one thread, before any other use (an mbarrier_fence and a barrier must follow): `fillers` arrivals
+  /// make a stage full, those of `readers` warps of each block of the cluster make it empty.
+  void init(int fillers, int readers);
+
+  /// Where everybody starts, and where `count` stages (i32) further on is.
+  Position start() { return {c.i32(0), c.i32(0)}; }
+  Position next(Position p);
+  Position advanced(Position p, mlir::Value count);
+  mlir::Value nextStage(mlir::Value stage) {
+    return c.select(c.equal(stage, stages - 1), c.i32(0), c.add(stage, 1));
+  }
+
+  mlir::Value full(mlir::Value stage) { return at(fullBarriers, stage); }
+  void awaitFull(Position p) { kernel::MbarrierWaitOp::create(c.b, full(p.stage), p.parity); }
+  /// The first time around there is nothing to wait for.
+  void awaitEmpty(Position p) {
+    kernel::MbarrierWaitOp::create(c.b, at(emptyBarriers, p.stage), c.bitXor(p.parity, 1));
+  }
+  void arriveFull(mlir::Value stage) {
+    kernel::MbarrierArriveOp::create(c.b, at(fullBarriers, stage), mlir::Value());
+  }
+  /// The calling warp has read the stage. `lane`: of the thread; `also`: condition, may be null.
+  void release(mlir::Value stage, mlir::Value lane, mlir::Value also);
+
+private:
+  mlir::Value at(mlir::Value barriers, mlir::Value stage) { return c.at(barriers, c.wide(c.mul(stage, 8))); }
+
+  Code c;
+  int stages, cluster;
+  mlir::Value fullBarriers, emptyBarriers;
+};
+
+} // namespace mpc::hero
+#endif
