@@ -27,13 +27,17 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
     sources.push_back(parseCase(context.get(), c));
     auto problem = hero::describeHero(dispatchOf(*sources.back()));
     ASSERT_TRUE(succeeded(problem));
-    for (const hero::Tile &tile : hero::tilesFor(*problem, arch)) {
+    for (const hero::Schedule &schedule : hero::schedulesFor(*problem, arch)) {
+      if (schedule.splits > 1)
+        continue;
+      const hero::Tile &tile = schedule.tile;
       std::string symbol = "hero" + std::to_string(names.size());
       tiles[symbol] = tile;
-      names[symbol] = llvm::formatv("{0} {1} {2}x{3}x{4}{5}, vectors {6} {7}", archName,
-                                    hero::nameOf(tile.mainloop), tile.m, tile.n, tile.k,
-                                    tile.pingPong ? " ping-pong" : "", problem->a.vector, problem->b.vector);
-      ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, arch, {tile, 1}))) << c.name;
+      names[symbol] =
+          llvm::formatv("{0} {1} {2}x{3}x{4}{5}{6}, vectors {7} {8}", archName, hero::nameOf(tile.mainloop),
+                        tile.m, tile.n, tile.k, tile.pingPong ? " ping-pong" : "",
+                        schedule.cluster > 1 ? " cluster" : "", problem->a.vector, problem->b.vector);
+      ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, arch, schedule))) << c.name;
     }
   }
   auto modules = compileNvptx(*kernels, {.arch = &arch, .modules = 8, .threads = 2, .ptxas = ptxas});

@@ -35,7 +35,7 @@ static constexpr Tile stagedTiles[] = {
 // with two consumers producer + 2 consumers is at most 504. A row of 64 k is 128 bytes, the widest swizzle.
 static constexpr Tile wgmmaTiles[] = {
     {Mainloop::Wgmma, 128, 256, 64, 64, 256, 4, 0.8, 104, 200, 1},
-    {Mainloop::Wgmma, 256, 128, 64, 128, 128, 4, 0.8, 104, 200, 1},
+    {Mainloop::Wgmma, 256, 128, 64, 128, 128, 4, 0.8, 120, 192, 1},
     {Mainloop::Wgmma, 128, 128, 64, 128, 128, 6, 0.78, 104, 200, 1, /*pingPong=*/true},
     {Mainloop::Wgmma, 64, 256, 64, 64, 256, 4, 0.76, 104, 200, 1, /*pingPong=*/true},
     {Mainloop::Wgmma, 128, 192, 64, 64, 192, 4, 0.76, 136, 184, 1},
