@@ -28,4 +28,24 @@ def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numConverted", "ops-converted", "Ops rewritten to channels_last">,
                     Statistic<"numTransposes", "transposes-left", "Transposes that remain">];
 }
+
+def PadChannelsPass : Pass<"mpc-pad-channels", "::mlir::ModuleOp"> {
+  let summary = "Three channels of a picture become four";
+  let description = [{
+    Tensor cores are fed with neighbours in memory, eight bytes and more at once; a 16-bit convolution of three channels would be read element by element. Its input
+    and weights get further channels of zeros, up to a multiple of 4, where that adds at most a third; of a weight gradient the further channels are dropped. The zeros are
+    part of whatever computes the input (a cast) and cost no launch of their own.
+
+    ```mlir
+    %y = graph.conv %x, %w {layout = channels_last, weight_channels_last, ...} : (tensor<8x224x224x3xf16>, tensor<64x7x7x3xf16>) -> ...
+    // becomes
+    %0 = graph.pad %x {high = [0, 0, 0, 1], ...} : tensor<8x224x224x4xf16>
+    %1 = graph.pad %w {high = [0, 0, 0, 1], ...} : tensor<64x7x7x4xf16>
+    %y = graph.conv %0, %1 {...}
+    ```
+    For channels-last convolutions (mpc-channels-last with `weights`) of one group.
+  }];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+  let statistics = [Statistic<"numPadded", "convolutions-padded", "Convolutions whose channels were padded">];
+}
 #endif

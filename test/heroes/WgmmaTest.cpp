@@ -94,6 +94,21 @@ TEST(Wgmma, Im2col) {
   batch.run();
 }
 
+// Pictures, whose three channels mpc-pad-channels makes four: gathered by 8 bytes.
+TEST(Wgmma, FourChannels) {
+  Random random(48);
+  HeroBatch batch("sm_90a");
+  for (int i = 0; i < 24; ++i) {
+    Window w = randomWindow(random);
+    w.groups = 1, w.channels = random.of(std::vector<int64_t>{4, 12});
+    w.outChannels = random.of(std::vector<int64_t>{16, 64});
+    auto kind = std::vector{ConvKind::Forward, ConvKind::InputGrad, ConvKind::WeightGrad}[size_t(i % 3)];
+    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits),
+              random(0, 1));
+  }
+  batch.run();
+}
+
 // A ring that comes around several times, with a phase of each parity, on every tile.
 TEST(Wgmma, LongSums) {
   HeroBatch batch("sm_90a");

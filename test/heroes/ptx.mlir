@@ -33,30 +33,43 @@
 // SM80: fma.rn.f32
 // SM80: st.global.v4.b32
 
-// Warpgroups of different kinds: one thread feeds the others through tensor maps, of a weight gradient in im2col mode. B, and of a weight gradient A too, have rows in
-// memory, not k.
+// Warpgroups of different kinds: one thread feeds the others through tensor maps, of a weight gradient in im2col mode; the two blocks of a cluster load B's halves
+// for each other. B, and of a weight gradient A too, have rows in memory, not k. Blocks take piece after piece, every grid-size-th; 16-bit results leave through
+// tensor maps too, partial sums in 16 bytes.
 // SM90-LABEL: .entry h0(
 // SM90: .param .align 64 .b8 h0_param_2[128]
 // SM90: .param .align 64 .b8 h0_param_3[128]
+// SM90: .param .align 64 .b8 h0_param_4[128]
 // SM90: .reqntid 384
+// SM90: .reqnctapercluster 2, 1, 1
 // SM90: mbarrier.init.shared::cta.b64
+// SM90: fence.mbarrier_init.release.cluster;
 // SM90: prefetch.tensormap
+// SM90: barrier.cluster.wait.aligned;
 // SM90: setmaxnreg.inc.sync.aligned.u32 232;
+// SM90: %nctaid.x;
 // SM90: mbarrier.try_wait.parity.shared::cta.b64
 // SM90: wgmma.fence.sync.aligned;
 // SM90: wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {{.*}}, add, 1, 1, 0, 1;
 // SM90: wgmma.commit_group.sync.aligned;
 // SM90: wgmma.wait_group.sync.aligned 1;
-// SM90: mbarrier.arrive.release.cta.shared::cta.b64
+// SM90: mbarrier.arrive.release.cta.shared::cluster.b64 _, [remote];
 // SM90: wgmma.wait_group.sync.aligned 0;
-// SM90: st.global.v4
+// SM90: cp.async.bulk.wait_group.read 1;
+// SM90-COUNT-4: stmatrix.sync.aligned.m8n8.x4.shared.b16
+// SM90: fence.proxy.async.shared::cta;
+// SM90: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// SM90: cp.async.bulk.wait_group.read 0;
 // SM90: setmaxnreg.dec.sync.aligned.u32 40;
 // SM90-NOT: cp.async.cg
 // SM90: mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [{{%r[0-9]+}}], 49152;
-// SM90-COUNT-5: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+// SM90: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
+// SM90-COUNT-2: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+// SM90: barrier.cluster.wait.aligned;
 // SM90-LABEL: .entry h1(
 // SM90-NOT: mma.sync
 // SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16 {{.*}}, add, 1, 1, 1, 1;
+// SM90: st.global.v4
 // SM90: cp.async.bulk.tensor.2d.shared::cluster.global.tile
 // SM90: cp.async.bulk.tensor.4d.shared::cluster.global.im2col
 

@@ -101,9 +101,11 @@ static void lowerOp(ImplicitLocOpBuilder &b, MbarrierArriveOp op) {
              "r,~{memory}");
     return;
   }
+  // Released to the block only: the cluster's scope would cost a fence of all memory, and what the other block
+  // waits for is that wgmma has read.
   assembly(b, {}, {addressOf(b, op.getBarrier()), op.getBlock()},
            "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, $0, "
-           "$1;\nmbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}",
+           "$1;\nmbarrier.arrive.release.cta.shared::cluster.b64 _, [remote];\n}",
            "r,r,~{memory}");
 }
 

@@ -109,7 +109,7 @@ llvm.func @product(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %tiles: i32) attribute
 // CHECK: .reqnctapercluster 2
 // CHECK: cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster [{{%rd[0-9]+}}], [{{.*}}], [{{.*}}], {{.*}}, {{%rs[0-9]+}};
 // CHECK: mapa.shared::cluster.u32 remote, {{%r[0-9]+}}, {{%r[0-9]+}};
-// CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];
+// CHECK: mbarrier.arrive.release.cta.shared::cluster.b64 _, [remote];
 // CHECK: barrier.cluster.arrive.aligned;
 // CHECK: barrier.cluster.wait.aligned;
 llvm.func @cluster(%in: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32,

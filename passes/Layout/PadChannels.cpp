@@ -1,0 +1,77 @@
+//===- PadChannels.cpp - channels that can be read together -------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "passes/Layout/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace mpc::layout {
+#define GEN_PASS_DEF_PADCHANNELSPASS
+#include "passes/Layout/Passes.h.inc"
+} // namespace mpc::layout
+
+/// Channels that are read at once.
+static constexpr int64_t together = 4;
+
+/// How many channels to add to those of `x`, the last dimension; 0 where it does not pay or cannot be.
+template <typename ConvT>
+static int64_t missingChannels(ConvT conv, Value x) {
+  Type element = elementOf(x);
+  int64_t channels = shapeOf(x).back();
+  if ((!element.isF16() && !element.isBF16()) || conv.getGroups() != 1 ||
+      conv.getLayout() != Layout::ChannelsLast || !conv.getWeightChannelsLast())
+    return 0;
+  int64_t missing = llvm::alignTo(channels, together) - channels;
+  return 3 * missing <= channels ? missing : 0;
+}
+
+static Value padLast(OpBuilder &b, Location loc, Value x, int64_t count) {
+  Shape zeros(typeOf(x).getRank(), 0), high = zeros;
+  high.back() = count;
+  auto list = [&](ArrayRef<int64_t> numbers) { return b.getDenseI64ArrayAttr(numbers); };
+  return PadOp::create(b, loc, x, b.getF64FloatAttr(0), list(zeros), list(high), list(zeros));
+}
+
+static bool pad(ConvOp op, RewriterBase &b) {
+  int64_t missing = missingChannels(op, op.getX());
+  if (missing == 0)
+    return false;
+  Value x = padLast(b, op.getLoc(), op.getX(), missing), w = padLast(b, op.getLoc(), op.getW(), missing);
+  b.modifyOpInPlace(op, [&] { op.getXMutable().assign(x), op.getWMutable().assign(w); });
+  return true;
+}
+
+static bool pad(ConvWeightGradOp op, RewriterBase &b) {
+  int64_t missing = missingChannels(op, op.getX());
+  if (missing == 0)
+    return false;
+  RankedTensorType type = typeOf(op.getDw());
+  Shape padded(type.getShape()), zeros(type.getRank(), 0), ones(type.getRank(), 1);
+  padded.back() += missing;
+  Value x = padLast(b, op.getLoc(), op.getX(), missing);
+  Value dw = ConvWeightGradOp::create(b, op.getLoc(), TypeRange(type.clone(padded)),
+                                      ValueRange{x, op.getDy()}, op->getAttrs());
+  b.replaceOpWithNewOp<SliceOp>(op, dw, zeros, Shape(type.getShape()), ones);
+  return true;
+}
+
+namespace {
+
+struct PadChannelsPass : layout::impl::PadChannelsPassBase<PadChannelsPass> {
+  using PadChannelsPassBase::PadChannelsPassBase;
+
+  void runOnOperation() override {
+    IRRewriter b(&getContext());
+    getOperation().walk([&](Operation *op) {
+      b.setInsertionPoint(op);
+      if (auto conv = dyn_cast<ConvOp>(op))
+        numPadded += pad(conv, b);
+      else if (auto grad = dyn_cast<ConvWeightGradOp>(op))
+        numPadded += pad(grad, b);
+    });
+  }
+};
+
+} // namespace
