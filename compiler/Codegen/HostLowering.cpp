@@ -8,6 +8,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -32,6 +33,15 @@ void mpc::lowerDeviceArithmetic(ModuleOp module) {
   expandAllMath(module);
 }
 
+/// The annotation of an scf.for is a foreign attribute on the jump back of its loop; llvm.br has one of its
+/// own.
+static void annotateLatches(ModuleOp module) {
+  module.walk([](cf::BranchOp jump) {
+    if (Attribute annotation = jump->removeAttr("llvm.loop_annotation"))
+      jump->setAttr("loop_annotation", annotation);
+  });
+}
+
 LogicalResult mpc::convertToLLVMDialect(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet loops(context);
@@ -41,6 +51,7 @@ LogicalResult mpc::convertToLLVMDialect(ModuleOp module) {
   flat.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
   if (failed(applyPartialConversion(module, flat, std::move(loops))))
     return failure();
+  annotateLatches(module);
 
   LLVMTypeConverter types(context);
   RewritePatternSet patterns(context);

@@ -64,6 +64,25 @@ struct Part {
 };
 } // namespace
 
+/// Without a word on registers ptxas keeps below what would let many blocks run at once, and rather spills a few than take a few more. Tells
+/// it for the kernels that it did so to that one block is enough. Returns whether there are any.
+static bool forgoOccupancy(std::string &ptx, const llvm::StringMap<PtxasReport> &reports) {
+  bool changed = false;
+  for (const auto &report : reports) {
+    if (report.second.spillStoreBytes + report.second.spillLoadBytes == 0)
+      continue;
+    size_t entry = ptx.find((".entry " + report.first() + "(").str());
+    if (entry == std::string::npos)
+      continue;
+    size_t body = ptx.find("\n{", entry), said = ptx.find(".minnctapersm", entry);
+    if (body == std::string::npos || said < body)
+      continue;
+    ptx.insert(body, "\n.minnctapersm 1");
+    changed = true;
+  }
+  return changed;
+}
+
 static void compilePart(Part &part, const NvptxOptions &options) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> ir = lowerAndTranslate(*part.source, *options.arch, context, part.result.kernels, part.error);
@@ -80,6 +99,8 @@ static void compilePart(Part &part, const NvptxOptions &options) {
     kernel.instructions = instructions.lookup(kernel.symbol);
   if (!options.ptxas.empty() && options.arch->ptxasKnows) {
     PtxasResult assembled = runPtxas(options.ptxas, part.result.ptx, *options.arch);
+    if (assembled.error.empty() && forgoOccupancy(part.result.ptx, assembled.reports))
+      assembled = runPtxas(options.ptxas, part.result.ptx, *options.arch);
     part.error = assembled.error;
     if (!part.error.empty())
       return;

@@ -65,7 +65,7 @@ Grouping::Grouping(Block &block, Epilogues epilogues) : block(block), epilogues(
 /// Whether computing `producer` inside the loops of `user` repeats no work: the user reads each element once.
 bool Grouping::canInline(Operation *producer, Operation *user) const {
   OpKind kind = kindOf(user);
-  if (kind == OpKind::Reduction)
+  if (kind == OpKind::Reduction || isa<SliceOp, PadOp, ConcatOp>(user))
     return true;
   if (kind == OpKind::Pointwise || isa<CastOp>(user))
     return resultShape(producer) == resultShape(user) || kindOf(producer) == OpKind::Free;

@@ -27,11 +27,16 @@ static int64_t missingChannels(ConvT conv, Value x) {
   return 3 * missing <= channels ? missing : 0;
 }
 
+/// x with `count` more of the last dimension. In front of a transpose they are part of what is transposed,
+/// which is computed anyway.
 static Value padLast(OpBuilder &b, Location loc, Value x, int64_t count) {
+  auto transpose = x.getDefiningOp<TransposeOp>();
+  Value source = transpose ? transpose.getX() : x;
   Shape zeros(typeOf(x).getRank(), 0), high = zeros;
-  high.back() = count;
+  high[transpose ? transpose.getPermutation().back() : high.size() - 1] = count;
   auto list = [&](ArrayRef<int64_t> numbers) { return b.getDenseI64ArrayAttr(numbers); };
-  return PadOp::create(b, loc, x, b.getF64FloatAttr(0), list(zeros), list(high), list(zeros));
+  Value padded = PadOp::create(b, loc, source, b.getF64FloatAttr(0), list(zeros), list(high), list(zeros));
+  return transpose ? TransposeOp::create(b, loc, padded, transpose.getPermutation()) : padded;
 }
 
 static bool pad(ConvOp op, RewriterBase &b) {

@@ -102,6 +102,14 @@ TEST(HeroResources, Sm90aConvolutions) {
                             convCase(ConvKind::InputGrad, "bf16", window(2)),
                             convCase(ConvKind::InputGrad, "bf16", dilated)});
 }
+TEST(HeroResources, Sm90aFourChannels) {
+  Window picture = window(2);
+  picture.in = {224, 224}, picture.kernel = {7, 7}, picture.padLow = picture.padHigh = {3, 3};
+  picture.channels = 4, picture.outChannels = 64;
+  expectNoSpills("sm_90a",
+                 {withEpilogue(convCase(ConvKind::Forward, "f16", picture), {.bias = true, .relu = true}),
+                  convCase(ConvKind::WeightGrad, "f16", picture)});
+}
 TEST(HeroResources, Sm90aLayouts) {
   expectNoSpills("sm_90a", {matmulCase("bf16", 1024, 1000, 1048, true, false),
                             matmulCase("bf16", 1000, 1024, 1048, false, true),

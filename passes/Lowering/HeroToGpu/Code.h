@@ -15,6 +15,13 @@ using Values = llvm::SmallVector<mlir::Value>;
 struct Code {
   mlir::ImplicitLocOpBuilder &b;
 
+  static mlir::LLVM::LoopAnnotationAttr rolledAnnotation(mlir::MLIRContext *context) {
+    auto unroll = mlir::LLVM::LoopUnrollAttr::get(context, /*disable=*/mlir::BoolAttr::get(context, true), {},
+                                                  {}, {}, {}, {}, {});
+    return mlir::LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {},
+                                               {}, {}, {});
+  }
+
   mlir::Value i32(int64_t v) { return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(v))); }
   mlir::Value i64(int64_t v) { return mlir::arith::ConstantOp::create(b, b.getI64IntegerAttr(v)); }
   mlir::Value constant(mlir::Type type, int64_t v) {
@@ -97,10 +104,14 @@ struct Code {
     return b.createOrFold<mlir::arith::MinSIOp>(x, constant(x.getType(), y));
   }
 
-  /// for (i = low; i < high; i += step) carried = body(i, carried)
+  /// for (i = low; i < high; i += step) carried = body(i, carried). `rolled`: never unrolled; for bodies
+  /// whose registers are counted.
   Values loop(mlir::Value low, mlir::Value high, mlir::ValueRange init,
-              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body, mlir::Value step = {}) {
+              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body, mlir::Value step = {},
+              bool rolled = false) {
     auto op = mlir::scf::ForOp::create(b, low, high, step ? step : i32(1), init);
+    if (rolled)
+      op->setAttr("llvm.loop_annotation", rolledAnnotation(b.getContext()));
     mlir::OpBuilder::InsertionGuard guard(b);
     if (init.empty())
       b.setInsertionPoint(op.getBody()->getTerminator());

@@ -68,9 +68,9 @@ llvm::SmallVector<Tile> mpc::hero::tilesFor(const Problem &problem, const GpuArc
   llvm::SmallVector<Tile> tiles;
   Type element = problem.element();
   if (element.isF16() ? arch.hasMmaF16K8 : element.isBF16() && arch.hasMmaK16) {
-    if (arch.hasWgmma && feedsWgmma(problem.a) && feedsWgmma(problem.b) && problem.k() > 0)
+    if (arch.hasWgmma && problem.k() > 0)
       for (const Tile &tile : wgmmaTiles)
-        if (wgmmaSharedBytes(tile) <= arch.sharedBytesPerBlock)
+        if (feedsWgmma(problem, tile) && wgmmaSharedBytes(tile) <= arch.sharedBytesPerBlock)
           tiles.push_back(tile);
     bool ring = copiesAsync(problem.a, arch) && copiesAsync(problem.b, arch);
     for (const Tile &tile : ring ? ArrayRef(ringTiles) : ArrayRef(stagedTiles))

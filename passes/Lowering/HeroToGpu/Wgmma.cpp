@@ -45,7 +45,16 @@ int64_t mpc::hero::wgmmaSharedBytes(const Tile &tile) {
   return ringBytes(tile) + consumers(tile) * outBytes + Ring::barrierBytes(tile.stages) + turnBytes(tile);
 }
 
-bool mpc::hero::feedsWgmma(const Operand &operand) { return operand.vector >= 4; }
+bool mpc::hero::feedsWgmma(const Problem &problem, const Tile &tile) {
+  constexpr int mostUnits = 24;
+  int units = 0;
+  auto feeds = [&](const Operand &operand, int tileOuter) {
+    if (!boxOf(operand, tileOuter, tile.k))
+      units += tileOuter * tile.k / operand.vector / warpgroup;
+    return operand.vector >= 4;
+  };
+  return feeds(problem.a, tile.m) && feeds(problem.b, tile.n) && units <= mostUnits;
+}
 
 /// Whether halves of the operand's tiles are boxes.
 static bool halves(const Operand &operand, int tileOuter, int tileK) {
@@ -192,7 +201,7 @@ void WgmmaEmitter::forEachPiece(ValueRange init,
       [&](Value piece, ValueRange carried) {
         return body(raster.place(c, thread, piece, blockRank), carried);
       },
-      c.div(blocks, schedule.cluster));
+      c.div(blocks, schedule.cluster), /*rolled=*/true);
 }
 
 //===-- The producer -------------------------------------------------------------------------------===//
@@ -258,32 +267,35 @@ Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &pl
     init.push_back(start.stage); // of tile t - lag
   for (Feed &feed : feeds)
     llvm::append_range(init, feed.cursor);
-  Values last = c.loop(place.firstK, c.add(place.lastK, lag), init, [&](Value t, ValueRange carried) {
-    Ring::Position at{carried[0], carried[1]}, after = ring.next(at);
-    ValueRange rest = carried.drop_front(gathers() ? 3 : 2);
-    for (Feed &feed : feeds) {
-      feed.cursor = Values(rest.take_front(feed.cursor.size()));
-      rest = rest.drop_front(feed.cursor.size());
-    }
-    Values carriedOn;
-    if (gathers()) {
-      Value exists = c.compare(arith::CmpIPredicate::slt, t, place.lastK);
-      c.when(exists, [&] { fill(at); });
-      kernel::CopyAsyncCommitOp::create(c.b);
-      kernel::CopyAsyncWaitOp::create(c.b, uint32_t(lag));
-      kernel::AsyncFenceOp::create(c.b);
-      Value arrived = c.compare(arith::CmpIPredicate::sge, c.add(t, -lag), place.firstK);
-      c.when(arrived, [&] { ring.arriveFull(carried[2]); });
-      carriedOn = {c.select(exists, after.stage, at.stage), c.select(exists, after.parity, at.parity),
-                   c.select(arrived, ring.nextStage(carried[2]), carried[2])};
-    } else {
-      fill(at);
-      carriedOn = {after.stage, after.parity};
-    }
-    for (Feed &feed : feeds)
-      llvm::append_range(carriedOn, feed.advanced());
-    return carriedOn;
-  });
+  Values last = c.loop(
+      place.firstK, c.add(place.lastK, lag), init,
+      [&](Value t, ValueRange carried) {
+        Ring::Position at{carried[0], carried[1]}, after = ring.next(at);
+        ValueRange rest = carried.drop_front(gathers() ? 3 : 2);
+        for (Feed &feed : feeds) {
+          feed.cursor = Values(rest.take_front(feed.cursor.size()));
+          rest = rest.drop_front(feed.cursor.size());
+        }
+        Values carriedOn;
+        if (gathers()) {
+          Value exists = c.compare(arith::CmpIPredicate::slt, t, place.lastK);
+          c.when(exists, [&] { fill(at); });
+          kernel::CopyAsyncCommitOp::create(c.b);
+          kernel::CopyAsyncWaitOp::create(c.b, uint32_t(lag));
+          kernel::AsyncFenceOp::create(c.b);
+          Value arrived = c.compare(arith::CmpIPredicate::sge, c.add(t, -lag), place.firstK);
+          c.when(arrived, [&] { ring.arriveFull(carried[2]); });
+          carriedOn = {c.select(exists, after.stage, at.stage), c.select(exists, after.parity, at.parity),
+                       c.select(arrived, ring.nextStage(carried[2]), carried[2])};
+        } else {
+          fill(at);
+          carriedOn = {after.stage, after.parity};
+        }
+        for (Feed &feed : feeds)
+          llvm::append_range(carriedOn, feed.advanced());
+        return carriedOn;
+      },
+      /*step=*/Value(), /*rolled=*/true);
   return {last[0], last[1]};
 }
 
@@ -363,21 +375,24 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
   };
   Values init = sums;
   llvm::append_range(init, Values{start.stage, start.parity, start.stage});
-  Values last = c.loop(place.firstK, place.lastK, init, [&](Value t, ValueRange carried) {
-    Values running(carried.begin(), carried.begin() + sums.size());
-    Ring::Position read{carried[sums.size()], carried[sums.size() + 1]};
-    Value before = carried[sums.size() + 2];
-    ring.awaitFull(read);
-    kernel::WgmmaFenceOp::create(c.b);
-    multiplyStage(running, c.at(ownA, c.wide(c.mul(read.stage, bytesA))),
-                  c.at(memoryB, c.wide(c.mul(read.stage, bytesB))));
-    kernel::WgmmaCommitOp::create(c.b);
-    Values carriedOn = wait(1, running);
-    ring.release(before, lane, c.compare(arith::CmpIPredicate::ne, t, place.firstK));
-    Ring::Position after = ring.next(read);
-    llvm::append_range(carriedOn, Values{after.stage, after.parity, read.stage});
-    return carriedOn;
-  });
+  Values last = c.loop(
+      place.firstK, place.lastK, init,
+      [&](Value t, ValueRange carried) {
+        Values running(carried.begin(), carried.begin() + sums.size());
+        Ring::Position read{carried[sums.size()], carried[sums.size() + 1]};
+        Value before = carried[sums.size() + 2];
+        ring.awaitFull(read);
+        kernel::WgmmaFenceOp::create(c.b);
+        multiplyStage(running, c.at(ownA, c.wide(c.mul(read.stage, bytesA))),
+                      c.at(memoryB, c.wide(c.mul(read.stage, bytesB))));
+        kernel::WgmmaCommitOp::create(c.b);
+        Values carriedOn = wait(1, running);
+        ring.release(before, lane, c.compare(arith::CmpIPredicate::ne, t, place.firstK));
+        Ring::Position after = ring.next(read);
+        llvm::append_range(carriedOn, Values{after.stage, after.parity, read.stage});
+        return carriedOn;
+      },
+      /*step=*/Value(), /*rolled=*/true);
   if (tile.pingPong)
     passTurn(rank);
   Values done = wait(0, ValueRange(ArrayRef<Value>(last).take_front(sums.size())));

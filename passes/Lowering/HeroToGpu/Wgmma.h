@@ -23,8 +23,9 @@ llvm::SmallVector<kernel::TensorMapAttr> emitWgmma(Code c, const Problem &proble
                                                    const Raster &raster, mlir::BlockArgument a,
                                                    mlir::BlockArgument b, const WgmmaOutput &output);
 
-/// Whether tiles of the operand can be brought in pieces of at least 8 bytes.
-bool feedsWgmma(const Operand &operand);
+/// Whether the producer can bring the operands' tiles: by tensor map, or in pieces of at least 8 bytes, so
+/// few of each thread that their addresses fit its registers.
+bool feedsWgmma(const Problem &problem, const Tile &tile);
 /// The axis along which blocks of a cluster of two can be neighbours, so that they have an operand in common
 /// that each can load a half of; nullopt where that is neither.
 std::optional<Axis> clusterAxisOf(const Problem &problem, const Tile &tile);

@@ -22,3 +22,14 @@ func.func @others(%one: tensor<2x8x8x1xf16>, %w1: tensor<16x3x3x1xf16>, %x: tens
   %c = graph.conv %first, %w2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf16>, tensor<16x3x3x3xf16>) -> tensor<2x16x8x8xf16>
   return %a, %b, %c : tensor<2x8x8x16xf16>, tensor<2x8x8x16xf32>, tensor<2x16x8x8xf16>
 }
+
+// The fourth channel comes before the transpose that makes a picture channels-last.
+// CHECK-LABEL: @transposed
+// CHECK: %[[P:.*]] = graph.pad %arg0 {high = array<i64: 0, 1, 0, 0>, {{.*}} : (tensor<2x3x8x8xf16>) -> tensor<2x4x8x8xf16>
+// CHECK: %[[T:.*]] = graph.transpose %[[P]] {permutation = array<i64: 0, 2, 3, 1>}
+// CHECK: graph.conv %[[T]]
+func.func @transposed(%x: tensor<2x3x8x8xf16>, %w: tensor<16x3x3x3xf16>) -> tensor<2x8x8x16xf16> {
+  %t = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x3x8x8xf16>) -> tensor<2x8x8x3xf16>
+  %y = graph.conv %t, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<2x8x8x3xf16>, tensor<16x3x3x3xf16>) -> tensor<2x8x8x16xf16>
+  return %y : tensor<2x8x8x16xf16>
+}
