@@ -118,9 +118,14 @@ HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
                          ") -> " + type);
     c.inputs.push_back(type);
   }
+  std::string given = last;
   if (ops.relu)
     next("relu", "relu " + last + " : " + type);
   c.yields = {last + " : " + type};
+  if (ops.keep && ops.relu) {
+    c.yields.push_back(given + " : " + type);
+    c.name += " +keep";
+  }
   if (ops.cast) { // a second result
     std::string wide = type.substr(0, dimsEnd + 1) + "f32>";
     if (element != "f32") {
@@ -137,7 +142,8 @@ EpilogueOps mpc::test::randomEpilogue(Random &random) {
   return {.bias = random(0, 1) == 1,
           .relu = random(0, 1) == 1,
           .residual = random(0, 3) == 0,
-          .cast = random(0, 3) == 0};
+          .cast = random(0, 3) == 0,
+          .keep = random(0, 3) == 0};
 }
 
 //===-- Batches ----------------------------------------------------------------------------------------===//

@@ -33,6 +33,7 @@ HeroCase convCase(ConvKind kind, const std::string &element, const Window &windo
 /// The case with ops behind its hero: a bias along the last dimension, relu, a residual of the hero's type.
 struct EpilogueOps {
   bool bias = false, relu = false, residual = false, cast = false;
+  bool keep = false; ///< what relu is given is a result too
 };
 HeroCase withEpilogue(HeroCase c, EpilogueOps ops);
 

@@ -48,8 +48,8 @@ TEST(HeroSchedule, TensorCoresWhereTheTypeHasThem) {
 TEST(HeroSchedule, WarpgroupsWhereThereAreAndOperandsComeInChunks) {
   for (auto [m, n, k, arch, wgmma] :
        {std::tuple(4096, 4096, 4096, "sm_90a", true), std::tuple(4096, 4096, 4096, "sm_89", false),
-        std::tuple(4096, 4096, 4100, "sm_90a", true),
-        std::tuple(4096, 4096, 4098, "sm_90a", false), std::tuple(512, 768, 3072, "sm_90a", true)}) {
+        std::tuple(4096, 4096, 4100, "sm_90a", true), std::tuple(4096, 4096, 4098, "sm_90a", false),
+        std::tuple(512, 768, 3072, "sm_90a", true)}) {
     Described d(matmulCase("bf16", m, n, k));
     EXPECT_EQ(d.schedule(arch).tile.mainloop == hero::Mainloop::Wgmma, wgmma)
         << m << " " << n << " " << k << " " << arch;

@@ -109,6 +109,16 @@ TEST(Wgmma, FourChannels) {
   batch.run();
 }
 
+// More rows of tiles than a strip has: the last strip has fewer, of clusters too.
+TEST(Wgmma, ManyTiles) {
+  HeroBatch batch("sm_90a");
+  for (size_t tile = 0; tile < 10; ++tile)
+    for (bool clustered : {false, true})
+      batch.add(withEpilogue(matmulCase("bf16", 4500, 72, 8), {.bias = true, .relu = true, .keep = true}),
+                hero::Mainloop::Wgmma, tile, 1, clustered);
+  batch.run();
+}
+
 // A ring that comes around several times, with a phase of each parity, on every tile.
 TEST(Wgmma, LongSums) {
   HeroBatch batch("sm_90a");
