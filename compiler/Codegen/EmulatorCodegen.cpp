@@ -25,6 +25,7 @@ static_assert(emulator::kBias == MPC_EMU_BIAS && emulator::kOffsetBits == MPC_EM
 static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && emulator::kMaxThreads == MPC_EMU_MAX_THREADS);
 static_assert(emulator::kMaxCluster == MPC_EMU_MAX_CLUSTER && uint32_t(emulator::kOwnBlock) == MPC_EMU_OWN_BLOCK);
 static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) && emulator::kRegisters == offsetof(mpc_emu_thread, registers));
+static_assert(emulator::kGridField == offsetof(mpc_emu_thread, grid));
 static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_EMU_WRITE) && emulator::Atomic == int(MPC_EMU_ATOMIC));
 
 /// The object of a module, which is lowered in place; empty after an error, which a diagnostic or `error` tells.

@@ -25,7 +25,9 @@ static void annotateScratch(ModuleOp module, const GpuArch &arch) {
 
 LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const StageObserver &observe) {
   auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
-  if (failed(run("layout", layout::createChannelsLastPass({.weights = true}), layout::createPadChannelsPass(), createCanonicalizerPass(), createCSEPass())) ||
+  if (failed(run("layout", layout::createChannelsLastPass({.weights = true}))) ||
+      (options.arch->hasMmaF16K8 && failed(run("layout", layout::createPadChannelsPass()))) ||
+      failed(run("layout", createCanonicalizerPass(), createCSEPass())) ||
       failed(run("decompose", createDecomposePass({.gpu = true}), createCanonicalizerPass(), createCSEPass())) ||
       failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
     return failure();

@@ -65,8 +65,13 @@ Grouping::Grouping(Block &block, Epilogues epilogues) : block(block), epilogues(
 /// Whether computing `producer` inside the loops of `user` repeats no work: the user reads each element once.
 bool Grouping::canInline(Operation *producer, Operation *user) const {
   OpKind kind = kindOf(user);
-  if (kind == OpKind::Reduction || isa<SliceOp, PadOp, ConcatOp>(user))
+  if (kind == OpKind::Reduction)
     return true;
+  if (auto pad = dyn_cast<PadOp>(user)) {
+    // What lies outside is computed too, at some index.
+    auto none = [](ArrayRef<int64_t> counts) { return llvm::all_of(counts, [](int64_t n) { return n == 0; }); };
+    return none(pad.getInterior()) && 3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
+  }
   if (kind == OpKind::Pointwise || isa<CastOp>(user))
     return resultShape(producer) == resultShape(user) || kindOf(producer) == OpKind::Free;
   return isa<BroadcastOp>(user) && kindOf(producer) == OpKind::Free;
@@ -170,6 +175,21 @@ const Grouping::Cone &Grouping::coneOf(Operation *root) {
     }
   }
   cone->ops = int64_t(seen.size());
+  // Behind each slice, pad, concat or gather of the cone.
+  for (Operation *movement : seen) {
+    if (kindOf(movement) != OpKind::Movement)
+      continue;
+    llvm::SmallPtrSet<Operation *, 8> behind{movement};
+    work.push_back(movement);
+    while (!work.empty())
+      for (Value v : work.pop_back_val()->getOperands()) {
+        Operation *producer = v.getDefiningOp();
+        if (!producer || !inlined.contains(producer))
+          cone->moved.insert(v);
+        else if (behind.insert(producer).second)
+          work.push_back(producer);
+      }
+  }
   return *cone;
 }
 
@@ -243,10 +263,14 @@ static bool keepsAllDims(const Group &group) {
 }
 
 /// Whether `root`, alone in its group, can be computed in the launch of the group `producer`, whose values it reads.
-bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) const {
+bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
   if (producer.kind == GroupKind::Library || producer.kind == GroupKind::Single || group.kind == GroupKind::Library ||
       group.kind == GroupKind::Single)
     return false;
+  // A value that is read elsewhere than where it was computed must be stored in between.
+  for (Value v : coneOf(root).moved)
+    if (Operation *stored = storedBy(v); stored && producer.roots.contains(stored))
+      return false;
   bool rowwise = producer.kind == GroupKind::Row ||
                  (producer.kind == GroupKind::Reduction && isRowwise(producer) && keepsAllDims(producer));
   if (group.kind == GroupKind::Pointwise) {

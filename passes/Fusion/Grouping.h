@@ -57,7 +57,7 @@ private:
   void chooseRoots();
   void fuseEpilogue(mlir::Operation *hero);
   void formGroups();
-  bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root) const;
+  bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);
   void mergeProducers(mlir::Operation *root);
   void mergeSiblings();
   bool canMerge(Group *a, Group *b);
@@ -67,6 +67,7 @@ private:
   /// A root with the ops inlined into it: the stored values that computing it reads, how many ops it is, whether one is a library call.
   struct Cone {
     llvm::SetVector<mlir::Value> inputs;
+    llvm::SmallPtrSet<mlir::Value, 2> moved; ///< inputs that are read at other indices than the root's
     int64_t ops = 0;
     bool hasLibrary = false;
   };

@@ -27,10 +27,12 @@ static int64_t missingChannels(ConvT conv, Value x) {
   return 3 * missing <= channels ? missing : 0;
 }
 
-/// x with `count` more of the last dimension. In front of a transpose they are part of what is transposed,
-/// which is computed anyway.
+/// x with `count` more of the last dimension. In front of a transpose that only convolutions read they are
+/// part of what is transposed, which is computed anyway.
 static Value padLast(OpBuilder &b, Location loc, Value x, int64_t count) {
   auto transpose = x.getDefiningOp<TransposeOp>();
+  if (transpose && !llvm::all_of(x.getUsers(), llvm::IsaPred<ConvOp, ConvWeightGradOp>))
+    transpose = {};
   Value source = transpose ? transpose.getX() : x;
   Shape zeros(typeOf(x).getRank(), 0), high = zeros;
   high[transpose ? transpose.getPermutation().back() : high.size() - 1] = count;

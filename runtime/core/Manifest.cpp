@@ -160,13 +160,15 @@ struct Checker {
     for (const GpuKernel &kernel : plan.kernels) {
       if (!known.emplace(kernel.symbol, &kernel).second)
         broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " is listed twice"));
-      if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 || kernel.threads > 1024 || kernel.sharedBytes < 0 || kernel.resident < 0 || kernel.cluster < 1)
+      if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 || kernel.threads > 1024 || kernel.sharedBytes < 0 || kernel.resident < 0 || kernel.resident > 32 || kernel.cluster < 1)
         broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " has an impossible module, block or shared memory"));
     }
     for (const Entry &entry : plan.entries)
       for (const Launch &launch : entry.launches)
         if (launch.library || !known.count(launch.kernel) || launch.argBytes.size() != launch.args.size())
           broken(concat("launch '", launch.name, "' of entry '", entry.name, "' is none of ", plan.target));
+        else if (launch.grid[0] % known[launch.kernel]->cluster != 0)
+          broken(concat("launch '", launch.name, "' of entry '", entry.name, "' has an impossible grid"));
         else
           for (const TensorMap &map : known[launch.kernel]->tensorMaps)
             tensorMap(map, map.arg < 0 || map.arg >= int64_t(launch.args.size()) ? -1 : launch.argBytes[size_t(map.arg)],

@@ -257,9 +257,9 @@ void CudaDevice::launch(const Launch &launch) const {
     maps.push_back(encode(cu_, map, arguments[size_t(map.arg)]));
   for (TensorMapBytes &map : maps)
     parameters.push_back(&map);
-  cu_.check(cu_.launchKernel(functions_[kernel], unsigned(about.blocks(launch.grid[0], gpu_.multiprocessors)), unsigned(launch.grid[1]),
-                             unsigned(launch.grid[2]), unsigned(about.threads), 1, 1,
-                             unsigned(about.sharedBytes), compute_, parameters.data(), nullptr),
+  cu_.check(cu_.launchKernel(functions_[kernel], unsigned(about.blocks(launch.grid[0], gpu_.multiprocessors)),
+                             unsigned(launch.grid[1]), unsigned(launch.grid[2]), unsigned(about.threads), 1,
+                             1, unsigned(about.sharedBytes), compute_, parameters.data(), nullptr),
             concat("cannot launch ", describe(launch), ", kernel ", launch.kernel));
 }
 

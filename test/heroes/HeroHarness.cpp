@@ -196,9 +196,11 @@ void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
     schedule.tile = tiles[forced->tile % tiles.size()];
     schedule.splits =
         hero::usefulSplits(llvm::divideCeilSigned(problem->k(), schedule.tile.k), forced->splits);
-    auto axis = forced->clustered ? hero::clusterAxisOf(*problem, schedule.tile) : std::nullopt;
-    schedule.cluster = axis ? 2 : 1;
-    schedule.clusterAxis = axis.value_or(hero::Axis::M);
+    if (forced->clustered)
+      if (auto axes = hero::clusterAxesOf(*problem, schedule.tile); !axes.empty()) {
+        schedule.cluster = 2;
+        schedule.clusterAxis = axes[impl->items.size() % axes.size()];
+      }
   }
   name +=
       llvm::formatv(" on {0}: {1} {2}x{3}x{4}{5}, {6} splits, clusters of {7}", impl->arch->name,

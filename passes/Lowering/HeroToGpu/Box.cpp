@@ -16,6 +16,8 @@ static std::optional<Box> tiled(const Operand &operand, int tileOuter, Axis othe
     if (at.checked || at.divisor != 1 || at.constant != 0)
       return std::nullopt;
   Box box;
+  int64_t oneRow =
+      llvm::alignTo(operand.digits[unsigned(operand.contiguous)].back() * elementBytes, alignment);
   for (Axis axis : {other, operand.outer, Axis::Z}) {
     const Digits &digits = operand.digits[unsigned(axis)];
     bool inner = axis == operand.contiguous;
@@ -28,7 +30,7 @@ static std::optional<Box> tiled(const Operand &operand, int tileOuter, Axis othe
       if (!boxed && (stride == 0 || digits[d] == 1))
         continue;
       if (digits[d] == 1)
-        stride = alignment; // nobody walks there
+        stride = oneRow; // nobody walks there
       if (boxed && inner) {
         if (stride != elementBytes && digits[d] > 1)
           return std::nullopt;

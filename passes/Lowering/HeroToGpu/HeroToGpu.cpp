@@ -1,6 +1,7 @@
 //===- HeroToGpu.cpp - kernels of a hero --------------------------------------------------------===//
 //
-//   @k         one block per tile of C (and split of k): mainloop, then the epilogue or partial sums
+//   @k         a block for each piece of work (Raster.h), or, with wgmma, several for each block: mainloop,
+//              then the epilogue or partial sums
 //   @k_reduce  with splits: adds their sums in order, then the epilogue
 //
 //===----------------------------------------------------------------------------------------===//
@@ -98,7 +99,10 @@ HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLa
   llvm::DenseMap<int, Value> parameters;
   for (auto [i, position] : llvm::enumerate(unique)) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
-    function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+    // One that is read and written in place may be written through a tensor map, which LLVM does not see: it
+    // must not take it for constant memory.
+    if (!written.contains(position) || position >= int(dispatch.getInputs().size()))
+      function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
     if (!written.contains(position))
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
     parameters[position] = entry->getArgument(i);

@@ -18,14 +18,16 @@ std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
   Block &body = problem.dispatch->getRegion(0).front();
   for (Operation &op : body.without_terminator())
     if (&op != problem.hero) {
-      bool free = isa<graph::ConstantOp, graph::BroadcastOp, graph::ReshapeOp>(op);
-      if (!free && !isa<graph::AddOp, graph::SubOp, graph::MulOp, graph::NegOp, graph::MaxOp, graph::MinOp,
-                        graph::ReluOp, graph::CompareOp, graph::SelectOp, graph::CastOp>(op))
+      bool free = isa<graph::ConstantOp, graph::BroadcastOp>(op);
+      if (!free &&
+          !isa<graph::AddOp, graph::SubOp, graph::MulOp, graph::NegOp, graph::MaxOp, graph::MinOp,
+               graph::ReluOp, graph::CompareOp, graph::SelectOp, graph::CastOp, graph::ReshapeOp>(op))
         return std::nullopt;
       ops += !free;
     }
   auto isHalf = [](Value v) { return graph::elementOf(v).isF16() || graph::elementOf(v).isBF16(); };
-  if (ops > mostOps || !llvm::all_of(body.getTerminator()->getOperands(), isHalf))
+  if (ops > mostOps || problem.storeVector(2) != 2 ||
+      !llvm::all_of(body.getTerminator()->getOperands(), isHalf))
     return std::nullopt;
   return boxOfResult(problem.result(), boxRows);
 }
@@ -57,14 +59,14 @@ void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, i
   int bands = int(sums.size()) / (columns / 2), boxes = columns / boxElements;
   int64_t count = int64_t(bands) * boxes * results.size(), number = 0;
   for (int band = 0; band < bands; ++band)
-    for (int box = 0; box < boxes; ++box) {
-      Value boxM = c.add(firstM, band * boxRows), boxN = c.add(firstN, box * boxElements);
+    for (int strip = 0; strip < boxes; ++strip) {
+      Value boxM = c.add(firstM, band * boxRows), boxN = c.add(firstN, strip * boxElements);
       Value rows[] = {c.add(boxM, row), c.add(c.add(boxM, row), 8)};
       std::vector<Values> packed(results.size()); // by result: pairs, [8 columns, 2 h]
       for (int j = 0; j < boxElements / 8; ++j) {
         Value pairColumn = c.add(c.add(boxN, 8 * j), column);
         for (int h = 0; h < 2; ++h) {
-          ArrayRef<Value> pair = sums.slice((size_t(band) * (columns / 8) + box * 8 + j) * 4 + 2 * h, 2);
+          ArrayRef<Value> pair = sums.slice((size_t(band) * (columns / 8) + strip * 8 + j) * 4 + 2 * h, 2);
           for (auto [r, values] : llvm::enumerate(epilogue.values(rows[h], pairColumn, pair)))
             packed[r].push_back(
                 LLVM::BitcastOp::create(c.b, c.b.getI32Type(), c.vector(ArrayRef<Value>(values))));

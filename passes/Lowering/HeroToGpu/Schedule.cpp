@@ -142,14 +142,14 @@ llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, cons
   llvm::SmallVector<Schedule> schedules;
   for (const Tile &tile : tilesFor(problem, arch)) {
     int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k));
-    std::optional<Axis> axis = tile.mainloop == Mainloop::Wgmma ? clusterAxisOf(problem, tile) : std::nullopt;
+    llvm::SmallVector<Axis, 2> axes;
+    if (tile.mainloop == Mainloop::Wgmma)
+      axes = clusterAxesOf(problem, tile);
     for (int64_t wanted = 1; wanted <= 64 && wanted * 4 <= std::max<int64_t>(kTiles, 4); wanted *= 2) {
-      Schedule schedule{tile, usefulSplits(kTiles, wanted)};
-      schedules.push_back(schedule);
-      if (!axis)
-        continue;
-      schedule.cluster = 2, schedule.clusterAxis = *axis;
-      schedules.push_back(schedule);
+      int64_t splits = usefulSplits(kTiles, wanted);
+      schedules.push_back({tile, splits});
+      for (Axis axis : axes)
+        schedules.push_back({tile, splits, /*cluster=*/2, axis});
     }
   }
   return schedules;

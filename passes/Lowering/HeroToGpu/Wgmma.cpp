@@ -61,12 +61,13 @@ static bool halves(const Operand &operand, int tileOuter, int tileK) {
   bool panels = operand.contiguous == Axis::K || tileOuter / 2 % boxElements == 0;
   return panels && boxOf(operand, tileOuter / 2, tileK);
 }
-std::optional<Axis> mpc::hero::clusterAxisOf(const Problem &problem, const Tile &tile) {
-  bool a = halves(problem.a, tile.m, tile.k), b = halves(problem.b, tile.n, tile.k);
-  // The larger one of both.
-  if (b && (tile.n >= tile.m || !a))
-    return Axis::M;
-  return a ? std::optional(Axis::N) : std::nullopt;
+llvm::SmallVector<Axis, 2> mpc::hero::clusterAxesOf(const Problem &problem, const Tile &tile) {
+  llvm::SmallVector<Axis, 2> axes;
+  if (halves(problem.b, tile.n, tile.k))
+    axes.push_back(Axis::M);
+  if (halves(problem.a, tile.m, tile.k))
+    axes.insert(tile.m > tile.n ? axes.begin() : axes.end(), Axis::N);
+  return axes;
 }
 
 namespace {
@@ -232,7 +233,7 @@ Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &pl
                                           Value leader) {
   // The consumer holds one stage while the next is full, so this is the most.
   int lag = gathers() ? tile.stages - 2 : 0;
-  int64_t boxBytes =
+  int64_t loaded =
       (boxA ? RingTile::stageBytes(tile.m, tile.k) : 0) + (boxB ? RingTile::stageBytes(tile.n, tile.k) : 0);
   Feed feeds[2];
   auto open = [&](Feed &feed, const Operand &operand, const std::optional<Box> &box, unsigned map, Value base,
@@ -253,7 +254,7 @@ Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &pl
     if (hasBoxes())
       c.when(leader, [&] {
         Value barrier = ring.full(at.stage);
-        kernel::MbarrierExpectOp::create(c.b, barrier, uint32_t(boxBytes));
+        kernel::MbarrierExpectOp::create(c.b, barrier, uint32_t(loaded));
         for (Feed &feed : feeds)
           if (feed.box)
             feed.box->load(feed.cursor, at.stage, barrier);

@@ -26,9 +26,9 @@ llvm::SmallVector<kernel::TensorMapAttr> emitWgmma(Code c, const Problem &proble
 /// Whether the producer can bring the operands' tiles: by tensor map, or in pieces of at least 8 bytes, so
 /// few of each thread that their addresses fit its registers.
 bool feedsWgmma(const Problem &problem, const Tile &tile);
-/// The axis along which blocks of a cluster of two can be neighbours, so that they have an operand in common
-/// that each can load a half of; nullopt where that is neither.
-std::optional<Axis> clusterAxisOf(const Problem &problem, const Tile &tile);
+/// The axes along which the blocks of a cluster of two can be neighbours: each can load a half of the operand
+/// that they then have in common. The one with the larger operand first.
+llvm::SmallVector<Axis, 2> clusterAxesOf(const Problem &problem, const Tile &tile);
 /// Bytes of shared memory of a block.
 int64_t wgmmaSharedBytes(const Tile &tile);
 

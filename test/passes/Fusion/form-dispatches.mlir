@@ -120,3 +120,35 @@ func.func @views(%x: tensor<4x4xf32>) -> tensor<16xf32> {
   %2 = graph.log %1 : tensor<16xf32>
   return %2 : tensor<16xf32>
 }
+
+// -----
+// A few zeros around what is computed pointwise cost no launch; many would compute it many times.
+// CHECK-LABEL: @pads
+// CHECK: kernel.dispatch "exp+pad"
+// CHECK: kernel.dispatch "exp"
+// CHECK: kernel.dispatch "pad"
+// CHECK-NOT: kernel.dispatch
+// CHECK: return
+func.func @pads(%x: tensor<8x3xf32>, %y: tensor<1x4xf32>) -> (tensor<8x4xf32>, tensor<64x4xf32>) {
+  %0 = graph.exp %x : tensor<8x3xf32>
+  %1 = graph.pad %0 {value = 0.0, low = array<i64: 0, 0>, high = array<i64: 0, 1>, interior = array<i64: 0, 0>} : (tensor<8x3xf32>) -> tensor<8x4xf32>
+  %2 = graph.exp %y : tensor<1x4xf32>
+  %3 = graph.pad %2 {value = 0.0, low = array<i64: 0, 0>, high = array<i64: 63, 0>, interior = array<i64: 0, 0>} : (tensor<1x4xf32>) -> tensor<64x4xf32>
+  return %1, %3 : tensor<8x4xf32>, tensor<64x4xf32>
+}
+
+// -----
+// What is read at other indices than where it was computed is stored: the rows of a softmax whose halves change places, too.
+// CHECK-LABEL: @moved
+// CHECK: kernel.dispatch "exp+{{.*}}(%arg0)
+// CHECK: kernel.dispatch
+// CHECK: graph.pad
+// CHECK-NOT: graph.exp
+// CHECK: return
+func.func @moved(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %0 = graph.exp %x : tensor<16x8xf32>
+  %1 = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = true} : (tensor<16x8xf32>) -> tensor<16x1xf32>
+  %2 = graph.div %0, %1 : (tensor<16x8xf32>, tensor<16x1xf32>) -> tensor<16x8xf32>
+  %3 = graph.pad %2 {value = 0.0, low = array<i64: 8, 0>, high = array<i64: -8, 0>, interior = array<i64: 0, 0>} : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  return %3 : tensor<16x8xf32>
+}
