@@ -1,10 +1,12 @@
-// wgmma: D = A B + C of a warpgroup, A 64 x 16 and B 16 x n in shared memory.
+// wgmma: D = A B + C of a warpgroup, A 64 x k and B k x n in shared memory; k is 16, of 8-bit floats
+// (Float8.cpp) 32.
 //
 // PTX ISA, "Asynchronous warpgroup level matrix instructions". Sums are rounded as in Mma.cpp: once per
 // wgmma. The product is computed when the last thread has come; what it read counts as being read until a
 // wgmma_wait retires its group. The threads need not meet again for that: wgmma_fence, commit and wait leave
 // a trail that must be the same for all of them at the next wgmma.
 #include "runtime/emulator/Elements.h"
+#include "runtime/emulator/Float8.h"
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/Order.h"
 #include "runtime/emulator/Warpgroup.h"
@@ -27,7 +29,7 @@ struct Operand {
 };
 struct Product {
   Operand a, b;
-  uint32_t element, columns;
+  uint32_t elementA, elementB, columns, fresh;
   float *sums;
   bool operator==(const Product &other) const {
     return std::memcmp(this, &other, offsetof(Product, sums)) == 0;
@@ -137,7 +139,7 @@ static void
 computeProduct(const char *shared, const Product &p, const uint32_t *placesOfA, const uint32_t *placesOfB,
                float *const *sums) {
   double a[kRows * kDepth], b[kDepth * kMaxColumns];
-  if (p.element == 0)
+  if (p.elementA == 0)
     convert<halfValue>(shared, p, placesOfA, placesOfB, a, b);
   else
     convert<bfloatValue>(shared, p, placesOfA, placesOfB, a, b);
@@ -183,7 +185,13 @@ static bool multiplyAll(Warpgroup &group, Thread &self) {
   }
   group.reads.insert(group.reads.end(), places, places + count);
   group.lastProduct = site;
-  computeProduct(block.shared, p, places, places + 2 * kRows, sums);
+  if (p.fresh != 0)
+    for (float *own : sums)
+      std::fill_n(own, p.columns / 2, 0.0f);
+  if (p.elementA >= kE4M3)
+    multiplyFloat8(block.shared, places, places + 2 * kRows, p.columns, p.elementA, p.elementB, sums);
+  else
+    computeProduct(block.shared, p, places, places + 2 * kRows, sums);
   return true;
 }
 
@@ -225,11 +233,13 @@ void mpc_emu_wgmma_fence(mpc_emu_thread *thread, uint32_t site) {
 
 void mpc_emu_wgmma(mpc_emu_thread *thread, uint64_t a, uint32_t aOffset, uint32_t aForm, uint32_t aLeading,
                    uint32_t aStride, uint64_t b, uint32_t bOffset, uint32_t bForm, uint32_t bLeading,
-                   uint32_t bStride, uint32_t element, uint32_t columns, float *sums, uint32_t site) {
+                   uint32_t bStride, uint32_t elementA, uint32_t elementB, uint32_t columns, uint32_t fresh,
+                   float *sums, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
   Product product = {};
   product.a = {a, aOffset, aForm, aLeading, aStride}, product.b = {b, bOffset, bForm, bLeading, bStride};
-  product.element = element, product.columns = columns, product.sums = sums;
+  product.elementA = elementA, product.elementB = elementB;
+  product.columns = columns, product.fresh = fresh, product.sums = sums;
   t.async->request = &product;
   meetWarpgroup(t, site, multiplyAll);
 }

@@ -20,8 +20,8 @@ LogicalResult LoadMatrixOp::verify() {
 
 LogicalResult MmaOp::verify() {
   int32_t k = getK();
-  bool tf32 = getElement() == MmaType::TF32;
-  bool known = getElement() == MmaType::BF16 ? k == 16 : tf32 ? k == 8 : k == 8 || k == 16;
+  bool tf32 = getElement() == MmaType::TF32, f16 = getElement() == MmaType::F16;
+  bool known = getElement() == MmaType::BF16 ? k == 16 : tf32 ? k == 8 : f16 && (k == 8 || k == 16);
   if (!known)
     return emitOpError("has no form with k = ") << k << " for " << stringifyMmaType(getElement());
   size_t a = k == 16 || tf32 ? 4 : 2;

@@ -127,7 +127,8 @@ def Kernel_LoadMatrixOp : Kernel_DeviceOp<"load_matrix"> {
 }
 
 def Kernel_MmaType : I32EnumAttr<"MmaType", "the element type of A and B",
-    [I32EnumAttrCase<"F16", 0, "f16">, I32EnumAttrCase<"BF16", 1, "bf16">, I32EnumAttrCase<"TF32", 2, "tf32">]> {
+    [I32EnumAttrCase<"F16", 0, "f16">, I32EnumAttrCase<"BF16", 1, "bf16">, I32EnumAttrCase<"TF32", 2, "tf32">,
+     I32EnumAttrCase<"E4M3", 3, "e4m3">, I32EnumAttrCase<"E5M2", 4, "e5m2">]> {
   let cppNamespace = "::mpc::kernel";
 }
 def Kernel_MmaOp : Kernel_DeviceOp<"mma", [Pure, AttrSizedOperandSegments]> {
@@ -155,5 +156,26 @@ def Kernel_ApproxOp : Kernel_DeviceOp<"approx", [Pure]> {
   let arguments = (ins Kernel_Approx:$function, F32:$x);
   let results = (outs F32:$y);
   let assemblyFormat = "$function $x attr-dict";
+}
+
+//===-- 8-bit floats -------------------------------------------------------------------------//
+
+def Kernel_Float8Attr : TypeAttrOf<AnyTypeOf<[F8E4M3FN, F8E5M2], "8-bit float">>;
+
+def Kernel_EncodeFloat8Op : Kernel_DeviceOp<"encode_f8", [Pure]> {
+  let summary = "f32 rounded to an 8-bit float, as its code: to nearest even; beyond the largest finite number, and of infinity, that one; of NaN 0x7f";
+  let description = [{
+    Host kernels have it, too. It becomes integer arithmetic (passes/Lowering/MathApprox) where there is no instruction. PTX: cvt.rn.satfinite.e4m3x2.f32, .e5m2x2 (sm_89).
+  }];
+  let arguments = (ins F32:$x, Kernel_Float8Attr:$format);
+  let results = (outs I8:$code);
+  let assemblyFormat = "$x `to` $format attr-dict";
+}
+def Kernel_DecodeFloat8Op : Kernel_DeviceOp<"decode_f8", [Pure]> {
+  let summary = "the value of an 8-bit float, exactly";
+  let description = [{PTX: cvt.rn.f16x2.e4m3x2, .e5m2x2 (sm_89), then to f32. Elsewhere as encode_f8.}];
+  let arguments = (ins I8:$code, Kernel_Float8Attr:$format);
+  let results = (outs F32:$x);
+  let assemblyFormat = "$code `from` $format attr-dict";
 }
 #endif

@@ -58,12 +58,20 @@ LogicalResult TensorStoreOp::verify() {
 }
 
 LogicalResult WgmmaOp::verify() {
-  size_t n = getC().size() * 2;
+  size_t n = getD().size() * 2;
+  auto isHalf = [](MmaType type) { return type == MmaType::F16 || type == MmaType::BF16; };
   if (getElement() == MmaType::TF32)
-    return emitOpError("is of f16 or bf16");
-  if (n == 0 || n > 256 || n % 8 != 0 || getD().size() != getC().size())
-    return emitOpError("takes and gives n / 2 sums, n a multiple of 8 up to 256; there are ")
-           << getC().size() << " and " << getD().size();
+    return emitOpError("is of f16, bf16, e4m3 or e5m2");
+  if (typeOfB() != getElement() && (!isFloat8() || isHalf(typeOfB()) || typeOfB() == MmaType::TF32))
+    return emitOpError("multiplies ") << stringifyMmaType(getElement()) << " by "
+                                      << stringifyMmaType(typeOfB()) << "; only e4m3 and e5m2 go together";
+  for (auto [name, layout] : {std::pair("A", getALayout()), std::pair("B", getBLayout())})
+    if (isFloat8() && layout.getTransposed())
+      return emitOpError("reads ") << name
+                                   << " transposed; 8-bit floats must have k contiguous in shared memory";
+  if (n == 0 || n > 256 || n % 8 != 0 || (!getC().empty() && getD().size() != getC().size()))
+    return emitOpError("gives n / 2 sums, n a multiple of 8 up to 256, and takes as many or none; there are ")
+           << getD().size() << " and " << getC().size();
   return success();
 }
 

@@ -133,16 +133,26 @@ def Kernel_WgmmaFenceOp : Kernel_DeviceOp<"wgmma_fence"> {
   let assemblyFormat = "attr-dict";
 }
 def Kernel_WgmmaOp : Kernel_DeviceOp<"wgmma"> {
-  let summary = "starts D = A B + C of a warpgroup (128 threads): A is 64 x 16, B 16 x n, both in shared memory, C and D 64 x n in f32";
+  let summary = "starts D = A B + C of a warpgroup (128 threads): A is 64 x k, B k x n, both in shared memory, C and D 64 x n in f32; k is 32 bytes of elements";
   let description = [{
-    The tiles start `aOffset` and `bOffset` bytes behind the pointers, which are where atoms start; k's 16 of a row of 64 are chosen so (32 bytes each). n is a multiple of 8 up to 256; a thread has
+    Without C, D = A B. A and B are of type `element`; B of `elementB` where it is given (e4m3 and e5m2 go together; both need k contiguous).
+    The tiles start `aOffset` and `bOffset` bytes behind the pointers, which are where atoms start; the k of one wgmma in a row of 128 bytes are chosen so (32 bytes each: 16 of f16 and bf16, 32 of e4m3 and
+    e5m2). n is a multiple of 8 up to 256; a thread has
     n / 2 sums: sum 4 j + 2 h + p of lane l of warp w at row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p. Products are exact, sums in f32. D must not be
     touched, nor shared memory written, before wgmma_wait says so. PTX: wgmma.mma_async.
+
+    Sums of 8-bit floats have fewer bits: each wgmma aligns its products and C to the largest exponent among them, cuts them 13 bits below it, and so its sum (DeepSeek-V3 Technical Report,
+    3.5.2; MMA-Sim, arXiv 2511.10909, measured H100: 13 fractional bits, then the format 1-8-13). What is to be more precise is summed elsewhere every few wgmmas.
   }];
   let arguments = (ins Kernel_MmaType:$element, Kernel_Shared:$a, I32Attr:$aOffset, Kernel_MatrixLayoutAttr:$aLayout, Kernel_Shared:$b, I32Attr:$bOffset,
-                   Kernel_MatrixLayoutAttr:$bLayout, Variadic<F32>:$c);
+                   Kernel_MatrixLayoutAttr:$bLayout, Variadic<F32>:$c, OptionalAttr<Kernel_MmaType>:$elementB);
   let results = (outs Variadic<F32>:$d);
-  let assemblyFormat = "$element $a `[` $aOffset `]` $aLayout `,` $b `[` $bOffset `]` $bLayout `(` $c `)` attr-dict `:` type($d)";
+  let assemblyFormat = "$element (`by` $elementB^)? $a `[` $aOffset `]` $aLayout `,` $b `[` $bOffset `]` $bLayout `(` $c `)` attr-dict `:` type($d)";
+  let extraClassDeclaration = [{
+    ::mpc::kernel::MmaType typeOfB() { return getElementB().value_or(getElement()); }
+    /// Of 8-bit floats.
+    bool isFloat8() { return getElement() == MmaType::E4M3 || getElement() == MmaType::E5M2; }
+  }];
   let hasVerifier = 1;
 }
 def Kernel_WgmmaCommitOp : Kernel_DeviceOp<"wgmma_commit"> {

@@ -64,7 +64,7 @@ LogicalResult KernelRewriter::verifySums() {
 
 Value KernelRewriter::sumsOf(kernel::WgmmaOp op) {
   // The wgmma before it is rewritten already: its sums are loads.
-  if (auto load = op.getC().front().getDefiningOp<LLVM::LoadOp>())
+  if (auto load = op.getC().empty() ? LLVM::LoadOp() : op.getC().front().getDefiningOp<LLVM::LoadOp>())
     if (auto element = load.getAddr().getDefiningOp<LLVM::GEPOp>())
       if (auto array = element.getBase().getDefiningOp<LLVM::AllocaOp>();
           array && arrays.lookup(array) == op.getNumResults())
@@ -92,7 +92,8 @@ void KernelRewriter::rewriteWgmma(kernel::WgmmaOp op) {
   };
   add(op.getA(), op.getAOffset(), op.getALayout());
   add(op.getB(), op.getBOffset(), op.getBLayout());
-  operands.append({i32(int64_t(op.getElement())), i32(int64_t(op.getC().size()) * 2), sums, site(op)});
+  operands.append({i32(int64_t(op.getElement())), i32(int64_t(op.typeOfB())),
+                   i32(int64_t(op.getNumResults()) * 2), i32(op.getC().empty()), sums, site(op)});
   call("wgmma", {}, operands);
   for (auto [i, result] : llvm::enumerate(op.getD()))
     result.replaceAllUsesWith(LLVM::LoadOp::create(b, loc, b.getF32Type(), place(i)));

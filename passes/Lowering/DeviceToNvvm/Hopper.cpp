@@ -136,21 +136,29 @@ static Value descriptor(ImplicitLocOpBuilder &b, KernelLowering &lowering, Value
 }
 
 static void lowerOp(ImplicitLocOpBuilder &b, KernelLowering &lowering, WgmmaOp op) {
-  size_t sums = op.getC().size();
+  size_t sums = op.getD().size();
+  bool add = !op.getC().empty();
   SmallVector<Value> operands(op.getC());
   operands.push_back(descriptor(b, lowering, op.getA(), op.getAOffset(), op.getALayout()));
   operands.push_back(descriptor(b, lowering, op.getB(), op.getBOffset(), op.getBLayout()));
-  StringRef type = op.getElement() == MmaType::F16 ? "f16" : "bf16";
   std::string registers = numbers(sums, "$");
-  // D = A B + D, factors of 1; whether A, B are transposed. The sums' operands, $sums to $(2 sums - 1), are
-  // the results.
-  std::string text =
-      ("{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\nwgmma.mma_async.sync.aligned.m64n" + Twine(2 * sums) +
-       "k16.f32." + type + "." + type + " {" + registers + "}, $" + Twine(2 * sums) + ", $" +
-       Twine(2 * sums + 1) + ", add, 1, 1, " + Twine(int(op.getALayout().getTransposed())) + ", " +
-       Twine(int(op.getBLayout().getTransposed())) + ";\n}")
-          .str();
-  std::string constraints = results(sums) + "," + numbers(sums, "") + ",l,l,~{memory}";
+  // D = A B + D, or A B; factors of 1; for 16-bit types, whether A, B are transposed. The sums' operands,
+  // $sums to $(2 sums - 1), are the results.
+  size_t descriptors = add ? 2 * sums : sums;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "{\n.reg .pred add;\nsetp." << (add ? "eq" : "ne")
+         << ".u32 add, 0, 0;\nwgmma.mma_async.sync.aligned.m64n" << 2 * sums << "k"
+         << (op.isFloat8() ? 32 : 16) << ".f32." << stringifyMmaType(op.getElement()) << "."
+         << stringifyMmaType(op.typeOfB()) << " {" << registers << "}, $" << descriptors << ", $"
+         << descriptors + 1 << ", add, 1, 1";
+  if (!op.isFloat8())
+    stream << ", " << int(op.getALayout().getTransposed()) << ", " << int(op.getBLayout().getTransposed());
+  stream << ";\n}";
+  std::string constraints = results(sums) + ",";
+  if (add)
+    constraints += numbers(sums, "") + ",";
+  constraints += "l,l,~{memory}";
   Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums, b.getF32Type()));
   Value all = assembly(b, result, operands, text, constraints);
   for (auto [i, sum] : llvm::enumerate(op.getD()))

@@ -89,9 +89,12 @@ void mpc_emu_async_fence(mpc_emu_thread *);
 void mpc_emu_set_registers(mpc_emu_thread *, uint32_t count, uint32_t increase, uint32_t site);
 
 void mpc_emu_wgmma_fence(mpc_emu_thread *, uint32_t site);
-/* form: swizzle (0 none, 1 b32, 2 b64, 3 b128) | transposed << 8. sums: C, which D replaces, columns / 2 of them. element: 0 f16, 1 bf16. */
-void mpc_emu_wgmma(mpc_emu_thread *, uint64_t a, uint32_t aOffset, uint32_t aForm, uint32_t aLeading, uint32_t aStride, uint64_t b, uint32_t bOffset,
-                   uint32_t bForm, uint32_t bLeading, uint32_t bStride, uint32_t element, uint32_t columns, float *sums, uint32_t site);
+/* form: swizzle (0 none, 1 b32, 2 b64, 3 b128) | transposed << 8. sums: C, which D replaces, columns / 2 of
+ * them; with `fresh` there is no C. elements: 0 f16, 1 bf16, both; 3 e4m3, 4 e5m2, in any pair. */
+void mpc_emu_wgmma(mpc_emu_thread *, uint64_t a, uint32_t aOffset, uint32_t aForm, uint32_t aLeading,
+                   uint32_t aStride, uint64_t b, uint32_t bOffset, uint32_t bForm, uint32_t bLeading,
+                   uint32_t bStride, uint32_t elementA, uint32_t elementB, uint32_t columns, uint32_t fresh,
+                   float *sums, uint32_t site);
 void mpc_emu_wgmma_commit(mpc_emu_thread *, uint32_t site);
 void mpc_emu_wgmma_wait(mpc_emu_thread *, uint32_t pending, uint32_t site);
 

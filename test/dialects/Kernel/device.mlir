@@ -26,6 +26,12 @@ llvm.func @kernel(%x: !llvm.ptr<1>, %p: i1) attributes {kernel.threads = 128 : i
   %a = kernel.vote any %p
   // CHECK: kernel.approx exp2
   %e = kernel.approx exp2 %v
+  // CHECK: %[[C:.*]] = kernel.encode_f8 %{{.*}} to f8E4M3FN
+  %c = kernel.encode_f8 %v to f8E4M3FN
+  // CHECK: kernel.decode_f8 %[[C]] from f8E5M2
+  %w = kernel.decode_f8 %c from f8E5M2
+  // CHECK: kernel.wgmma e5m2 by e4m3 %{{.*}}[32] <b128 leading 16 stride 1024 transposed false>, %{{.*}}[0] <b128 leading 16 stride 1024 transposed false>() : f32, f32, f32, f32
+  %g:4 = kernel.wgmma e5m2 by e4m3 %s[32] <b128 leading 16 stride 1024 transposed false>, %s[0] <b128 leading 16 stride 1024 transposed false> () : f32, f32, f32, f32
   kernel.warp_sync
   llvm.return
 }
