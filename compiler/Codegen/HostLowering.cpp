@@ -17,6 +17,7 @@
 using namespace mlir;
 
 LogicalResult mpc::lowerToLLVMDialect(ModuleOp module) {
+  expandFloat8(module);
   expandF32Math(module);
   callLibm(module);
   return convertToLLVMDialect(module);
@@ -30,6 +31,7 @@ void mpc::lowerDeviceArithmetic(ModuleOp module) {
     auto kept = arith::bitEnumClear(flags.getValue(), arith::FastMathFlags::reassoc);
     op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op.getContext(), kept));
   });
+  expandFloat8(module);
   expandAllMath(module);
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/Evaluator/HostTensor.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -69,6 +70,10 @@ double mpc::roundTo(Type element, double v) {
     return roundToFloat(v, 11, -14, 15);
   if (element.isBF16())
     return roundToFloat(v, 8, -126, 127);
+  if (isa<Float8E4M3FNType>(element))
+    return std::clamp(roundToFloat(v, 4, -6, 9), -448.0, 448.0); // what would be 480 is a NaN's code
+  if (isa<Float8E5M2Type>(element))
+    return std::clamp(roundToFloat(v, 3, -14, 15), -57344.0, 57344.0);
   auto type = cast<IntegerType>(element);
   if (type.getWidth() == 1)
     return v != 0;
@@ -109,9 +114,9 @@ static LogicalResult readRaw(Type element, ArrayRef<char> data, std::vector<doub
     readAs<float>(data.data(), values);
   } else if (auto floatType = dyn_cast<FloatType>(element)) {
     for (size_t i = 0; i < values.size(); ++i) {
-      uint16_t bits;
-      std::memcpy(&bits, data.data() + 2 * i, 2);
-      values[i] = APFloat(floatType.getFloatSemantics(), APInt(16, bits)).convertToDouble();
+      uint16_t bits = 0;
+      std::memcpy(&bits, data.data() + width * i, width);
+      values[i] = APFloat(floatType.getFloatSemantics(), APInt(8 * width, bits)).convertToDouble();
     }
   } else {
     bool isUnsigned = cast<IntegerType>(element).isUnsigned() || element.isInteger(1);

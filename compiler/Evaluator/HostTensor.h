@@ -28,8 +28,9 @@ struct HostTensor {
   void round();
 };
 
-/// v rounded to an element type. Floats: to nearest, ties to even, with subnormals, overflow to infinity. Integers: toward
-/// zero, then modulo 2^width (NaN: 0; beyond 64 bits: saturated first). i1: v != 0.
+/// v rounded to an element type. Floats: to nearest, ties to even, with subnormals, overflow to infinity, of
+/// 8-bit floats to the largest finite number (infinity, too). Integers: toward zero, then modulo 2^width
+/// (NaN: 0; beyond 64 bits: saturated first). i1: v != 0.
 double roundTo(mlir::Type element, double v);
 
 /// Row-major strides of a shape, in elements.

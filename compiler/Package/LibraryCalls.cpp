@@ -1,6 +1,7 @@
 #include "compiler/Package/LibraryCalls.h"
 #include "compiler/Package/Elements.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -58,6 +59,9 @@ FailureOr<LibraryCall> mpc::describeLibraryCall(kernel::DispatchOp dispatch) {
   Operation *hero = &body.front();
   auto argument = [&](Value v) { call.args.push_back(cast<BlockArgument>(v).getArgNumber()); };
 
+  if (isFloat8(elementOf(hero->getOperand(0))))
+    return emitErrorWithHint(hero->getLoc(), "products of 8-bit floats have no host kernel",
+                             "compile for sm_90a");
   LogicalResult described = success();
   if (auto op = dyn_cast<MatMulOp>(hero))
     described = describeMatmul(op, desc);

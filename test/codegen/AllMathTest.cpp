@@ -4,16 +4,7 @@
 // those that passes/Lowering/MathApprox/MathApprox.h promises.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelHarness.h"
-#include "compiler/Codegen/HostLowering.h"
-#include "compiler/Codegen/LinkShared.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Export.h"
-#include "passes/Lowering/MathApprox/MathApprox.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Target/TargetMachine.h"
+#include "CompiledArithmetic.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -53,46 +44,6 @@ static const Function functions[] = {
     {"math.erfc", std::erfc, 4, 8},
 };
 
-/// `void name(in0, in1, out, n)` that applies an op of one or two operands to arrays.
-static std::string loopOver(const std::string &name, const std::string &op, bool binary, const std::string &type) {
-  std::string load = "  %p1 = llvm.getelementptr %b[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + type + "\n  %y = llvm.load %p1 : !llvm.ptr -> " + type + "\n";
-  return "llvm.func @" + name + "(%a: !llvm.ptr, %b: !llvm.ptr, %o: !llvm.ptr, %n: i64) {\n"
-         "  %zero = arith.constant 0 : i64\n  %one = arith.constant 1 : i64\n"
-         "  scf.for %i = %zero to %n step %one : i64 {\n"
-         "  %p0 = llvm.getelementptr %a[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + type + "\n  %x = llvm.load %p0 : !llvm.ptr -> " + type + "\n" +
-         (binary ? load : "") + "  %r = " + op + (binary ? " %x, %y : " : " %x : ") + type +
-         "\n  %q = llvm.getelementptr %o[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + type + "\n  llvm.store %r, %q : " + type + ", !llvm.ptr\n  }\n  llvm.return\n}\n";
-}
-
-using ArrayFunction = void (*)(const void *, const void *, void *, int64_t);
-
-namespace {
-/// The functions, compiled without libm: an undefined symbol would fail to link.
-class Compiled {
-public:
-  explicit Compiled(const std::string &text) : context(makeContext()) {
-    context->loadAllAvailableDialects();
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
-    expandAllMath(*module);
-    EXPECT_TRUE(succeeded(convertToLLVMDialect(*module)));
-    llvm::LLVMContext llvmContext;
-    auto ir = mlir::translateModuleToLLVMIR(*module, llvmContext);
-    std::string error;
-    auto machine = createTargetMachine(HostCpu::v3(), error);
-    optimize(*ir, *machine);
-    for (const llvm::Function &f : *ir)
-      EXPECT_TRUE(!f.isDeclaration() || f.isIntrinsic()) << f.getName().str();
-    auto object = linkShared(mlir::UnknownLoc::get(context.get()), {emitObject(*ir, *machine)}, "math.so");
-    library = std::make_unique<Library>(*object);
-  }
-  ArrayFunction find(const std::string &name) const { return reinterpret_cast<ArrayFunction>(reinterpret_cast<void *>(library->find(name))); }
-
-private:
-  std::unique_ptr<mlir::MLIRContext> context;
-  std::unique_ptr<Library> library;
-};
-} // namespace
-
 /// |got - want| in units of `want`'s last place.
 template <typename T>
 static double ulps(T got, Long want) {
@@ -114,12 +65,13 @@ static T fromBits(Bits bits) {
 static std::string allFunctions(const std::string &type) {
   std::string text;
   for (const Function &f : functions)
-    text += loopOver(std::string(f.op).substr(5), f.op, false, type);
+    text += loopOver(std::string(f.op).substr(5), "%r = " + std::string(f.op) + " %x : " + type, false, type,
+                     type);
   return text;
 }
 
 template <typename T>
-static void check(const std::vector<T> &in, const Compiled &compiled, bool wide) {
+static void check(const std::vector<T> &in, const CompiledArithmetic &compiled, bool wide) {
   std::vector<T> out(in.size());
   for (const Function &f : functions) {
     double limit = wide ? f.limit64 : f.limit32, bound = wide ? f.ulps64 : f.ulps32, worst = 0;
@@ -143,7 +95,7 @@ TEST(AllMath, F32) {
     in.push_back(fromBits<float>(uint32_t(bits)));
   for (float x : {0.f, -0.f, 1.f, -1.f, INFINITY, -INFINITY, NAN})
     in.push_back(x);
-  check(in, Compiled(allFunctions("f32")), false);
+  check(in, CompiledArithmetic(allFunctions("f32")), false);
 }
 
 TEST(AllMath, F64) {
@@ -160,13 +112,16 @@ TEST(AllMath, F64) {
     double x = i * 0.78539816339744831;
     in.push_back(x), in.push_back(std::nextafter(x, 1e9));
   }
-  check(in, Compiled(allFunctions("f64")), true);
+  check(in, CompiledArithmetic(allFunctions("f64")), true);
 }
 
 /// pow and fmod of every pair of awkward numbers and of random ones.
 template <typename T>
 static void checkBinary(const char *type, double powBound) {
-  Compiled compiled(loopOver("pow", "math.powf", true, type) + loopOver("fmod", "arith.remf", true, type));
+  auto binary = [&](const std::string &name, const std::string &op) {
+    return loopOver(name, "%r = " + op + " %x, %y : " + type, true, type, type);
+  };
+  CompiledArithmetic compiled(binary("pow", "math.powf") + binary("fmod", "arith.remf"));
   constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::denorm_min(), most = std::numeric_limits<T>::max();
   const T odd[] = {0, T(-0.0), 1, -1, 2, -2, 3, -3, T(0.5), T(-0.5), T(1.5), infinity, -infinity, T(NAN), least, -least, most, -most, T(1e15), T(7)};
   std::vector<T> x, y;
@@ -210,7 +165,7 @@ TEST(AllMath, PowersOfIntegersAreExact) {
     for (int e = 0; std::fabs(power) <= 0x1p53 && e < 64; ++e, power *= double(base))
       x.push_back(double(base)), y.push_back(e), want.push_back(power);
   }
-  Compiled compiled(loopOver("pow", "math.powf", true, "f64"));
+  CompiledArithmetic compiled(loopOver("pow", "%r = math.powf %x, %y : f64", true, "f64", "f64"));
   std::vector<double> out(x.size());
   compiled.find("pow")(x.data(), y.data(), out.data(), x.size());
   for (size_t i = 0; i < x.size(); ++i)
@@ -219,7 +174,7 @@ TEST(AllMath, PowersOfIntegersAreExact) {
 
 /// f(x) in f32, rounded to f16 or bf16, is within one unit of the exact value rounded: every value of both types.
 TEST(AllMath, HalfResultsWithinOneUlp) {
-  Compiled compiled(allFunctions("f32"));
+  CompiledArithmetic compiled(allFunctions("f32"));
   for (bool brain : {false, true}) {
     const llvm::fltSemantics &semantics = brain ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf();
     std::vector<float> in, out(1 << 16);

@@ -1,5 +1,6 @@
 //===- Matmul.cpp - VJPs of matrix products and convolutions -------------------===//
 #include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -29,6 +30,9 @@ static Value flattened(VjpContext &ctx, Value x) {
 /// product, so that nothing is moved. Where an operand was broadcast over the batch its gradient is a sum over it:
 /// for a shared b (a linear layer on [N, S, k]) one product over N*S rows; in other cases the products keep fp32 until summed.
 LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
+  if (isFloat8(elementOf(getA())))
+    return emitErrorWithHint(getLoc(), "'graph.matmul' of 8-bit floats has no gradient of its own",
+                             "its factors are copies with scales; make the three products of the copies");
   Formula f(ctx);
   Value a = getA(), b = getB(), dc = ctx.cotangent();
   bool ta = getTransposeA(), tb = getTransposeB();

@@ -24,10 +24,13 @@ def Graph_Dialect : Dialect {
 
 def Graph_FloatElement : AnyTypeOf<[F16, BF16, F32, F64], "float">;
 def Graph_IntElement : AnyTypeOf<[I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64], "integer">;
-def Graph_Element : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64], "element">;
+/// For storage and as operands of products: casts and what only moves elements take them, arithmetic does not.
+def Graph_Float8Element : AnyTypeOf<[F8E4M3FN, F8E5M2], "8-bit float">;
+def Graph_Element : AnyTypeOf<[F8E4M3FN, F8E5M2, F16, BF16, F32, F64, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64], "element">;
 
 def Graph_Tensor : StaticShapeTensorOf<[Graph_Element]>;
 def Graph_Float : StaticShapeTensorOf<[F16, BF16, F32, F64]>;
+def Graph_Factor : StaticShapeTensorOf<[F8E4M3FN, F8E5M2, F16, BF16, F32, F64]>;
 def Graph_F32 : StaticShapeTensorOf<[F32]>;
 def Graph_StatFloat : StaticShapeTensorOf<[F32, F64]>;
 def Graph_Int : StaticShapeTensorOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;

@@ -137,6 +137,8 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
 static bool widens(Type from, Type to) {
   if (!isFloat(from) || !isFloat(to))
     return false;
+  if (isFloat8(from))
+    return from == to || !isFloat8(to);
   if (isLowPrecision(from))
     return from == to || to.isF32() || to.isF64();
   return from == to || (from.isF32() && to.isF64());
@@ -148,18 +150,14 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   // Widening is exact, so narrowing what was widened gives it back: cast(cast(x: f16 to f32) to f16) = x.
   if (auto inner = getX().getDefiningOp<CastOp>()) {
     Type from = elementOf(inner.getX());
-    if (inner.getX().getType() == getType() && widens(from, elementOf(getX())))
+    // Not the infinity of f8E5M2, which a cast to it does not give.
+    if (!isa<Float8E5M2Type>(from) && inner.getX().getType() == getType() && widens(from, elementOf(getX())))
       return inner.getX();
   }
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX())) {
     auto to = dyn_cast<FloatType>(elementOf(getY()));
     if (to && isFloat(getX()) && (dense.isSplat() || dense.getNumElements() <= 1024))
-      return dense.mapValues(to, [&](const APFloat &value) {
-        APFloat rounded = value;
-        bool losesInfo = false;
-        rounded.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
-        return rounded.bitcastToAPInt();
-      });
+      return dense.mapValues(to, [&](const APFloat &value) { return rounded(value, to).bitcastToAPInt(); });
   }
   return {};
 }

@@ -71,7 +71,8 @@ def Graph_NotOp : Graph_UnaryOp<"not", Neutral, ZeroGrad, Graph_Bool> { let summ
 def Graph_CastOp : Graph_Op<"cast", Neutral, Differentiable, [SameOperandsAndResultShape, ElementwiseTrait]> {
   let summary = "conversion of the element type";
   let description = [{
-    To a narrower float: round to nearest, ties to even; out of range gives infinity. Float to integer: toward
+    To a narrower float: round to nearest, ties to even; out of range gives infinity, but of 8-bit floats the largest finite
+    number (also of infinity), as the instruction of GPUs (cvt.satfinite), Transformer Engine and torchao do, not torch.Tensor.to, which gives NaN or infinity. Float to integer: toward
     zero. To i1: x != 0. The VJP of a cast is a cast, so gradients of low-precision copies reach fp32 masters in fp32.
   }];
   let arguments = (ins Graph_Tensor:$x);

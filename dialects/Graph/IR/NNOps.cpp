@@ -4,7 +4,10 @@
 using namespace mlir;
 using namespace mpc::graph;
 
-LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+static constexpr llvm::StringLiteral kElementTypes =
+    "requires the same element type for all operands and results, unless all operands are 8-bit floats";
+
+LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
   ArrayRef<int64_t> a = shapeOf(adaptor.getA()), b = shapeOf(adaptor.getB());
   if (a.size() < 2 || b.size() < 2)
@@ -19,9 +22,29 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     std::swap(kb, n);
   if (ka != kb)
     return emitOptionalError(loc, "inner dimensions differ: ", ka, " vs ", kb);
+  Type element = elementOf(adaptor.getA());
+  bool float8 = isFloat8(element) && isFloat8(elementOf(adaptor.getB()));
+  if (!float8 && element != elementOf(adaptor.getB()))
+    return emitOptionalError(loc, kElementTypes);
   batch->push_back(m);
   batch->push_back(n);
-  types.push_back(typeOf(adaptor.getA()).clone(*batch));
+  types.push_back(RankedTensorType::get(*batch, float8 ? Float32Type::get(context) : element));
+  return success();
+}
+
+bool MatMulOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
+  if (inferred == actual)
+    return true;
+  // Of 8-bit floats the result may also be of 16 bits; `verify` sees to the others.
+  auto wanted = cast<RankedTensorType>(inferred[0]), given = cast<RankedTensorType>(actual[0]);
+  return wanted.getShape() == given.getShape() && wanted.getElementType().isF32() &&
+         isLowPrecision(given.getElementType());
+}
+
+LogicalResult MatMulOp::verify() {
+  Type element = elementOf(getA());
+  if (!isFloat8(element) && element != elementOf(getResult()))
+    return emitOpError(kElementTypes);
   return success();
 }
 

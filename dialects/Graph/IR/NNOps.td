@@ -5,13 +5,16 @@ include "dialects/Graph/IR/GraphDialect.td"
 
 //===-- Heroes: matrix products and convolutions ------------------------------===//
 
-def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, [SameOperandsAndResultElementType, InferTypeOpAdaptor]> {
+def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, [InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "[..., m, k] @ [..., k, n], leading dimensions broadcast";
   let description = [{
     `transpose_a`: a is [..., k, m]; `transpose_b`: b is [..., n, k]. Products are exact, sums fp32 (fp64 for fp64), one rounding at the end.
+    Operands and result are of one element type, but for 8-bit floats: each operand is of either of them, the result f32 (which is inferred), f16 or bf16, and sums may be less precise than fp32
+    within 128 neighbours of k.
   }];
-  let arguments = (ins Graph_Float:$a, Graph_Float:$b, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let arguments = (ins Graph_Factor:$a, Graph_Factor:$b, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs Graph_Float:$result);
+  let hasVerifier = 1;
 }
 
 class Graph_ConvFamilyOp<string mnemonic, list<Trait> traits = []>

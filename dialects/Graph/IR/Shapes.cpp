@@ -49,10 +49,36 @@ int64_t graph::windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t d
 int64_t graph::channelAxis(Layout layout, int64_t rank) { return layout == Layout::ChannelsFirst ? 1 : rank - 1; }
 int64_t graph::spatialAxis(Layout layout) { return layout == Layout::ChannelsFirst ? 2 : 1; }
 
+bool graph::transposesMatrices(Operation *op) {
+  auto transpose = dyn_cast_or_null<TransposeOp>(op);
+  int64_t rank = transpose ? typeOf(transpose.getX()).getRank() : 0;
+  if (rank < 2)
+    return false;
+  for (auto [i, from] : llvm::enumerate(transpose.getPermutation()))
+    if (from != (int64_t(i) < rank - 2 ? int64_t(i) : 2 * rank - 3 - int64_t(i)))
+      return false;
+  return true;
+}
+
 bool graph::isFloat(Type element) { return isa<FloatType>(element); }
 bool graph::isLowPrecision(Type element) { return element.isF16() || element.isBF16(); }
+bool graph::isFloat8(Type element) { return isa<Float8E4M3FNType, Float8E5M2Type>(element); }
+
+llvm::APFloat graph::rounded(llvm::APFloat value, FloatType type) {
+  const llvm::fltSemantics &to = type.getFloatSemantics();
+  bool losesInfo = false;
+  if (isFloat8(type)) {
+    auto largest = llvm::APFloat::getLargest(to, value.isNegative());
+    (void)largest.convert(value.getSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    if (!value.isNaN() && abs(largest) < abs(value))
+      value = largest;
+  }
+  (void)value.convert(to, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return value;
+}
+
 Type graph::computeType(Type element) {
-  return isLowPrecision(element) ? Float32Type::get(element.getContext()) : element;
+  return isLowPrecision(element) || isFloat8(element) ? Float32Type::get(element.getContext()) : element;
 }
 
 Value graph::splat(OpBuilder &b, Location loc, RankedTensorType type, double value) {

@@ -27,11 +27,20 @@ int64_t windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation
 int64_t channelAxis(Layout layout, int64_t rank);
 int64_t spatialAxis(Layout layout);
 
+/// Whether the op swaps the last two dimensions of a tensor and no others: the transpose of each of its
+/// matrices.
+bool transposesMatrices(mlir::Operation *op);
+
 bool isFloat(mlir::Type element);
 inline bool isFloat(mlir::Value v) { return isFloat(elementOf(v)); }
 /// f16 or bf16.
 bool isLowPrecision(mlir::Type element);
-/// f32 for f16 and bf16, else the type itself: what arithmetic is carried out in.
+/// f8E4M3FN or f8E5M2.
+bool isFloat8(mlir::Type element);
+/// To nearest, ties to even; of 8-bit floats what is beyond the largest finite number becomes that
+/// (graph.cast).
+llvm::APFloat rounded(llvm::APFloat value, mlir::FloatType type);
+/// f32 for floats of 8 and 16 bits, else the type itself: what arithmetic is carried out in.
 mlir::Type computeType(mlir::Type element);
 
 /// A constant filled with `value`, rounded to the type's element type.

@@ -4,8 +4,8 @@
 // } After:   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} { %t =
 // nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32 ... }
 //
-// One op becomes one op: what is asked for is in the device op already. scf, arith and math are left to
-// compiler/Codegen.
+// One op becomes one op: what is asked for is in the device op already. scf, arith and math, and conversions
+// of 8-bit floats that the architecture has no instructions for, are left to compiler/Codegen.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
@@ -234,9 +234,10 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
       continue;
     }
     lowering.addTensorMaps();
+    lowering.lowerFloat8();
     llvm::SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
-      if (op != function)
+      if (op != function && !isa<EncodeFloat8Op, DecodeFloat8Op>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)

@@ -48,6 +48,11 @@ struct KernelLowering {
   void lower(mlir::ImplicitLocOpBuilder &b, LoadMatrixOp op);
   void lower(mlir::ImplicitLocOpBuilder &b, MmaOp op);
 
+  // Float8.cpp
+  /// Lowers encode_f8 and decode_f8 where the architecture has instructions for them; MathApprox does the
+  /// rest.
+  void lowerFloat8();
+
   // Hopper.cpp: sm_90a.
   /// A parameter for each of `kernel.tensor_maps`, behind the pointers: 128 bytes, written before the launch.
   void addTensorMaps();

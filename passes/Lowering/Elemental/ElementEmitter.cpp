@@ -1,6 +1,7 @@
 //===- ElementEmitter.cpp - elements, loads and stores, registers -------------===//
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -98,6 +99,8 @@ Type ElementEmitter::storageType(Type element) {
   MLIRContext *context = element.getContext();
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(context, std::max(8u, integer.getWidth()));
+  if (graph::isFloat8(element))
+    return IntegerType::get(context, 8);
   return element.isBF16() ? Type(IntegerType::get(context, 16)) : element;
 }
 
@@ -132,6 +135,8 @@ Value ElementEmitter::load(const Buffer &buffer, const Index &linear) {
     v = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i32, v), constantInt(i32, 16));
     return arith::BitcastOp::create(b, b.getF32Type(), v);
   }
+  if (graph::isFloat8(element))
+    return decodeFloat8(v, element);
   if (element.isInteger(1))
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v, constantInt(storage, 0));
   return v;
@@ -148,6 +153,10 @@ void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
   } else if (element.isBF16()) {
     v = arith::ShRUIOp::create(b, arith::BitcastOp::create(b, i32, v), constantInt(i32, 16));
     v = arith::TruncIOp::create(b, storage, v);
+  } else if (graph::isFloat8(element)) {
+    // What `round` or `load` gave has its code.
+    Value code = float8Codes.lookup(v);
+    v = code ? code : Value(kernel::EncodeFloat8Op::create(b, storage, v, TypeAttr::get(element)));
   } else if (element.isInteger(1)) {
     v = arith::ExtUIOp::create(b, storage, v);
   }
@@ -179,8 +188,14 @@ static Value truncateToOdd(ImplicitLocOpBuilder &b, Value wide) {
   return arith::BitcastOp::create(b, b.getF32Type(), odd);
 }
 
+Value ElementEmitter::decodeFloat8(Value code, Type element) {
+  Value x = kernel::DecodeFloat8Op::create(b, b.getF32Type(), code, TypeAttr::get(element));
+  float8Codes[x] = code;
+  return x;
+}
+
 Value ElementEmitter::round(Value f, Type element) {
-  if (!graph::isLowPrecision(element))
+  if (!graph::isLowPrecision(element) && !graph::isFloat8(element))
     return f;
   if (f.getType().isF64())
     f = truncateToOdd(b, f);
@@ -188,6 +203,9 @@ Value ElementEmitter::round(Value f, Type element) {
     beforeRounding[rounded] = f;
     return rounded;
   };
+  if (graph::isFloat8(element))
+    return remember(
+        decodeFloat8(kernel::EncodeFloat8Op::create(b, b.getI8Type(), f, TypeAttr::get(element)), element));
   if (element.isF16()) {
     Value half = arith::TruncFOp::create(b, element, f);
     return remember(arith::ExtFOp::create(b, b.getF32Type(), half));
@@ -251,7 +269,7 @@ void ElementEmitter::when(Value condition, llvm::function_ref<void()> body) {
 Buffer ElementEmitter::constantBuffer(DenseElementsAttr values) {
   auto type = cast<RankedTensorType>(values.getType());
   Type element = type.getElementType(), storage = storageType(element);
-  // Globals hold storage types: bits of bf16, bytes of booleans, signless integers.
+  // Globals hold storage types: bits of bf16 and of 8-bit floats, bytes of booleans, signless integers.
   auto flat = RankedTensorType::get({type.getNumElements()}, storage);
   DenseElementsAttr data;
   if (element.isInteger(1)) {

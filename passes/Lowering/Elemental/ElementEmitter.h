@@ -1,11 +1,13 @@
 //===- ElementEmitter.h - emits single elements of tensor values -------------===//
 //
-// The core of loop code generation: given the index of an element of a tensor value, emits the scalar code that computes it, by asking the
-// value's op (ElementalOpInterface), which asks for the elements of its operands, down to buffers. Loop nests
-// (LoopPlan and the targets) decide where and in which order elements are wanted.
+// The core of loop code generation: given the index of an element of a tensor value, emits the scalar code
+// that computes it, by asking the value's op (ElementalOpInterface), which asks for the elements of its
+// operands, down to buffers. Loop nests (LoopPlan and the targets) decide where and in which order elements
+// are wanted.
 //
-// Registers. f16 and bf16 elements are held in f32, always exactly representable in their element type: an op computes
-// in f32 and calls `round` once, at its boundary. Unsigned integers are signless, booleans are i1 (one byte in memory).
+// Registers. Elements of 8- and 16-bit floats are held in f32, always exactly representable in their element
+// type: an op computes in f32 and calls `round` once, at its boundary. Unsigned integers are signless,
+// booleans are i1 (one byte in memory).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
@@ -80,7 +82,8 @@ public:
 
   static mlir::Type registerType(mlir::Type element);
   static mlir::Type storageType(mlir::Type element);
-  /// Rounds a register to its element type: nearest even for f16 and bf16 (`f` is f32 or f64), nothing for the others.
+  /// Rounds a register to its element type: nearest even for floats of 8 and 16 bits (`f` is f32 or f64), as
+  /// graph.cast does, nothing for the others.
   mlir::Value round(mlir::Value f, mlir::Type element);
   /// The operand of the `round` that gave v, or v. Functions that commute with rounding (relu) round once, behind both.
   mlir::Value unrounded(mlir::Value v) const { return beforeRounding.lookup_or(v, v); }
@@ -136,6 +139,7 @@ private:
   };
 
   bool visible(mlir::Value v);
+  mlir::Value decodeFloat8(mlir::Value code, mlir::Type element);
   Quotient &quotient(const Index &i, int64_t divisor);
   mlir::Value *lookup(mlir::Value tensor, llvm::ArrayRef<Index> index);
 
@@ -148,6 +152,7 @@ private:
   std::unordered_multimap<size_t, std::pair<Index, mlir::Value>> materialized;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, mlir::Value> beforeRounding;
+  llvm::DenseMap<mlir::Value, mlir::Value> float8Codes; ///< of the f32 that holds the value
   bool hasFailed = false;
 };
 

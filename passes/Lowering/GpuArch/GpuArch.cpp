@@ -19,7 +19,7 @@ static const GpuArch table[] = {
     {.name = "sm_89", .compute = 89, .ptxVersion = 78, .multiprocessors = 128, .sharedBytesPerBlock = 99 * kb, .sharedBytesPerSm = 100 * kb, .threadsPerSm = 1536, .blocksPerSm = 24,
      .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true},
     {.name = "sm_90a", .compute = 90, .ptxVersion = 80, .multiprocessors = 132, .sharedBytesPerBlock = 227 * kb, .sharedBytesPerSm = 228 * kb, .threadsPerSm = 2048, .blocksPerSm = 32,
-     .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true, .hasWgmma = true},
+     .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true, .hasFloat8 = true, .hasWgmma = true},
 };
 
 llvm::ArrayRef<GpuArch> mpc::gpuArchs() { return table; }

@@ -26,6 +26,8 @@ struct GpuArch {
   bool hasMmaF16K8 = false;   ///< kernel.mma f16 8
   bool hasMmaK16 = false;     ///< kernel.mma f16 16, bf16 16, tf32 8
   bool hasCopyAsync = false;  ///< kernel.copy_async and its commit and wait
+  bool hasFloat8 = false; ///< kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on,
+                          ///< which its row does not ask for)
   bool hasWgmma = false;      ///< wgmma, TMA, mbarrier transactions, clusters
   bool ptxasKnows = true;     ///< ptxas 13 has dropped what is older than sm_75; drivers up to R580 compile its PTX
 };

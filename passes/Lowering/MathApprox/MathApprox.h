@@ -18,6 +18,10 @@ void expandF32Math(mlir::Operation *root);
 /// Powers of integers are exact where the result fits into 53 bits.
 void expandAllMath(mlir::Operation *root);
 
+/// Replaces kernel.encode_f8 and decode_f8 by integer arithmetic without branches, to the same bits as the
+/// instructions.
+void expandFloat8(mlir::Operation *root);
+
 /// Replaces what is left of math ops that have no instruction or LLVM intrinsic by calls to libm (f32 and f64). `root` is a module.
 void callLibm(mlir::Operation *root);
 

@@ -66,6 +66,27 @@ func.func @casts(%h: tensor<2xf16>, %x: tensor<2xf32>) -> (tensor<2xf16>, tensor
   return %1, %3, %4, %6 : tensor<2xf16>, tensor<2xf32>, tensor<2xbf16>, tensor<3xf16>
 }
 
+// CHECK-LABEL: func.func @casts_to_8_bits
+// CHECK-SAME: (%[[A:.*]]: tensor<2xf8E4M3FN>, %[[B:.*]]: tensor<2xf8E5M2>)
+func.func @casts_to_8_bits(%a: tensor<2xf8E4M3FN>, %b: tensor<2xf8E5M2>) -> (tensor<2xf8E4M3FN>, tensor<2xf8E5M2>, tensor<6xf8E4M3FN>, tensor<4xf8E5M2>) {
+  // Constants round to nearest even and saturate: 17 to 16, 19 to 20, 448 and what is beyond to 448.
+  // CHECK-DAG: graph.constant dense<[1.600000e+01, 2.000000e+01, 4.480000e+02, 4.480000e+02, -4.480000e+02, 0.000000e+00]> : tensor<6xf8E4M3FN>
+  // CHECK-DAG: graph.constant dense<[5.734400e+04, 5.734400e+04, -5.734400e+04, {{.*}}]> : tensor<4xf8E5M2>
+  // There and back is nothing; but for f8E5M2, whose infinities would saturate.
+  %0 = graph.cast %a : tensor<2xf8E4M3FN> to tensor<2xf16>
+  %1 = graph.cast %0 : tensor<2xf16> to tensor<2xf8E4M3FN>
+  // CHECK: %[[W:.*]] = graph.cast %[[B]] : tensor<2xf8E5M2> to tensor<2xf32>
+  // CHECK: %[[N:.*]] = graph.cast %[[W]] : tensor<2xf32> to tensor<2xf8E5M2>
+  %2 = graph.cast %b : tensor<2xf8E5M2> to tensor<2xf32>
+  %3 = graph.cast %2 : tensor<2xf32> to tensor<2xf8E5M2>
+  %4 = graph.constant dense<[17.0, 19.0, 463.0, 1.0e9, -1.0e9, 0.0009]> : tensor<6xf32>
+  %5 = graph.cast %4 : tensor<6xf32> to tensor<6xf8E4M3FN>
+  %6 = graph.constant dense<[61000.0, 0x7F800000, 0xFF800000, 0x7FC00000]> : tensor<4xf32>
+  %7 = graph.cast %6 : tensor<4xf32> to tensor<4xf8E5M2>
+  // CHECK: return %[[A]], %[[N]],
+  return %1, %3, %5, %7 : tensor<2xf8E4M3FN>, tensor<2xf8E5M2>, tensor<6xf8E4M3FN>, tensor<4xf8E5M2>
+}
+
 // CHECK-LABEL: func.func @movement
 // CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)
 func.func @movement(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {

@@ -559,3 +559,37 @@ func.func @f(%x: tensor<2x3xf32>, %t: tensor<2xi64>, %w: tensor<3xf64>) {
   %0 = graph.nll_loss %x, %t, %w {reduction = #graph<reduction mean>} : (tensor<2x3xf32>, tensor<2xi64>, tensor<3xf64>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf8E4M3FN>, %y: tensor<8x4xf16>) {
+  // expected-error@+2 {{requires the same element type for all operands and results, unless all operands are 8-bit floats}}
+  // expected-error@+1 {{'graph.matmul' op failed to infer returned types}}
+  %0 = graph.matmul %x, %y : (tensor<4x8xf8E4M3FN>, tensor<8x4xf16>) -> tensor<4x4xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>) {
+  // expected-error@+1 {{'graph.matmul' op requires the same element type for all operands and results, unless all operands are 8-bit floats}}
+  %0 = graph.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf8E4M3FN>) {
+  // expected-error@+2 {{inferred type(s) 'tensor<4x4xf32>' are incompatible with return type(s) of operation 'tensor<4x4xf64>'}}
+  // expected-error@+1 {{'graph.matmul' op failed to infer returned types}}
+  %0 = graph.matmul %x, %x : (tensor<4x4xf8E4M3FN>, tensor<4x4xf8E4M3FN>) -> tensor<4x4xf64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf8E5M2>) {
+  // expected-error@+1 {{must be statically shaped tensor}}
+  %0 = graph.add %x, %x : (tensor<4xf8E5M2>, tensor<4xf8E5M2>) -> tensor<4xf8E5M2>
+  return
+}

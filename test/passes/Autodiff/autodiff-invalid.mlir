@@ -55,3 +55,21 @@ train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@
   %l = graph.reduce_sum %sum {axes = array<i64: 0>, keepdims = false} : (tensor<2xf32>) -> tensor<f32>
   train.yield %l : tensor<f32>
 }
+
+// -----
+
+// Factors of 8 bits are copies: the product of copies has no gradient of its own.
+train.variable @w parameter : tensor<4x4xf32> = #train.fill<1.0>
+// expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
+train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  // expected-note @+1 {{it depends on parameter @w}}
+  %w = train.read @w : tensor<4x4xf32>
+  // expected-note @+1 {{on the path: 'graph.cast'}}
+  %c = graph.cast %w : tensor<4x4xf32> to tensor<4x4xf8E4M3FN>
+  // expected-error @+3 {{'graph.matmul' of 8-bit floats has no gradient of its own}}
+  // expected-note @+2 {{hint: its factors are copies with scales; make the three products of the copies}}
+  // expected-error @+1 {{is on the path from the loss to a parameter}}
+  %y = graph.matmul %x, %c : (tensor<4x4xf8E4M3FN>, tensor<4x4xf8E4M3FN>) -> tensor<4x4xf32>
+  %l = graph.reduce_sum %y {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x4xf32>) -> tensor<f32>
+  train.yield %l : tensor<f32>
+}

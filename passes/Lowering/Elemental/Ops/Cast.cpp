@@ -9,7 +9,7 @@ using namespace mpc;
 static Value toFloat(Value x, Type from, Type to, ElementEmitter &e) {
   Type target = ElementEmitter::registerType(to);
   if (isa<FloatType>(from)) {
-    if (graph::isLowPrecision(to))
+    if (graph::isLowPrecision(to) || graph::isFloat8(to))
       return from == to ? x : e.round(x, to);
     if (x.getType() == target)
       return x;

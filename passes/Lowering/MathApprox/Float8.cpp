@@ -1,0 +1,76 @@
+//===- Float8.cpp - conversions of 8-bit floats as integer arithmetic -------------===//
+//
+// Formats: "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1. f8E4M3FN: 1-4-3, bias 7, largest 448,
+// no infinity, NaN is all ones. f8E5M2: 1-5-2, bias 15, largest 57344, infinity and NaN as IEEE 754 has them.
+// Bits are those of PTX's cvt.rn.satfinite and cvt.rn.f16x2.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Kernel/IR/Kernel.h"
+#include "passes/Lowering/MathApprox/FloatMath.h"
+#include "passes/Lowering/MathApprox/MathApprox.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Magnitudes below the smallest normal number are multiples of `unit`: a sum with 2^23 units rounds to one
+/// and leaves its number, which is the code, in the low bits. Others round where their bits are cut, and a
+/// carry into the exponent is the next code, too. No step meets a subnormal f32 that matters: they vanish in
+/// the sum.
+static Value encode(FloatMath &f, Value x, FloatType format) {
+  ImplicitLocOpBuilder &b = f.b;
+  const llvm::fltSemantics &semantics = format.getFloatSemantics();
+  int64_t mantissa = format.getFPMantissaWidth() - 1, least = llvm::APFloat::semanticsMinExponent(semantics);
+  int64_t cut = 23 - mantissa;
+  auto shift = [&](Value v, int64_t by) { return Value(arith::ShRUIOp::create(b, v, f.i(by))); };
+  auto add = [&](Value p, Value q) { return Value(arith::AddIOp::create(b, p, q)); };
+
+  Value magnitude = f.abs(x), largest = f.c(llvm::APFloat::getLargest(semantics).convertToDouble());
+  magnitude = f.select(f.less(magnitude, largest), magnitude, largest); // NaN, too
+  Value bits = f.bits(magnitude), even = arith::AndIOp::create(b, shift(bits, cut), f.i(1));
+  Value rounded = add(add(bits, even), f.i((int64_t(1) << (cut - 1)) - 1));
+  // f32's exponent field of 2^least is 127 + least, here it is 1.
+  Value normal = arith::SubIOp::create(b, shift(rounded, cut), f.i((126 + least) << mantissa));
+  double unit = std::ldexp(1.0, int(least - mantissa)), many = unit * 0x1p23;
+  Value subnormal = arith::SubIOp::create(b, f.bits(f.add(magnitude, f.c(many))), f.bits(f.c(many)));
+  Value code = f.select(f.less(magnitude, f.c(std::ldexp(1.0, int(least)))), subnormal, normal);
+  Value sign = arith::AndIOp::create(b, shift(f.bits(x), 24), f.i(0x80));
+  code = arith::OrIOp::create(b, code, sign);
+  code = f.select(f.compare(arith::CmpFPredicate::UNO, x, x), f.i(0x7f), code);
+  return arith::TruncIOp::create(b, b.getI8Type(), code);
+}
+
+/// Through f16, which holds both formats: e5m2 is its upper half; e4m3 with the exponent in place is 2^8 too
+/// small.
+static Value decode(FloatMath &f, Value code, FloatType format) {
+  ImplicitLocOpBuilder &b = f.b;
+  Type i16 = b.getIntegerType(16);
+  auto constant = [&](int64_t v) { return arith::ConstantOp::create(b, b.getIntegerAttr(i16, v)); };
+  auto shift = [&](Value v, int64_t by) { return arith::ShLIOp::create(b, v, constant(by)); };
+  auto widened = [&](Value bits) {
+    return arith::ExtFOp::create(b, f.type, Value(arith::BitcastOp::create(b, b.getF16Type(), bits)));
+  };
+  Value wide = arith::ExtUIOp::create(b, i16, code);
+  if (isa<Float8E5M2Type>(format))
+    return widened(shift(wide, 8));
+  Value magnitude = arith::AndIOp::create(b, wide, constant(0x7f));
+  Value sign = shift(arith::AndIOp::create(b, wide, constant(0x80)), 8);
+  Value x = f.mul(widened(arith::OrIOp::create(b, shift(magnitude, 7), sign)), f.c(256));
+  Value isNaN = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, magnitude, constant(0x7f));
+  return f.select(isNaN, f.c(std::numeric_limits<double>::quiet_NaN()), x);
+}
+
+void mpc::expandFloat8(Operation *root) {
+  root->walk([](Operation *op) {
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    FloatMath f{b, b.getF32Type()};
+    Value y;
+    if (auto encoded = dyn_cast<kernel::EncodeFloat8Op>(op))
+      y = encode(f, encoded.getX(), cast<FloatType>(encoded.getFormat()));
+    else if (auto decoded = dyn_cast<kernel::DecodeFloat8Op>(op))
+      y = decode(f, decoded.getCode(), cast<FloatType>(decoded.getFormat()));
+    else
+      return;
+    op->getResult(0).replaceAllUsesWith(y);
+    op->erase();
+  });
+}
