@@ -262,8 +262,16 @@ static bool keepsAllDims(const Group &group) {
   return llvm::all_of(group.roots, [](Operation *op) { return kindOf(op) != OpKind::Reduction || keepsDims(op); });
 }
 
+/// Whether the op is the transpose of matrices of 8-bit floats: products want both orders of most such values
+/// (wgmma reads them along k only), which one launch writes on GPUs (KernelToGpu/TransposedCopy.cpp).
+static bool isTransposedCopy(Operation *op) {
+  return transposesMatrices(op) && isFloat8(elementOf(op->getOperand(0)));
+}
+
 /// Whether `root`, alone in its group, can be computed in the launch of the group `producer`, whose values it reads.
 bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
+  if (epilogues == Epilogues::Pointwise && producer.kind == GroupKind::Pointwise && isTransposedCopy(root))
+    return producer.roots.contains(root->getOperand(0).getDefiningOp());
   if (producer.kind == GroupKind::Library || producer.kind == GroupKind::Single || group.kind == GroupKind::Library ||
       group.kind == GroupKind::Single)
     return false;
@@ -298,7 +306,9 @@ void Grouping::mergeProducers(Operation *root) {
       bool becomesRow = producer->kind != GroupKind::Pointwise &&
                         !(group->kind == GroupKind::Pointwise && producer->kind == GroupKind::Reduction &&
                           producer->shape != group->shape);
-      Shape shape = producer->kind == GroupKind::Pointwise ? group->shape : producer->shape;
+      // A transposed copy is written from its producer's loops.
+      bool ownShape = producer->kind == GroupKind::Pointwise && group->kind != GroupKind::Single;
+      Shape shape = ownShape ? group->shape : producer->shape;
       Shape axes = producer->kind == GroupKind::Pointwise ? group->axes : producer->axes;
       GroupKind kind = producer->kind == GroupKind::Row || (becomesRow && producer->kind == GroupKind::Reduction) ? GroupKind::Row
                                                                                                                   : producer->kind;

@@ -482,6 +482,8 @@ GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, ArrayRef<Buff
                            ElementEmitter &e) {
   if (plan.form == LoopForm::Special)
     return emitGpuGatherGrad(dispatch, results[0], e);
+  if (isTransposedCopy(plan, dispatch))
+    return emitGpuTransposedCopy(dispatch, results, e);
   int64_t n = plan.irregular ? 1 : splitNeighbours(plan, dispatch);
   GpuNestEmitter nest(plan, n, dispatch, results, e);
   if (plan.irregular)

@@ -16,6 +16,11 @@ inline constexpr int64_t blockThreads = 256;
 /// of the dispatch.
 GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
                       ElementEmitter &e);
+/// Whether results are values and their transposes, which one launch writes in wide accesses.
+bool isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch);
+/// emitGpuNest of such a dispatch.
+GpuLaunch emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
+                                ElementEmitter &e);
 /// The same for graph.gather_grad.
 GpuLaunch emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
 /// emitGpuKernel of a batch.

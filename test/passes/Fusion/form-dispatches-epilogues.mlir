@@ -39,3 +39,24 @@ func.func @wanted(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>) -> (tensor<8x32xf
   %1 = graph.relu %0 : tensor<8x32xf16>
   return %0, %1 : tensor<8x32xf16>, tensor<8x32xf16>
 }
+
+// -----
+// A factor of a product of 8-bit floats and its transpose: one launch reads x once. Libraries have no use for either.
+// CHECK-LABEL: @factor
+// CHECK: %[[F:.*]]:2 = kernel.dispatch "{{[a-z+]+}}"(%{{.*}}, %{{.*}}) : (tensor<64x32xf16>, tensor<f32>) -> (tensor<64x32xf8E4M3FN>, tensor<32x64xf8E4M3FN>)
+// CHECK: graph.transpose
+// CHECK: kernel.yield
+// CHECK: kernel.dispatch "matmul"(%[[F]]#0
+// CHECK: kernel.dispatch "matmul"(%[[F]]#1
+// CHECK-NOT: kernel.dispatch
+// LIBRARY-LABEL: @factor
+// LIBRARY: kernel.dispatch "transpose"
+func.func @factor(%x: tensor<64x32xf16>, %scale: tensor<f32>, %w: tensor<16x32xf8E4M3FN>, %g: tensor<16x64xf8E5M2>) -> (tensor<64x16xf16>, tensor<32x16xf32>) {
+  %0 = graph.cast %x : tensor<64x32xf16> to tensor<64x32xf32>
+  %1 = graph.mul %0, %scale : (tensor<64x32xf32>, tensor<f32>) -> tensor<64x32xf32>
+  %2 = graph.cast %1 : tensor<64x32xf32> to tensor<64x32xf8E4M3FN>
+  %3 = graph.matmul %2, %w {transpose_b} : (tensor<64x32xf8E4M3FN>, tensor<16x32xf8E4M3FN>) -> tensor<64x16xf16>
+  %4 = graph.transpose %2 {permutation = array<i64: 1, 0>} : (tensor<64x32xf8E4M3FN>) -> tensor<32x64xf8E4M3FN>
+  %5 = graph.matmul %4, %g {transpose_b} : (tensor<32x64xf8E4M3FN>, tensor<16x64xf8E5M2>) -> tensor<32x16xf32>
+  return %3, %5 : tensor<64x16xf16>, tensor<32x16xf32>
+}

@@ -1,0 +1,191 @@
+//===- TransposedCopy.cpp - values and their transpose in one launch ---------------===//
+//
+//   y[..., r, c] = f(x, ...)      stored as they are
+//   t[..., c, r] = y[..., r, c]   stored transposed
+//
+// A block has a tile of side x side. A thread computes pieces of neighbouring columns once, stores those of
+// y, and puts those of t into shared memory at [c, r]; behind a barrier it stores pieces of neighbouring
+// rows. So all of global memory is touched in accesses as wide as extents allow, 16 bytes of t at best.
+//
+// In shared memory a line of t has its 16-byte groups in another order, group ^ (c / elements of 16 bytes):
+// the threads of a warp, which write pieces at several c and a few r, meet different banks.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr int64_t side = 64, groupBytes = 16;
+
+/// The op that stores a result transposed.
+static graph::TransposeOp transposeOf(Value yielded) {
+  Operation *op = yielded.getDefiningOp();
+  return graph::transposesMatrices(op) ? cast<graph::TransposeOp>(op) : graph::TransposeOp();
+}
+
+static int64_t bytesOf(Value v) {
+  return ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8;
+}
+
+bool mpc::isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch) {
+  if (plan.form != LoopForm::Pointwise || plan.irregular)
+    return false;
+  ArrayRef<int64_t> shape; // of y
+  bool asItIs = false, transposed = false, bytes = true;
+  for (Value v : dispatch.getBody().front().getTerminator()->getOperands()) {
+    graph::TransposeOp op = transposeOf(v);
+    ArrayRef<int64_t> own = graph::shapeOf(op ? op.getX() : v);
+    if (own.size() < 2 || (!shape.empty() && shape != own))
+      return false;
+    shape = own;
+    (op ? transposed : asItIs) = true;
+    bytes &= bytesOf(v) == 1;
+  }
+  // Tiles of 32 x 32 are as good for transposes alone (GpuNest.cpp), unless elements are so small that single
+  // ones are far from what an access can move.
+  return transposed && (asItIs || bytes);
+}
+
+namespace {
+
+class TransposedCopyEmitter {
+public:
+  TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e);
+  GpuLaunch run();
+
+private:
+  /// Row and column of a piece in the tile, and where it starts.
+  struct Piece {
+    Value row, column; ///< i32
+  };
+  /// body(piece, index of its first element) for the thread's pieces that exist: `neighbours` elements along
+  /// columns, or along rows.
+  void forPieces(bool alongRows, int64_t neighbours, llvm::function_ref<void(Piece, IndexVector)> body);
+  /// Where [column, row], [column, row + 1], ... of the tile start in shared memory.
+  Value slot(Piece piece, int64_t bytes);
+
+  ValueRange yielded;
+  ArrayRef<Buffer> results;
+  ElementEmitter &e;
+  const ThreadEmitter t;
+  ArrayRef<int64_t> shape;
+  int64_t rows, columns, batch, rowTiles, columnTiles, wide;
+  Value rowLow, columnLow, matrix;
+};
+
+} // namespace
+
+/// The largest power of two up to `most` that divides.
+static int64_t piecesOf(int64_t extent, int64_t most) {
+  while (extent % most != 0)
+    most /= 2;
+  return most;
+}
+
+TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                                             ElementEmitter &e)
+    : yielded(dispatch.getBody().front().getTerminator()->getOperands()), results(results), e(e), t{e} {
+  graph::TransposeOp op = transposeOf(yielded[0]);
+  shape = graph::shapeOf(op ? op.getX() : yielded[0]);
+  rows = shape[shape.size() - 2], columns = shape.back();
+  batch = llvm::product_of(shape.drop_back(2));
+  rowTiles = llvm::divideCeilSigned(rows, side), columnTiles = llvm::divideCeilSigned(columns, side);
+  wide = 1;
+  for (Value v : yielded)
+    wide = std::max(wide, groupBytes / bytesOf(v));
+}
+
+void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
+                                      llvm::function_ref<void(Piece, IndexVector)> body) {
+  int64_t perLine = side / neighbours;
+  t.loop(t.thread(), side * perLine, blockThreads, {},
+         [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
+           Value line = t.div(number, perLine), first = t.mul(t.mod(number, perLine), neighbours);
+           Piece piece = alongRows ? Piece{first, line} : Piece{line, first};
+           Value row = t.add(rowLow, piece.row), column = t.add(columnLow, piece.column), inside;
+           if (rows % side != 0)
+             inside = t.below(row, rows);
+           if (columns % side != 0) {
+             Value also = t.below(column, columns);
+             inside = inside ? Value(arith::AndIOp::create(e.b, inside, also)) : also;
+           }
+           e.when(inside, [&] {
+             IndexVector index;
+             if (shape.size() > 2)
+               index = e.delinearize(e.opaque(t.wide(matrix), 0, batch - 1), shape.drop_back(2));
+             index.push_back(e.opaque(t.wide(row), 0, rows - 1));
+             index.push_back(e.opaque(t.wide(column), 0, columns - 1));
+             body(piece, index);
+           });
+           return {};
+         });
+}
+
+Value TransposedCopyEmitter::slot(Piece piece, int64_t bytes) {
+  int64_t group = groupBytes / bytes;
+  Value other = t.mod(t.div(piece.column, group), side / group);
+  Value place = arith::XOrIOp::create(e.b, t.div(piece.row, group), other);
+  return t.add(t.add(t.mul(piece.column, side), t.mul(place, group)), t.mod(piece.row, group));
+}
+
+GpuLaunch TransposedCopyEmitter::run() {
+  Value tile = t.block();
+  columnLow = t.mul(t.mod(tile, columnTiles), side);
+  tile = t.div(tile, columnTiles);
+  rowLow = t.mul(t.mod(tile, rowTiles), side);
+  matrix = t.div(tile, rowTiles);
+
+  llvm::SmallVector<Buffer> shared(yielded.size());
+  for (auto [r, v] : llvm::enumerate(yielded))
+    if (transposeOf(v)) {
+      Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3),
+                                              side * side * bytesOf(v));
+      shared[r] = {memory, RankedTensorType::get({side * side}, graph::elementOf(v)), {}, {}};
+    }
+
+  int64_t along = piecesOf(columns, wide);
+  forPieces(/*alongRows=*/false, along, [&](Piece piece, IndexVector index) {
+    // All values before the first store, then result by result: neighbours become one access.
+    llvm::SmallVector<llvm::SmallVector<Value>> values(yielded.size());
+    IndexVector at = index;
+    for (int64_t i = 0; i < along; ++i) {
+      at.back() = index.back() + Index(i);
+      for (auto [r, v] : llvm::enumerate(yielded)) {
+        graph::TransposeOp op = transposeOf(v);
+        values[r].push_back(e.element(op ? op.getX() : v, at));
+      }
+    }
+    for (auto [r, v] : llvm::enumerate(yielded)) {
+      Value place = shared[r].pointer ? slot(piece, bytesOf(v)) : Value();
+      Index first = place ? e.opaque(t.wide(place), 0, side * side - 1) : e.linearize(index, shape);
+      for (auto [i, value] : llvm::enumerate(values[r]))
+        e.store(place ? shared[r] : results[r], first + Index(int64_t(i) * (place ? side : 1)), value);
+    }
+  });
+  kernel::BarrierOp::create(e.b, /*id=*/0, /*threads=*/IntegerAttr());
+  for (auto [r, v] : llvm::enumerate(yielded)) {
+    if (!shared[r].pointer)
+      continue;
+    int64_t down = piecesOf(rows, groupBytes / bytesOf(v));
+    forPieces(/*alongRows=*/true, down, [&](Piece piece, IndexVector index) {
+      std::swap(index[index.size() - 2], index.back());
+      Index from = e.opaque(t.wide(slot(piece, bytesOf(v))), 0, side * side - 1);
+      Index to = e.linearize(index, graph::shapeOf(v));
+      llvm::SmallVector<Value> values;
+      for (int64_t i = 0; i < down; ++i)
+        values.push_back(e.load(shared[r], from + Index(i)));
+      for (auto [i, value] : llvm::enumerate(values))
+        e.store(results[r], to + Index(int64_t(i)), value);
+    });
+  }
+  return {{batch * rowTiles * columnTiles, 1, 1}, blockThreads};
+}
+
+GpuLaunch mpc::emitGpuTransposedCopy(kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                                     ElementEmitter &e) {
+  return TransposedCopyEmitter(dispatch, results, e).run();
+}
