@@ -180,10 +180,10 @@ LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) 
     }
     if (failed(evaluate(op, magnitudes, sums)))
       return failure();
-    double terms = double(length) * unit;
+    double terms = double(length) * unit, loss = accumulatorLoss(op);
     for (auto [l, h, sum] : llvm::zip(low[0].values, high[0].values, sums[0].values)) {
       // bf16 instructions flush subnormals of f32.
-      double error = std::isfinite(sum) ? terms / (1 - terms) * sum + double(length) * 0x1p-126 : 0;
+      double error = std::isfinite(sum) ? (terms / (1 - terms) + loss) * sum + double(length) * 0x1p-126 : 0;
       l -= error;
       h += error;
     }

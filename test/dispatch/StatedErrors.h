@@ -25,5 +25,9 @@ StatedError statedError(llvm::StringRef mnemonic);
 /// length * 2^-24 * (sum of the terms' magnitudes): Higham, Accuracy and Stability of Numerical Algorithms, section 4.2.
 int64_t accumulationLength(mlir::Operation *op);
 
+/// What an op's sum may lose besides that, relative to the sum of the terms' magnitudes: of products of 8-bit
+/// floats, which the tensor cores sum with few bits.
+double accumulatorLoss(mlir::Operation *op);
+
 } // namespace mpc::test
 #endif

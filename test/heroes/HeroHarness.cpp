@@ -28,14 +28,15 @@ static std::string tensor(const std::string &dims, const std::string &element) {
   return "tensor<" + dims + "x" + element + ">";
 }
 
-HeroCase mpc::test::matmulCase(const std::string &element, int m, int n, int k, bool transposeA,
-                               bool transposeB, const std::string &batchA, const std::string &batchB) {
-  auto matrix = [&](const std::string &batch, int rows, int columns, bool transpose) {
+static HeroCase productOf(const std::string &elementA, const std::string &elementB,
+                          const std::string &element, int m, int n, int k, bool transposeA, bool transposeB,
+                          const std::string &batchA, const std::string &batchB) {
+  auto matrix = [&](const std::string &batch, int rows, int columns, bool transpose, const std::string &own) {
     return tensor(batch + std::to_string(transpose ? columns : rows) + "x" +
                       std::to_string(transpose ? rows : columns),
-                  element);
+                  own);
   };
-  std::string a = matrix(batchA, m, k, transposeA), b = matrix(batchB, k, n, transposeB);
+  std::string a = matrix(batchA, m, k, transposeA, elementA), b = matrix(batchB, k, n, transposeB, elementB);
   // The longer batch is the result's, but for extents of 1 in it.
   auto dims = [](StringRef text) {
     llvm::SmallVector<int64_t> result;
@@ -58,6 +59,16 @@ HeroCase mpc::test::matmulCase(const std::string &element, int m, int n, int k, 
           .body = "%h = graph.matmul %0, %1" + flags + " : (" + a + ", " + b + ") -> " + c,
           .yields = {"%h : " + c},
           .draws = {{-1, 1}}};
+}
+
+HeroCase mpc::test::matmulCase(const std::string &element, int m, int n, int k, bool transposeA,
+                               bool transposeB, const std::string &batchA, const std::string &batchB) {
+  return productOf(element, element, element, m, n, k, transposeA, transposeB, batchA, batchB);
+}
+
+HeroCase mpc::test::float8Case(const std::string &a, const std::string &b, const std::string &element, int m,
+                               int n, int k, const std::string &batchA, const std::string &batchB) {
+  return productOf(a, b, element, m, n, k, /*transposeA=*/false, /*transposeB=*/true, batchA, batchB);
 }
 
 std::vector<int64_t> Window::out() const {
@@ -157,6 +168,7 @@ struct HeroBatch::Impl {
     OwningOpRef<ModuleOp> module;
     llvm::SmallVector<GpuKernel> kernels;
     int64_t scratchBytes;
+    Draw draw;
   };
   std::vector<Item> items;
 
@@ -215,7 +227,8 @@ void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
     EXPECT_EQ(heroScratchBytes(dispatch, *impl->arch), scratch) << name;
   }
   EXPECT_EQ(kernels->size(), schedule.splits > 1 ? 2u : 1u) << name;
-  impl->items.push_back({name, std::move(module), *kernels, scratch});
+  impl->items.push_back(
+      {name, std::move(module), *kernels, scratch, c.draws.empty() ? Draw{-1, 1} : c.draws.front()});
 }
 
 void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
@@ -223,7 +236,7 @@ void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
   std::mt19937_64 random(7);
   llvm::SmallVector<HostTensor> inputs;
   for (Value v : dispatch.getInputs())
-    inputs.push_back(draw(graph::typeOf(v), {-1, 1}, random));
+    inputs.push_back(draw(graph::typeOf(v), item.draw, random));
   auto expected = enclose(dispatch, inputs);
   ASSERT_TRUE(succeeded(expected)) << item.name;
   SCOPED_TRACE(item.name);

@@ -20,6 +20,10 @@ using HeroCase = Case;
 HeroCase matmulCase(const std::string &element, int m, int n, int k, bool transposeA = false,
                     bool transposeB = false, const std::string &batchA = "", const std::string &batchB = "");
 
+/// a[m, k] x b[n, k] transposed, of 8-bit floats; `element`: of the result.
+HeroCase float8Case(const std::string &a, const std::string &b, const std::string &element, int m, int n,
+                    int k, const std::string &batchA = "", const std::string &batchB = "");
+
 /// A convolution of one to three spatial dimensions.
 struct Window {
   std::vector<int64_t> in, kernel, strides, dilations, padLow, padHigh;

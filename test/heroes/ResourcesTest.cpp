@@ -115,6 +115,11 @@ TEST(HeroResources, Sm90aLayouts) {
                             matmulCase("bf16", 1000, 1024, 1048, false, true),
                             matmulCase("f16", 1000, 1000, 1000, true, true, "3x", "3x")});
 }
+TEST(HeroResources, Sm90aFloat8) {
+  expectNoSpills("sm_90a", {withEpilogue(float8Case("f8E4M3FN", "f8E4M3FN", "f16", 1024, 1024, 1024),
+                                         {.bias = true, .relu = true}),
+                            float8Case("f8E5M2", "f8E4M3FN", "f32", 1000, 1000, 1040, "3x", "3x")});
+}
 TEST(HeroResources, Wide) {
   expectNoSpills("sm_80", {withEpilogue(matmulCase("f32", 1024, 1024, 1024), {.bias = true, .relu = true}),
                            matmulCase("f32", 1023, 1023, 1023), matmulCase("f64", 512, 512, 512)});

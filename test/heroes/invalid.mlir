@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-hero-to-gpu --split-input-file --verify-diagnostics
+// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_90a --split-input-file --verify-diagnostics
 
 func.func @none(%x: tensor<8xf32>) {
   // expected-error@+2 {{'kernel.dispatch' op holds no hero}}
@@ -35,6 +35,32 @@ func.func @two(%x: tensor<8x8xf32>) {
     // expected-note@+1 {{hint: fusion puts one into each}}
     %h = graph.matmul %0, %g : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     kernel.yield %h : tensor<8x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @orders(%x: tensor<64x32xf8E4M3FN>, %y: tensor<64x32xf8E5M2>) {
+  %y0 = kernel.dispatch "orders" (%x, %y) {library} : (tensor<64x32xf8E4M3FN>, tensor<64x32xf8E5M2>) -> tensor<32x32xf32> {
+  ^bb0(%0: tensor<64x32xf8E4M3FN>, %1: tensor<64x32xf8E5M2>):
+    // expected-error@+2 {{factor A of 8-bit floats is not contiguous along the summed dimension}}
+    // expected-note@+1 {{hint: pass its graph.transpose, made where it is cast to 8 bits, and turn transpose_a around}}
+    %h = graph.matmul %0, %1 {transpose_a} : (tensor<64x32xf8E4M3FN>, tensor<64x32xf8E5M2>) -> tensor<32x32xf32>
+    kernel.yield %h : tensor<32x32xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @rows(%x: tensor<32x24xf8E4M3FN>) {
+  %y = kernel.dispatch "rows" (%x) {library} : (tensor<32x24xf8E4M3FN>) -> tensor<32x32xf16> {
+  ^bb0(%0: tensor<32x24xf8E4M3FN>):
+    // expected-error@+2 {{factors of 8-bit floats whose 24 summed elements are no rows of 16 bytes}}
+    // expected-note@+1 {{hint: make the summed dimension a multiple of 16, at least 16}}
+    %h = graph.matmul %0, %0 {transpose_b} : (tensor<32x24xf8E4M3FN>, tensor<32x24xf8E4M3FN>) -> tensor<32x32xf16>
+    kernel.yield %h : tensor<32x32xf16>
   }
   return
 }

@@ -6,12 +6,17 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-static constexpr int64_t elementBytes = 2, alignment = 16;
+static constexpr int64_t alignment = 16, rowBytes = 128;
+
+static int64_t bytesOf(const Operand &operand) {
+  return graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8;
+}
 
 //===-- Tiled ------------------------------------------------------------------------------------------===//
 
-/// `other`: the axis of the tile that is not operand.outer.
-static std::optional<Box> tiled(const Operand &operand, int tileOuter, Axis other, int tileOther) {
+/// `other`: the axis of the tile that is not operand.outer. `elementBytes`: of what lies as the operand does.
+static std::optional<Box> tiled(const Operand &operand, int64_t elementBytes, int tileOuter, Axis other,
+                                int tileOther) {
   for (const Coordinate &at : operand.coordinates)
     if (at.checked || at.divisor != 1 || at.constant != 0)
       return std::nullopt;
@@ -21,7 +26,10 @@ static std::optional<Box> tiled(const Operand &operand, int tileOuter, Axis othe
   for (Axis axis : {other, operand.outer, Axis::Z}) {
     const Digits &digits = operand.digits[unsigned(axis)];
     bool inner = axis == operand.contiguous;
-    int64_t tile = axis == Axis::Z ? 1 : inner ? boxElements : axis == other ? tileOther : tileOuter;
+    int64_t tile = axis == Axis::Z ? 1
+                   : inner         ? rowBytes / elementBytes
+                   : axis == other ? tileOther
+                                   : tileOuter;
     if (digits.size() > 1 && digits.back() % tile != 0)
       return std::nullopt;
     for (unsigned d = 0; d < digits.size(); ++d) {
@@ -58,6 +66,7 @@ static bool fits(const Box::Dimension &at, size_t spatial) {
 }
 
 static std::optional<Box> im2col(const Operand &operand, int tileOuter, int tileK) {
+  constexpr int64_t elementBytes = 2;
   // Channels are contiguous along the axis of taps; positions are the digits of the other one.
   Axis tapAxis = operand.contiguous, positionAxis = tapAxis == Axis::K ? operand.outer : Axis::K;
   const Digits &taps = operand.digits[unsigned(tapAxis)], &positions = operand.digits[unsigned(positionAxis)];
@@ -108,8 +117,8 @@ static std::optional<Box> im2col(const Operand &operand, int tileOuter, int tile
 }
 
 std::optional<Box> mpc::hero::boxOf(const Operand &operand, int tileOuter, int tileK) {
-  std::optional<Box> box = tiled(operand, tileOuter, Axis::K, tileK);
-  if (!box)
+  std::optional<Box> box = tiled(operand, bytesOf(operand), tileOuter, Axis::K, tileK);
+  if (!box && bytesOf(operand) == 2)
     box = im2col(operand, tileOuter, tileK);
   if (box && operand.contiguous != Axis::K)
     box->loads = tileOuter / boxElements;
@@ -117,7 +126,7 @@ std::optional<Box> mpc::hero::boxOf(const Operand &operand, int tileOuter, int t
 }
 
 std::optional<Box> mpc::hero::boxOfResult(const Operand &result, int rows) {
-  return tiled(result, rows, Axis::N, boxElements);
+  return tiled(result, /*elementBytes=*/2, rows, Axis::N, boxElements);
 }
 
 kernel::TensorMapAttr Box::map(const Operand &operand, unsigned parameter) const {
@@ -146,7 +155,7 @@ kernel::TensorMapAttr Box::map(Type element, unsigned parameter) const {
 BoxTile::BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
                  const BlockPlace &place, Value memory, int blocks, Value rank)
     : c(c), operand(operand), box(std::move(box)), map(map), tileK(tileK),
-      bytes(int64_t(tileOuter) * tileK * elementBytes), memory(memory), blocks(blocks) {
+      bytes(int64_t(tileOuter) * tileK * bytesOf(operand)), memory(memory), blocks(blocks) {
   Value first = operand.outer == Axis::M ? place.firstM : place.firstN;
   if (blocks > 1) {
     first = c.add(first, c.mul(rank, tileOuter / blocks));

@@ -21,7 +21,7 @@
 
 namespace mpc::hero {
 
-/// Elements of a row of a box: 128 bytes, the widest swizzle.
+/// Elements of a row of a box, of 16 bits: 128 bytes, the widest swizzle.
 inline constexpr int boxElements = 64;
 
 struct Box {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/Emit.h"
@@ -233,9 +234,31 @@ FailureOr<llvm::SmallVector<GpuKernel>> mpc::hero::emitScheduled(const Problem &
   return HeroEmitter(problem, module, symbol, arch, schedule).run();
 }
 
+/// Says what products of 8-bit floats want where there is no schedule.
+static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch) {
+  bool empty = problem.m() * problem.n() * problem.z() == 0;
+  if (empty || !tilesFor(problem, arch).empty())
+    return success();
+  Location loc = problem.hero->getLoc();
+  if (!arch.hasWgmma)
+    return emitErrorWithHint(loc, "products of 8-bit floats have no kernel for " + arch.name,
+                             "compile for sm_90a, or cast the factors to 16 bits");
+  for (auto [name, operand] : {std::pair("A", &problem.a), std::pair("B", &problem.b)})
+    if (operand->contiguous != Axis::K)
+      return emitErrorWithHint(
+          loc,
+          llvm::Twine("factor ") + name + " of 8-bit floats is not contiguous along the summed dimension",
+          "pass its graph.transpose, made where it is cast to 8 bits, and turn transpose_" +
+              llvm::StringRef(name).lower() + " around");
+  return emitErrorWithHint(loc,
+                           "factors of 8-bit floats whose " + llvm::Twine(problem.k()) +
+                               " summed elements are no rows of 16 bytes",
+                           "make the summed dimension a multiple of 16, at least 16");
+}
+
 int64_t mpc::heroScratchBytes(kernel::DispatchOp dispatch, const GpuArch &arch) {
   FailureOr<Problem> problem = describeHero(dispatch);
-  if (failed(problem))
+  if (failed(problem) || tilesFor(*problem, arch).empty())
     return 0; // emitGpuHero says why
   return scratchBytes(*problem, chooseSchedule(*problem, arch));
 }
@@ -243,7 +266,9 @@ int64_t mpc::heroScratchBytes(kernel::DispatchOp dispatch, const GpuArch &arch) 
 FailureOr<llvm::SmallVector<GpuKernel>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module,
                                                          StringRef symbol, const GpuArch &arch) {
   FailureOr<Problem> problem = describeHero(dispatch);
-  if (failed(problem))
+  if (failed(problem) || failed(requireSchedule(*problem, arch)))
     return failure();
+  if (tilesFor(*problem, arch).empty())
+    return llvm::SmallVector<GpuKernel>(); // nothing to compute
   return emitScheduled(*problem, module, symbol, arch, chooseSchedule(*problem, arch));
 }

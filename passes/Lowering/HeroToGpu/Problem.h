@@ -72,7 +72,7 @@ struct Problem {
   int64_t z() const { return extent(Axis::Z); }
   /// C as it lies in memory, contiguous along n where it can be said so.
   Operand result() const;
-  mlir::Type element() const;     ///< of A, B and C
+  mlir::Type element() const;     ///< of C, and of A and B but for 8-bit floats
   mlir::Type accumulator() const; ///< f32, or f64 for f64
   /// Elements of C that one thread stores together: neighbours of n.
   int storeVector(int most) const;

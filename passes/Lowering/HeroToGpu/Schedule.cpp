@@ -46,6 +46,18 @@ static constexpr Tile wgmmaTiles[] = {
     {Mainloop::Wgmma, 64, 64, 64, 64, 64, 6, 0.45, 0, 0, 2},
 };
 
+// The same of 8-bit floats, 128 of which are 128 bytes. Sums of a stage and those of all stages both take
+// registers: of 128 rows the former do 64 at a time. The accelerator fetches all operands, so the producer
+// needs few.
+static constexpr Tile float8Tiles[] = {
+    {Mainloop::Wgmma, 256, 128, 128, 128, 128, 4, 0.7, 40, 232, 1},
+    {Mainloop::Wgmma, 128, 128, 128, 128, 128, 6, 0.68, 40, 232, 1, /*pingPong=*/true},
+    {Mainloop::Wgmma, 128, 128, 128, 64, 128, 6, 0.62, 0, 0, 1},
+    {Mainloop::Wgmma, 64, 128, 128, 64, 128, 4, 0.5, 0, 0, 1},
+    {Mainloop::Wgmma, 128, 64, 128, 64, 64, 7, 0.5, 0, 0, 1},
+    {Mainloop::Wgmma, 64, 64, 128, 64, 64, 6, 0.4, 0, 0, 2},
+};
+
 llvm::StringRef mpc::hero::nameOf(Mainloop mainloop) {
   constexpr llvm::StringLiteral names[] = {"simt", "mma", "wgmma"};
   return names[int(mainloop)];
@@ -66,6 +78,12 @@ int Tile::threads() const {
 
 llvm::SmallVector<Tile> mpc::hero::tilesFor(const Problem &problem, const GpuArch &arch) {
   llvm::SmallVector<Tile> tiles;
+  if (graph::isFloat8(graph::elementOf(problem.a.tensor))) {
+    for (const Tile &tile : float8Tiles)
+      if (arch.hasWgmma && problem.k() > 0 && feedsWgmma(problem, tile))
+        tiles.push_back(tile);
+    return tiles;
+  }
   Type element = problem.element();
   if (element.isF16() ? arch.hasMmaF16K8 : element.isBF16() && arch.hasMmaK16) {
     if (arch.hasWgmma && problem.k() > 0)
@@ -106,7 +124,7 @@ Rates ratesOf(const Problem &problem, const Tile &tile, const GpuArch &arch) {
   if (tile.mainloop == Mainloop::Mma) // A100; T4 has half of it; of H100's 2048 mma.sync reaches 60 %
     rates.multiplyAdds = arch.hasWgmma ? 1230 : 1024;
   if (tile.mainloop == Mainloop::Wgmma) // H100: 989 TFLOP/s, 132 multiprocessors, 1.83 GHz
-    rates.multiplyAdds = 2048;
+    rates.multiplyAdds = graph::isFloat8(graph::elementOf(problem.a.tensor)) ? 4096 : 2048;
   if (arch.hasWgmma)
     rates.bytes = 14; // H100: 3352 GB/s
   return rates;

@@ -9,7 +9,7 @@ namespace mpc::hero {
 enum class Mainloop {
   Simt,  ///< multiply-adds of every thread; operands widened to the accumulator's type
   Mma,   ///< kernel.mma of every warp; f16, and bf16 where the architecture has it
-  Wgmma, ///< kernel.wgmma of warpgroups, and a warpgroup that feeds them; f16 and bf16
+  Wgmma, ///< kernel.wgmma of warpgroups, and a warpgroup that feeds them; f16, bf16 and 8-bit floats
 };
 llvm::StringRef nameOf(Mainloop mainloop);
 
@@ -47,7 +47,8 @@ struct Schedule {
   int64_t spanN() const { return int64_t(tile.n) * (clusterAxis == Axis::N ? cluster : 1); }
 };
 
-/// The tiles that fit problem and architecture, the best for large problems first.
+/// The tiles that fit problem and architecture, the best for large problems first; none where a product of
+/// 8-bit floats cannot be computed.
 llvm::SmallVector<Tile> tilesFor(const Problem &problem, const GpuArch &arch);
 /// What a block can do with them: tiles, splits of k, clusters.
 llvm::SmallVector<Schedule> schedulesFor(const Problem &problem, const GpuArch &arch);

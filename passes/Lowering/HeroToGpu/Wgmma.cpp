@@ -19,8 +19,13 @@
 //
 // The two blocks of a cluster have one operand in common, of which each loads a half into both.
 //
+// Of 8-bit floats the tensor cores' sums have few bits (kernel.wgmma), so each stage, 128 of k, is a sum of
+// its own, which is then added to those of the piece in f32 registers, 64 rows at a time. Meanwhile the
+// tensor cores work for the other consumer.
+//
 //===----------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
+#include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "passes/Lowering/HeroToGpu/Ring.h"
@@ -31,21 +36,25 @@ using namespace mpc;
 using namespace mpc::hero;
 
 static constexpr int warpgroup = 128;
-/// 64 rows of 64 k, or 64 k of 64 rows: what one wgmma reads of A in a stage.
-static constexpr int64_t panelBytes = 64 * 128;
+/// Of k in a stage, and of one wgmma.
+static constexpr int64_t rowBytes = 128, stepBytes = 32;
+/// 64 rows of k, or 64 k of 64 rows: what the wgmmas of 64 rows read of A in a stage.
+static constexpr int64_t panelBytes = 64 * rowBytes;
 /// Where no thread gathers, of three warpgroups: what the launch gives all, 168 each, goes to the consumers.
 static constexpr int boxProducerRegisters = 40, boxConsumerRegisters = 232;
 
+static bool isFloat8(const Problem &problem) { return graph::isFloat8(graph::elementOf(problem.a.tensor)); }
 static int consumers(const Tile &tile) { return tile.threads() / warpgroup - 1; }
-static int64_t ringBytes(const Tile &tile) {
-  return tile.stages * RingTile::stageBytes(tile.m + tile.n, tile.k);
-}
+static int64_t ringBytes(const Tile &tile) { return tile.stages * (tile.m + tile.n) * rowBytes; }
 static int64_t turnBytes(const Tile &tile) { return tile.pingPong ? 8 * consumers(tile) : 0; }
 int64_t mpc::hero::wgmmaSharedBytes(const Tile &tile) {
   return ringBytes(tile) + consumers(tile) * outBytes + Ring::barrierBytes(tile.stages) + turnBytes(tile);
 }
 
 bool mpc::hero::feedsWgmma(const Problem &problem, const Tile &tile) {
+  if (isFloat8(problem))
+    return problem.a.contiguous == Axis::K && problem.b.contiguous == Axis::K &&
+           boxOf(problem.a, tile.m, tile.k) && boxOf(problem.b, tile.n, tile.k);
   constexpr int mostUnits = 24;
   int units = 0;
   auto feeds = [&](const Operand &operand, int tileOuter) {
@@ -83,7 +92,7 @@ public:
         ring(c, tile.stages, schedule.cluster) {
     memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3),
                                       ringBytes(tile) + consumers(tile) * outBytes, /*alignment=*/1024);
-    memoryB = c.at(memory, tile.stages * RingTile::stageBytes(tile.m, tile.k));
+    memoryB = c.at(memory, tile.stages * tile.m * rowBytes);
     thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
     lane = c.rem(thread, 32);
     if (tile.pingPong)
@@ -113,8 +122,13 @@ private:
   void passTurn(Value rank);
   Value turnOf(Value rank) { return c.at(turns, c.wide(c.mul(rank, 8))); }
   Values multiply(const BlockPlace &place, Value rank, Ring::Position start);
+  /// Starts one wgmma: sums of 64 rows `band`, k `step` of a stage; from zero where there are none.
+  ValueRange startProduct(ValueRange sums, Value a, Value b, int band, int step);
   /// Starts the products of a stage.
   void multiplyStage(MutableArrayRef<Value> sums, Value a, Value b);
+  /// Adds the products of a stage, which are then done.
+  void addStage(MutableArrayRef<Value> sums, Value a, Value b);
+  Values wait(uint32_t pending, ValueRange sums);
   void drain(const BlockPlace &place, Value rank, Value firstM, ArrayRef<Value> sums);
 
   Code c;
@@ -233,8 +247,7 @@ Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &pl
                                           Value leader) {
   // The consumer holds one stage while the next is full, so this is the most.
   int lag = gathers() ? tile.stages - 2 : 0;
-  int64_t loaded =
-      (boxA ? RingTile::stageBytes(tile.m, tile.k) : 0) + (boxB ? RingTile::stageBytes(tile.n, tile.k) : 0);
+  int64_t loaded = (boxA ? tile.m * rowBytes : 0) + (boxB ? tile.n * rowBytes : 0);
   Feed feeds[2];
   auto open = [&](Feed &feed, const Operand &operand, const std::optional<Box> &box, unsigned map, Value base,
                   int tileOuter, Value to) {
@@ -343,37 +356,67 @@ void WgmmaEmitter::passTurn(Value rank) {
   c.when(c.equal(lane, 0), [&] { kernel::MbarrierArriveOp::create(c.b, turnOf(rank), Value()); });
 }
 
-void WgmmaEmitter::multiplyStage(MutableArrayRef<Value> sums, Value a, Value b) {
-  auto type = problem.element().isF16() ? kernel::MmaType::F16 : kernel::MmaType::BF16;
-  // Of k, a row has 16 in 32 bytes; where rows are contiguous 16 lines of 128 bytes hold them.
+static kernel::MmaType mmaTypeOf(const Operand &operand) {
+  Type element = graph::elementOf(operand.tensor);
+  return element.isF16()                ? kernel::MmaType::F16
+         : element.isBF16()             ? kernel::MmaType::BF16
+         : isa<Float8E5M2Type>(element) ? kernel::MmaType::E5M2
+                                        : kernel::MmaType::E4M3;
+}
+
+ValueRange WgmmaEmitter::startProduct(ValueRange sums, Value a, Value b, int band, int step) {
   auto layoutOf = [&](const Operand &operand) {
     bool transposed = operand.contiguous != Axis::K;
     return kernel::MatrixLayoutAttr::get(c.b.getContext(), kernel::Swizzle::B128,
                                          transposed ? panelBytes : 16, /*stride=*/1024, transposed);
   };
-  auto stepOf = [](const Operand &operand) { return operand.contiguous == Axis::K ? 32 : 16 * 128; };
+  // Where rows are contiguous (16-bit types), 16 lines of 128 bytes hold the k of a step.
+  auto offsetOf = [&](const Operand &operand) {
+    return step * (operand.contiguous == Axis::K ? stepBytes : 16 * rowBytes);
+  };
+  kernel::MmaType typeA = mmaTypeOf(problem.a), typeB = mmaTypeOf(problem.b);
+  auto other = typeA == typeB ? kernel::MmaTypeAttr() : kernel::MmaTypeAttr::get(c.b.getContext(), typeB);
+  SmallVector<Type> types(tile.partN / 2, c.b.getF32Type());
+  return kernel::WgmmaOp::create(c.b, types, typeA, a, uint32_t(band * panelBytes + offsetOf(problem.a)),
+                                 layoutOf(problem.a), b, uint32_t(offsetOf(problem.b)), layoutOf(problem.b),
+                                 sums, other)
+      .getD();
+}
+
+void WgmmaEmitter::multiplyStage(MutableArrayRef<Value> sums, Value a, Value b) {
   int perBand = tile.partN / 2;
-  SmallVector<Type> types(perBand, c.b.getF32Type());
-  for (int step = 0; step < tile.k / 16; ++step)
+  kernel::WgmmaFenceOp::create(c.b);
+  for (int step = 0; step < rowBytes / stepBytes; ++step)
     for (int band = 0; band < tile.partM / 64; ++band) {
       MutableArrayRef<Value> own = sums.slice(size_t(band) * perBand, perBand);
-      auto op = kernel::WgmmaOp::create(
-          c.b, types, type, a, uint32_t(band * panelBytes + step * stepOf(problem.a)), layoutOf(problem.a), b,
-          uint32_t(step * stepOf(problem.b)), layoutOf(problem.b), ValueRange(ArrayRef<Value>(own)));
-      llvm::copy(op.getD(), own.begin());
+      llvm::copy(startProduct(ValueRange(ArrayRef<Value>(own)), a, b, band, step), own.begin());
     }
+  kernel::WgmmaCommitOp::create(c.b);
+}
+
+void WgmmaEmitter::addStage(MutableArrayRef<Value> sums, Value a, Value b) {
+  int perBand = tile.partN / 2;
+  for (int band = 0; band < tile.partM / 64; ++band) {
+    kernel::WgmmaFenceOp::create(c.b);
+    ValueRange running;
+    for (int step = 0; step < rowBytes / stepBytes; ++step)
+      running = startProduct(running, a, b, band, step);
+    kernel::WgmmaCommitOp::create(c.b);
+    for (auto [sum, stage] : llvm::zip_equal(sums.slice(size_t(band) * perBand, perBand), wait(0, running)))
+      sum = arith::AddFOp::create(c.b, sum, stage);
+  }
+}
+
+Values WgmmaEmitter::wait(uint32_t pending, ValueRange sums) {
+  SmallVector<Type> types(sums.size(), c.b.getF32Type());
+  return Values(kernel::WgmmaWaitOp::create(c.b, types, pending, sums).getResults());
 }
 
 Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Position start) {
-  int64_t bytesA = RingTile::stageBytes(tile.m, tile.k), bytesB = RingTile::stageBytes(tile.n, tile.k);
+  int64_t bytesA = tile.m * rowBytes, bytesB = tile.n * rowBytes;
   Value ownA = tile.pingPong ? memory : c.at(memory, c.wide(c.mul(rank, tile.partM / 64 * panelBytes)));
   Value zero = arith::ConstantOp::create(c.b, c.b.getF32FloatAttr(0));
   Values sums(size_t(tile.partM) * tile.partN / warpgroup, zero);
-  auto wait = [&](uint32_t pending, ValueRange values) {
-    return Values(kernel::WgmmaWaitOp::create(c.b, llvm::SmallVector<Type>(values.size(), zero.getType()),
-                                              pending, values)
-                      .getResults());
-  };
   Values init = sums;
   llvm::append_range(init, Values{start.stage, start.parity, start.stage});
   Values last = c.loop(
@@ -383,12 +426,17 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
         Ring::Position read{carried[sums.size()], carried[sums.size() + 1]};
         Value before = carried[sums.size() + 2];
         ring.awaitFull(read);
-        kernel::WgmmaFenceOp::create(c.b);
-        multiplyStage(running, c.at(ownA, c.wide(c.mul(read.stage, bytesA))),
-                      c.at(memoryB, c.wide(c.mul(read.stage, bytesB))));
-        kernel::WgmmaCommitOp::create(c.b);
-        Values carriedOn = wait(1, running);
-        ring.release(before, lane, c.compare(arith::CmpIPredicate::ne, t, place.firstK));
+        Value a = c.at(ownA, c.wide(c.mul(read.stage, bytesA)));
+        Value b = c.at(memoryB, c.wide(c.mul(read.stage, bytesB)));
+        Values carriedOn = running;
+        if (isFloat8(problem)) {
+          addStage(carriedOn, a, b);
+          ring.release(read.stage, lane, Value());
+        } else {
+          multiplyStage(running, a, b);
+          carriedOn = wait(1, running);
+          ring.release(before, lane, c.compare(arith::CmpIPredicate::ne, t, place.firstK));
+        }
         Ring::Position after = ring.next(read);
         llvm::append_range(carriedOn, Values{after.stage, after.parity, read.stage});
         return carriedOn;
@@ -396,7 +444,10 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
       /*step=*/Value(), /*rolled=*/true);
   if (tile.pingPong)
     passTurn(rank);
-  Values done = wait(0, ValueRange(ArrayRef<Value>(last).take_front(sums.size())));
+  auto total = ArrayRef<Value>(last).take_front(sums.size());
+  if (isFloat8(problem))
+    return Values(total);
+  Values done = wait(0, ValueRange(total));
   ring.release(last[sums.size() + 2], lane, Value());
   return done;
 }

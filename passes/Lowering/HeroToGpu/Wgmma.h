@@ -17,14 +17,15 @@ struct WgmmaOutput {
 };
 
 /// Emits a kernel whose blocks go on from piece to piece of the raster, every grid_size-th of them (its
-/// clusters, where there are any); f16 or bf16, operands that `feedsWgmma`, at least one k. `a` and `b` are
-/// parameters of the kernel. Returns the tensor maps that the kernel needs.
+/// clusters, where there are any); f16, bf16 or 8-bit floats, operands that `feedsWgmma`, at least one k. `a`
+/// and `b` are parameters of the kernel. Returns the tensor maps that the kernel needs.
 llvm::SmallVector<kernel::TensorMapAttr> emitWgmma(Code c, const Problem &problem, const Schedule &schedule,
                                                    const Raster &raster, mlir::BlockArgument a,
                                                    mlir::BlockArgument b, const WgmmaOutput &output);
 
 /// Whether the producer can bring the operands' tiles: by tensor map, or in pieces of at least 8 bytes, so
-/// few of each thread that their addresses fit its registers.
+/// few of each thread that their addresses fit its registers. 8-bit floats: whether both are contiguous along
+/// k, in which order only wgmma reads them, and come by tensor map.
 bool feedsWgmma(const Problem &problem, const Tile &tile);
 /// The axes along which the blocks of a cluster of two can be neighbours: each can load a half of the operand
 /// that they then have in common. The one with the larger operand first.
