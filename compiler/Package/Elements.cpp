@@ -35,6 +35,8 @@ mpc_dtype mpc::dtypeOf(Type element) {
     return MPC_F32;
   if (element.isF64())
     return MPC_F64;
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(element))
+    return MPC_U8;
   auto integer = cast<IntegerType>(element);
   switch (integer.getWidth()) {
   case 1:
