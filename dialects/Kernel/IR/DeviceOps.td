@@ -7,9 +7,9 @@ include "mlir/IR/EnumAttr.td"
 
 // A GPU kernel is an `llvm.func` over pointers to global memory (address space 1) whose body is scf, arith, math and llvm ops and the ops of this
 // file, each of which has a PTX form (passes/Lowering/DeviceToNvvm) and an emulated form (passes/Lowering/DeviceToEmulator). Attributes of the
-// function: `kernel.threads` (i32, threads of a block, a multiple of 32: launches have exactly so many) and, for PTX, `kernel.min_blocks` (i32, blocks
-// that shall fit an SM at once, which bounds registers) and `kernel.resident` (i32: the kernel is right for any number of blocks, which it asks grid_size
-// for; of a larger grid launches start so many for each SM, whole clusters of them). Shared memory is address space 3.
+// function: `kernel.threads` (i32, threads of a block, a multiple of 32: launches have exactly so many), `kernel.resident` (i32: the kernel is right for any
+// number of blocks, which it asks grid_size for; of a larger grid launches start so many for each SM, whole clusters of them) and, for PTX, `kernel.min_blocks`
+// (i32, blocks that shall fit an SM at once, which bounds registers). Shared memory is address space 3.
 
 def Kernel_Global : LLVM_PointerInAddressSpace<1>;
 def Kernel_Shared : LLVM_PointerInAddressSpace<3>;

@@ -58,7 +58,10 @@ def Kernel_MbarrierFenceOp : Kernel_DeviceOp<"mbarrier_fence"> {
 }
 def Kernel_MbarrierArriveOp : Kernel_DeviceOp<"mbarrier_arrive"> {
   let summary = "one arrival; what the thread wrote before is seen by who waits for the phase";
-  let description = [{With `block`, at the same barrier of that block of the cluster. PTX: mbarrier.arrive.}];
+  let description = [{
+    With `block`, at the same barrier of that block of the cluster: what waits there knows that wgmmas which this thread has waited for have read their operands, and nothing else
+    (the cluster's scope of memory order would cost a fence of all memory). PTX: mbarrier.arrive.
+  }];
   let arguments = (ins Kernel_Shared:$barrier, Optional<I32>:$block);
   let assemblyFormat = "$barrier (`block` $block^)? attr-dict";
 }
