@@ -14,7 +14,13 @@ struct GpuArch {
   llvm::StringRef name;       ///< "sm_80": LLVM's CPU, ptxas's -arch, the name of the target
   int compute;                ///< 80
   int ptxVersion;             ///< 70 for PTX ISA 7.0: the first that has what we use of this architecture, so that old drivers take it too
-  int multiprocessors;        ///< of the largest common part: V100, T4, A100, RTX 3090, RTX 4090, H100; estimates only
+  // Of the largest common part: P100, V100, T4, A100, RTX 3090, RTX 4090, H100 SXM. For estimates only. Source: NVIDIA's architecture whitepapers.
+  int multiprocessors;
+  int clockMHz;               ///< boost
+  int globalGBs;              ///< bandwidth of memory, 10^9 bytes a second
+  int l2MiB;
+  int fmaPerClock;            ///< f32 multiply-adds of a multiprocessor
+  int mmaPerClock;            ///< those of its tensor cores for 16-bit types with f32 sums; 0: none
   int sharedBytesPerBlock;    ///< with the opt-in above 48 KB
   int sharedBytesPerSm;
   int threadsPerSm;

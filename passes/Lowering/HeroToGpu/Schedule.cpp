@@ -2,6 +2,8 @@
 #include "passes/Lowering/HeroToGpu/Schedule.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/HeroToGpu/Mma.h"
+#include "passes/Lowering/HeroToGpu/Model.h"
+#include "passes/Lowering/HeroToGpu/ScheduleText.h"
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -108,63 +110,17 @@ int64_t mpc::hero::usefulSplits(int64_t tiles, int64_t wanted) {
   return each == 0 ? 1 : llvm::divideCeilSigned(tiles, each);
 }
 
-namespace {
-
-/// Rates of a multiprocessor, per clock. What matters is their ratio, and it changes little from one
-/// architecture to the next.
-struct Rates {
-  double multiplyAdds;
-  double bytes = 10;          ///< of global memory (A100: 1555 GB/s, 108 multiprocessors, 1.41 GHz)
-  double launchClocks = 4000; ///< that one more kernel costs
-  double tileClocks = 1500;   ///< to fill the pipeline and to empty it
-};
-
-Rates ratesOf(const Problem &problem, const Tile &tile, const GpuArch &arch) {
-  Rates rates{.multiplyAdds = problem.accumulator().isF64() ? 2.0 : 64.0};
-  if (tile.mainloop == Mainloop::Mma) // A100; T4 has half of it; of H100's 2048 mma.sync reaches 60 %
-    rates.multiplyAdds = arch.hasWgmma ? 1230 : 1024;
-  if (tile.mainloop == Mainloop::Wgmma) // H100: 989 TFLOP/s, 132 multiprocessors, 1.83 GHz
-    rates.multiplyAdds = graph::isFloat8(graph::elementOf(problem.a.tensor)) ? 4096 : 2048;
-  if (arch.hasWgmma)
-    rates.bytes = 14; // H100: 3352 GB/s
-  return rates;
-}
-
-/// What loading an operand once for two blocks gains. Published for bf16 8192³ on an H100: 778 to 799
-/// TFLOP/s.
-constexpr double clusterGain = 1.025;
-
-double estimateClocks(const Problem &p, const Schedule &schedule, const GpuArch &arch) {
-  const Tile &tile = schedule.tile;
-  int64_t splits = schedule.splits;
-  Rates rates = ratesOf(p, tile, arch);
-  if (schedule.cluster > 1)
-    rates.multiplyAdds *= clusterGain;
-  int64_t blocks = llvm::divideCeilSigned(p.m(), schedule.spanM()) *
-                   llvm::divideCeilSigned(p.n(), schedule.spanN()) * p.z() * splits * schedule.cluster;
-  int64_t kTiles = llvm::divideCeilSigned(llvm::divideCeilSigned(p.k(), int64_t(tile.k)), splits);
-  double perBlock =
-      double(tile.m) * tile.n * tile.k * double(kTiles) / (rates.multiplyAdds * tile.efficiency) +
-      rates.tileClocks;
-  double clocks = double(llvm::divideCeilSigned(blocks, int64_t(arch.multiprocessors))) * perBlock;
-  if (splits > 1) {
-    double bytes = 4.0 * double(p.m()) * double(p.n()) * double(p.z()) * double(splits) * 2;
-    clocks += bytes / (rates.bytes * arch.multiprocessors) + rates.launchClocks;
-  }
-  return clocks;
-}
-
-} // namespace
-
 llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, const GpuArch &arch) {
   llvm::SmallVector<Schedule> schedules;
   for (const Tile &tile : tilesFor(problem, arch)) {
-    int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k));
+    int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k)), last = 0;
     llvm::SmallVector<Axis, 2> axes;
     if (tile.mainloop == Mainloop::Wgmma)
       axes = clusterAxesOf(problem, tile);
     for (int64_t wanted = 1; wanted <= 64 && wanted * 4 <= std::max<int64_t>(kTiles, 4); wanted *= 2) {
       int64_t splits = usefulSplits(kTiles, wanted);
+      if (splits == std::exchange(last, splits))
+        continue;
       schedules.push_back({tile, splits});
       for (Axis axis : axes)
         schedules.push_back({tile, splits, /*cluster=*/2, axis});
@@ -175,8 +131,11 @@ llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, cons
 
 Schedule mpc::hero::chooseSchedule(const Problem &problem, const GpuArch &arch) {
   llvm::SmallVector<Schedule> schedules = schedulesFor(problem, arch);
+  if (auto text = problem.dispatch->getAttrOfType<StringAttr>(scheduleAttr))
+    if (const Schedule *said = findSchedule(text, schedules))
+      return *said;
   return *std::min_element(schedules.begin(), schedules.end(), [&](const Schedule &x, const Schedule &y) {
-    return estimateClocks(problem, x, arch) < estimateClocks(problem, y, arch);
+    return estimate(problem, x, arch).clocks() < estimate(problem, y, arch).clocks();
   });
 }
 

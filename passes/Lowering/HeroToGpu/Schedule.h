@@ -11,6 +11,7 @@ enum class Mainloop {
   Mma,   ///< kernel.mma of every warp; f16, and bf16 where the architecture has it
   Wgmma, ///< kernel.wgmma of warpgroups, and a warpgroup that feeds them; f16, bf16 and 8-bit floats
 };
+inline constexpr Mainloop allMainloops[] = {Mainloop::Simt, Mainloop::Mma, Mainloop::Wgmma};
 llvm::StringRef nameOf(Mainloop mainloop);
 
 /// How a block computes its tile of C.
@@ -50,9 +51,11 @@ struct Schedule {
 /// The tiles that fit problem and architecture, the best for large problems first; none where a product of
 /// 8-bit floats cannot be computed.
 llvm::SmallVector<Tile> tilesFor(const Problem &problem, const GpuArch &arch);
-/// What a block can do with them: tiles, splits of k, clusters.
+/// What a block can do with them: tiles, splits of k, clusters. No two are the same.
 llvm::SmallVector<Schedule> schedulesFor(const Problem &problem, const GpuArch &arch);
-/// The schedule of least estimated time.
+/// The name of the dispatch's attribute that decides: textOf() one of them (ScheduleText.h).
+inline constexpr llvm::StringLiteral scheduleAttr = "schedule";
+/// What the dispatch says, where it is one of them; else that of least estimated time (Model.h).
 Schedule chooseSchedule(const Problem &problem, const GpuArch &arch);
 /// The number of splits that are not empty when k's tiles are dealt out to `wanted`.
 int64_t usefulSplits(int64_t tiles, int64_t wanted);

@@ -1,0 +1,117 @@
+//===- Model.cpp - the expected time of a schedule ----------------------------------------------===//
+#include "passes/Lowering/HeroToGpu/Model.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
+#include "passes/Lowering/HeroToGpu/Mma.h"
+#include "passes/Lowering/HeroToGpu/Wgmma.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+/// That one more kernel costs, and that it takes to fill the pipeline and to empty it.
+static constexpr double launchClocks = 4000, fillClocks = 700, drainClocks = 800;
+/// An estimate: L2 takes and gives what all write and read once by so much faster than memory does.
+static constexpr double l2OfMemory = 2;
+/// What loading an operand once for two blocks gains. Published for bf16 8192³ on an H100: 778 to 799
+/// TFLOP/s.
+static constexpr double clusterGain = 1.025;
+/// A multiprocessor's way to L2 is 64 bytes wide; an estimate is that copies reach 80 % of it.
+static constexpr double l2BytesPerClock = 64 * 0.8;
+/// From the start of a copy until its bytes are there, under load.
+static constexpr double latencyClocks = 800;
+/// Of the time of what is not slowest, what does not hide behind it.
+static constexpr double unhidden = 0.02;
+/// Of H100's tensor cores mma.sync reaches 60 %, wgmma all.
+static constexpr double mmaOfWgmma = 0.6;
+
+/// What a multiprocessor can have under way: all stages but the one that is multiplied, of every block on it.
+static double bytesInFlight(const Tile &tile, double waves, double elementBytes, const GpuArch &arch) {
+  int64_t shared = tile.mainloop == Mainloop::Wgmma ? wgmmaSharedBytes(tile) : mmaSharedBytes(tile);
+  double blocks = std::min(waves, double(std::max<int64_t>(1, arch.sharedBytesPerSm / shared)));
+  return blocks * (tile.stages - 1) * double(tile.m + tile.n) * tile.k * elementBytes;
+}
+
+static double bytesPerClock(const GpuArch &arch) { return double(arch.globalGBs) * 1e3 / arch.clockMHz; }
+
+/// Multiply-adds of a multiprocessor in a clock.
+static double multiplyAdds(const Problem &problem, Mainloop mainloop, const GpuArch &arch) {
+  switch (mainloop) {
+  case Mainloop::Simt: // f64 of parts for graphics; the tile choice depends on it little
+    return problem.accumulator().isF64() ? 2 : arch.fmaPerClock;
+  case Mainloop::Mma:
+    return arch.mmaPerClock * (arch.hasWgmma ? mmaOfWgmma : 1);
+  case Mainloop::Wgmma:
+    return arch.mmaPerClock * (graph::isFloat8(graph::elementOf(problem.a.tensor)) ? 2 : 1);
+  }
+  llvm_unreachable("three mainloops");
+}
+
+double Estimate::clocks() const {
+  double slowest = std::max({math, feed, memory});
+  return slowest + unhidden * (math + feed + memory - slowest) + ramps + sums + launches;
+}
+double Estimate::seconds(const GpuArch &arch) const { return clocks() / (arch.clockMHz * 1e6); }
+
+Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const GpuArch &arch) {
+  const Tile &tile = schedule.tile;
+  int64_t tilesM = llvm::divideCeilSigned(p.m(), schedule.spanM()) * (schedule.spanM() / tile.m),
+          tilesN = llvm::divideCeilSigned(p.n(), schedule.spanN()) * (schedule.spanN() / tile.n),
+          kTiles = llvm::divideCeilSigned(llvm::divideCeilSigned(p.k(), int64_t(tile.k)), schedule.splits);
+  Estimate e;
+  e.tiles = tilesM * tilesN * p.z() * schedule.splits;
+  e.waves = double(e.tiles) / arch.multiprocessors;
+  double waves = std::ceil(e.waves),
+         elementBytes = graph::elementOf(p.a.tensor).getIntOrFloatBitWidth() / 8.0;
+  e.math =
+      waves * double(tile.m) * tile.n * tile.k * double(kTiles) /
+      (multiplyAdds(p, tile.mainloop, arch) * tile.efficiency * (schedule.cluster > 1 ? clusterGain : 1));
+  double loadedM = schedule.clusterAxis == Axis::N ? double(tile.m) / schedule.cluster : tile.m,
+         loadedN = schedule.clusterAxis == Axis::M ? double(tile.n) / schedule.cluster : tile.n;
+  double feedRate = l2BytesPerClock;
+  if (tile.mainloop != Mainloop::Simt) // which has neighbours of many blocks under way
+    feedRate = std::min(feedRate, bytesInFlight(tile, waves, elementBytes, arch) / latencyClocks);
+  e.feed = waves * (loadedM + loadedN) * tile.k * double(kTiles) * elementBytes / feedRate;
+  bool persistent = tile.mainloop == Mainloop::Wgmma;
+  e.ramps = (persistent ? 1 : waves) * fillClocks + (tile.pingPong ? 1 : waves) * drainClocks;
+  e.launches = launchClocks;
+
+  // Tiles of one wave lie in a square of C, as far as there are rows and columns. Where A and B do not stay
+  // in L2, each wave reads the rows of A and the columns of B that it needs.
+  double bytesA = double(graph::bytesOf(p.a.tensor.getType())),
+         bytesB = double(graph::bytesOf(p.b.tensor.getType())),
+         bytesC = double(graph::bytesOf(p.hero->getResult(0).getType()));
+  double side = std::sqrt(double(arch.multiprocessors)), rows = std::min(side, double(tilesM)),
+         columns = std::min(arch.multiprocessors / rows, double(tilesN));
+  double perWave = bytesA * rows / double(tilesM) + bytesB * columns / double(tilesN);
+  double operands = bytesA + bytesB;
+  if (operands > arch.l2MiB * double(1 << 20))
+    operands = std::max(operands, perWave * e.waves / double(p.z() * schedule.splits));
+  e.globalBytes = operands + bytesC;
+  double allBytesPerClock = bytesPerClock(arch);
+  e.memory = e.globalBytes / allBytesPerClock;
+  if (schedule.splits > 1) {
+    double partial = 2.0 * double(scratchBytes(p, schedule));
+    bool inL2 = partial / 2 <= arch.l2MiB * double(1 << 20);
+    e.sums = partial / (inL2 ? l2OfMemory * allBytesPerClock : allBytesPerClock);
+    e.launches += launchClocks;
+    e.globalBytes += inL2 ? 0 : partial;
+  }
+  return e;
+}
+
+Roofline mpc::hero::rooflineOf(const Problem &p, const GpuArch &arch) {
+  Roofline roofline;
+  roofline.flops = 2.0 * double(p.m()) * double(p.n()) * double(p.k()) * double(p.z());
+  for (Type type : {p.a.tensor.getType(), p.b.tensor.getType(), p.hero->getResult(0).getType()})
+    roofline.bytes += double(graph::bytesOf(type));
+  bool float8 = graph::isFloat8(graph::elementOf(p.a.tensor));
+  bool tensorCores =
+      float8 || p.element().isF16() ? arch.hasMmaF16K8 : p.element().isBF16() && arch.hasMmaK16;
+  Mainloop best = !tensorCores ? Mainloop::Simt : arch.hasWgmma ? Mainloop::Wgmma : Mainloop::Mma;
+  double clock = arch.clockMHz * 1e6;
+  roofline.mathSeconds = roofline.flops / (2 * multiplyAdds(p, best, arch) * arch.multiprocessors * clock);
+  roofline.memorySeconds = roofline.bytes / (arch.globalGBs * 1e9);
+  return roofline;
+}
