@@ -7,8 +7,9 @@ using namespace mpc;
 std::string mpc::structureOf(kernel::DispatchOp dispatch) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (Attribute inPlace = dispatch->getAttr("in_place"))
-    stream << inPlace;
+  for (StringRef name : {"in_place", "schedule"})
+    if (Attribute attribute = dispatch->getAttr(name))
+      stream << attribute;
   OpPrintingFlags flags;
   flags.printGenericOpForm().useLocalScope();
   for (BlockArgument argument : dispatch.getBody().front().getArguments())

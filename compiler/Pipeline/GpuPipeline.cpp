@@ -5,7 +5,6 @@
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/Decompose/Passes.h"
-#include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -13,17 +12,9 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Records how much scratch the kernels of matrix products and convolutions need: the memory plan has to know.
-static void annotateScratch(ModuleOp module, const GpuArch &arch) {
-  module.walk([&](kernel::DispatchOp dispatch) {
-    if (!dispatch.getLibrary())
-      return;
-    if (int64_t bytes = heroScratchBytes(dispatch, arch))
-      dispatch->setAttr("scratch_bytes", Builder(module.getContext()).getI64IntegerAttr(bytes));
-  });
-}
+static const hero::Tuning *tuningOf(const GpuOptions &options) { return options.tuning ? &*options.tuning : nullptr; }
 
-LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const StageObserver &observe) {
+LogicalResult mpc::formGpuDispatches(ModuleOp module, const StageObserver &observe) {
   auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
   if (failed(run("layout", layout::createChannelsLastPass({.weights = true}))) ||
       (options.arch->hasMmaF16K8 && failed(run("layout", layout::createPadChannelsPass()))) ||
@@ -31,9 +22,16 @@ LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const 
       failed(run("decompose", createDecomposePass({.gpu = true}), createCanonicalizerPass(), createCSEPass())) ||
       failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
     return failure();
-  annotateScratch(module, *options.arch);
-  return run("memory", memory::createSinkDispatchesPass(), fusion::createBatchDispatchesPass(),
-             memory::createPlanArenaPass(mayShareBufferOnGpu));
+  return success();
+}
+
+LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const StageObserver &observe) {
+  if (failed(formGpuDispatches(module, observe)))
+    return failure();
+  // Before the memory plan, which has to know the scratch that schedules take.
+  hero::assignSchedules(module, *options.arch, tuningOf(options));
+  return runStage(module, observe, "memory", memory::createSinkDispatchesPass(), fusion::createBatchDispatchesPass(),
+                  memory::createPlanArenaPass(mayShareBufferOnGpu));
 }
 
 /// PTX and, with ptxas, cubins: the sections and what the manifest says of them. `reports`: the position of a kernel's report in the summary.
@@ -65,10 +63,32 @@ static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, 
   return success();
 }
 
+static std::string scheduleOf(kernel::DispatchOp dispatch) {
+  auto schedule = dispatch->getAttrOfType<StringAttr>(hero::scheduleAttr);
+  return schedule ? schedule.str() : "";
+}
+
+static void addHero(kernel::DispatchOp dispatch, const GpuOptions &options, TargetSummary &summary) {
+  hero::PlannedHero plan = hero::planOf(dispatch, *options.arch, tuningOf(options));
+  auto report = llvm::find_if(summary.heroReports, [&](const auto &known) {
+    return known.plan.problem == plan.problem && known.plan.schedule == plan.schedule;
+  });
+  if (report == summary.heroReports.end()) {
+    double seconds = plan.estimate.seconds(*options.arch);
+    summary.heroReports.push_back({.plan = std::move(plan), .dispatch = dispatch.getName().str(), .seconds = seconds});
+    report = std::prev(summary.heroReports.end());
+  }
+  ++report->dispatches;
+}
+
 FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program,
                                          const StageObserver &observe) {
   if (failed(planForGpu(*module, options, observe)))
     return failure();
+  return emitPlannedForGpu(std::move(module), options, program);
+}
+
+FailureOr<TargetPlan> mpc::emitPlannedForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program) {
   TargetPlan plan;
   plan.target = options.arch->name.str();
   TargetSummary summary = summarize(*module, plan.target);
@@ -84,10 +104,12 @@ FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const Gpu
       plan.launches[dispatch].push_back({.symbol = kernel.symbol, .grid = kernel.launch.grid, .args = kernel.args});
       auto [report, isNew] = reports.try_emplace(kernel.symbol, summary.kernelReports.size());
       if (isNew)
-        summary.kernelReports.push_back({.kernel = {}, .dispatch = dispatch.getName().str()});
+        summary.kernelReports.push_back({.kernel = {}, .dispatch = dispatch.getName().str(), .schedule = scheduleOf(dispatch)});
       ++summary.kernelReports[report->second].launches;
     }
     summary.launches += kernels->size();
+    if (dispatch.getLibrary())
+      addHero(dispatch, options, summary);
     return WalkResult::skip(); // members of a batch are part of it
   });
   if (added.wasInterrupted() || failed(addModules(codegen, options, reports, program, plan, summary)))

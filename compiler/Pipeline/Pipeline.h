@@ -8,6 +8,7 @@
 #include "compiler/Codegen/HostCodegen.h"
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Package/Manifest.h"
+#include "passes/Lowering/HeroToGpu/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mpc/library.h"
 #include <functional>
@@ -64,6 +65,7 @@ struct GpuOptions {
   GpuKernelForm kernels = GpuKernelForm::Program; ///< Cubin needs a ptxas that knows the architecture
   std::string ptxas;     ///< path; empty: PTX only
   bool emulator = false; ///< adds the kernels for the CPU (runtime/emulator)
+  std::optional<hero::Tuning> tuning = {}; ///< decides about schedules where it knows the problem
   unsigned threads = 2;
 };
 
@@ -84,8 +86,17 @@ struct TargetSummary {
     NvptxKernel kernel;
     std::string dispatch; ///< the first that it computes
     int64_t launches = 0; ///< in all entries
+    std::string schedule = {}; ///< of a hero
   };
   std::vector<KernelReport> kernelReports = {}; ///< in the order of first launches
+  /// A GPU's matrix product or convolution: problems of one key share one.
+  struct HeroReport {
+    hero::PlannedHero plan;
+    std::string dispatch; ///< the first
+    int64_t dispatches = 0; ///< in all entries
+    double seconds = 0;   ///< expected
+  };
+  std::vector<HeroReport> heroReports = {};
 };
 
 /// A program without its runner: the sections of runtime/abi/README.md, manifest included.
@@ -114,6 +125,9 @@ mlir::LogicalResult planForGpu(mlir::ModuleOp module, const GpuOptions &options,
 /// observed as "sm_80.layout" and so on.
 mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const TargetOptions &targets, llvm::StringRef modelName,
                                                 const TrainingOptions *training, const StageObserver &observe = {});
+
+/// The sections of a tuner: a program that measures the schedules of the module's products and convolutions on these GPUs, at least one.
+mlir::FailureOr<CompiledProgram> compileTuner(mlir::ModuleOp module, llvm::ArrayRef<GpuOptions> gpus, llvm::StringRef modelName);
 
 } // namespace mpc
 #endif

@@ -25,24 +25,8 @@ static ChosenDevice chooseHost(const Program &program, const DeviceOptions &opti
 }
 
 static ChosenDevice chooseEmulator(const Program &program, const DeviceOptions &options) {
-  const Plan *chosen = nullptr;
-  std::string emulated;
-  for (const Plan &plan : program.manifest().plans) {
-    if (!program.has(emulatorSection(plan.target)))
-      continue;
-    emulated += (emulated.empty() ? "" : ", ") + plan.target;
-    if (options.arch.empty() ? !chosen || computeOf(plan.target) > computeOf(chosen->target)
-                             : plan.target == options.arch)
-      chosen = &plan;
-  }
-  if (!chosen)
-    fail(program.where(),
-         emulated.empty()
-             ? "carries no emulator"
-             : concat("has no emulated kernels for '", options.arch, "' (it has: ", emulated, ")"),
-         concat("compile the model with --target=", options.arch.empty() ? "sm_80" : options.arch,
-                ",emulator"));
-  return {chosen, std::make_unique<EmulatorDevice>(program, *chosen, options)};
+  const Plan &plan = chooseEmulatedPlan(program, options.arch);
+  return {&plan, std::make_unique<EmulatorDevice>(program, plan, options)};
 }
 
 //===-- GPUs -----------------------------------------------------------------------------------===//

@@ -283,15 +283,13 @@ void CudaDevice::runChecked(const Entry &entry) {
   }
 }
 
-/// One launch at a time, an event between: what a graph saves is not in these numbers.
-void CudaDevice::runTimed(const Entry &entry, std::vector<double> &seconds) {
-  size_t count = entry.launches.size();
-  seconds.resize(count);
+template <typename Start>
+void CudaDevice::addTimes(size_t count, double *seconds, Start start) {
   while (timers_.size() <= count)
     timers_.push_back(context_.event(kEventTimed));
   context_.check(cu_.eventRecord(timers_[0], compute_));
   for (size_t i = 0; i < count; ++i) {
-    launch(entry.launches[i]);
+    start(i);
     context_.check(cu_.eventRecord(timers_[i + 1], compute_));
   }
   wait();
@@ -300,6 +298,20 @@ void CudaDevice::runTimed(const Entry &entry, std::vector<double> &seconds) {
     context_.check(cu_.eventElapsedTime(&milliseconds, timers_[i], timers_[i + 1]));
     seconds[i] += double(milliseconds) * 1e-3;
   }
+}
+
+/// One launch at a time: what a graph saves is not in these numbers.
+void CudaDevice::runTimed(const Entry &entry, std::vector<double> &seconds) {
+  seconds.resize(entry.launches.size());
+  addTimes(seconds.size(), seconds.data(), [&](size_t i) { launch(entry.launches[i]); });
+}
+
+std::vector<double> CudaDevice::time(const Entry &entry, size_t count) {
+  context_.enter();
+  ExecutableHandle graph = graphs_[size_t(&entry - plan_.entries.data())];
+  std::vector<double> seconds(count);
+  addTimes(count, seconds.data(), [&](size_t) { context_.check(cu_.graphLaunch(graph, compute_)); });
+  return seconds;
 }
 
 } // namespace mpc::rt

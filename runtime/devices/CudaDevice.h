@@ -29,12 +29,18 @@ public:
   void run(const Entry &entry, std::vector<double> *seconds) override;
   size_t iterationsAhead() const override;
   std::unique_ptr<Snapshots> snapshots(std::vector<ArenaRange> ranges, size_t slots) override;
+  /// Seconds that each of `count` runs of an entry, which launches something, takes on the GPU.
+  std::vector<double> time(const Entry &entry, size_t count);
 
 private:
   cuda::ModuleHandle load(const GpuModule &module);
   void loadKernels();
   void launch(const Launch &launch) const;
   void runTimed(const Entry &entry, std::vector<double> &seconds);
+  /// Gives the GPU `count` pieces of work in turn, an event between, and adds to each element the seconds of
+  /// its piece.
+  template <typename Start>
+  void addTimes(size_t count, double *seconds, Start start);
   void runChecked(const Entry &entry);
   void wait() const;
 

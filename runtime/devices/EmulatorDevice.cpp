@@ -1,5 +1,6 @@
 #include "runtime/devices/EmulatorDevice.h"
 
+#include "runtime/devices/CudaDevice.h"
 #include "runtime/support/Error.h"
 
 #include <chrono>
@@ -7,6 +8,24 @@
 namespace mpc::rt {
 
 std::string emulatorSection(std::string_view arch) { return concat("emulator.", arch, ".so"); }
+
+const Plan &chooseEmulatedPlan(const Program &program, const std::string &arch) {
+  const Plan *chosen = nullptr;
+  std::string emulated;
+  for (const Plan &plan : program.manifest().plans) {
+    if (!program.has(emulatorSection(plan.target)))
+      continue;
+    emulated += (emulated.empty() ? "" : ", ") + plan.target;
+    if (arch.empty() ? !chosen || computeOf(plan.target) > computeOf(chosen->target) : plan.target == arch)
+      chosen = &plan;
+  }
+  if (!chosen)
+    fail(program.where(),
+         emulated.empty() ? "carries no emulator"
+                          : concat("has no emulated kernels for '", arch, "' (it has: ", emulated, ")"),
+         concat("compile the model with --target=", arch.empty() ? "sm_80" : arch, ",emulator"));
+  return *chosen;
+}
 
 EmulatorDevice::EmulatorDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
     : ArenaDevice(plan.arenaBytes), program_(program), plan_(plan), options_(options) {

@@ -12,6 +12,10 @@ namespace mpc::rt {
 inline constexpr char kEmulatorSection[] = "emulator.so";
 std::string emulatorSection(std::string_view arch);
 
+/// The plan of this architecture ("": the newest) that the program has emulated kernels for. Throws Error
+/// that lists them when there is none.
+const Plan &chooseEmulatedPlan(const Program &program, const std::string &arch);
+
 class EmulatorDevice : public ArenaDevice {
 public:
   /// Throws Error when the program has no emulated kernels for the plan.

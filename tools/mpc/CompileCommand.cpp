@@ -20,7 +20,7 @@ namespace {
 
 struct CompileFlags {
   std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit, ptxas;
-  std::vector<std::string> targets = {"host"}, dims;
+  std::vector<std::string> targets = {"host"}, dims, tunings;
   std::string mode = "train";
   bool bundle = false, quiet = false, kernelReport = false;
   ImportOptions import;
@@ -59,11 +59,13 @@ std::string smallerHint(const TrainingOptions &options) {
   return options.optLevel == "O0" || options.optLevel == "O1" ? hint + ", or --opt-level=O2" : hint;
 }
 
-/// `lenet`, `liblenet.so`, `lenet.mlir`, `lenet.o`, `lenet.ll` for lenet.onnx.
+/// `lenet`, `lenet-tuner`, `liblenet.so`, `lenet.mlir`, `lenet.o`, `lenet.ll` for lenet.onnx.
 std::string defaultOutput(const CompileFlags &flags) {
   std::string stem = llvm::sys::path::stem(flags.model).str();
   if (flags.emit == "lib")
     return "lib" + stem + ".so";
+  if (flags.emit == "tuner")
+    return stem + "-tuner";
   return stem + (flags.emit == "exe" ? "" : flags.emit == "obj" ? ".o" : flags.emit == "llvm" ? ".ll" : "." + flags.emit);
 }
 
@@ -118,13 +120,13 @@ bool writeKernels(Location location, const CompileFlags &flags, const CompiledPr
   return true;
 }
 
-/// A program, or a library with its header: what lies beside mpc with the sections behind it.
+/// A program, a tuner, or a library with its header: what lies beside mpc with the sections behind it.
 bool writeRunnable(Location location, const CompileFlags &flags, const CompiledProgram &program, std::vector<std::string> &written) {
   bool library = flags.emit == "lib";
   // The program last: it is there only when all that it needs is.
   if (flags.bundle && !writeBundle(flags.output))
     return false;
-  std::string base = executableFolder() + (library ? "/libmpc-program.so" : "/mpc-runner");
+  std::string base = executableFolder() + (library ? "/libmpc-program.so" : flags.emit == "tuner" ? "/mpc-tuner" : "/mpc-runner");
   auto runtime = llvm::MemoryBuffer::getFile(base);
   if (!runtime) {
     fail(base, runtime.getError().message(), "it belongs beside mpc; build or install it again");
@@ -180,13 +182,23 @@ int compile(CompileFlags &flags) {
     return fail("--kernel-report", "there are no GPU kernels to report on", "add a GPU to --target: --target=sm_80");
   if (host.kernels != KernelForm::Shared && !targets.host)
     return fail("--emit", Twine(flags.emit) + " is a form of host code", "add host to --target");
+  if (flags.emit == "tuner") {
+    if (targets.gpus.empty())
+      return fail("--emit", "a tuner measures GPU kernels, and there is no GPU", "add one to --target: --target=sm_90a");
+    if (!flags.tunings.empty())
+      return fail("--tune", "a tuner measures and takes no measurements", "leave it out");
+    targets.host.reset();
+  }
   if (targets.host)
     targets.host = host;
 
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
   ImportReport report;
+  if (!addTunings(session.context(), flags.tunings, targets))
+    return 1;
   OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import, &report);
+  llvm::append_range(report.files, flags.tunings);
   if (!module || !knownOutputsAreFree(flags, report.files))
     return 1;
   bool dumped = false;
@@ -212,7 +224,8 @@ int compile(CompileFlags &flags) {
     module->print(stream, OpPrintingFlags().enableDebugInfo());
     return failed(writeFileAtomically(location, flags.output, text));
   }
-  FailureOr<CompiledProgram> program = compileProgram(*module, targets, name, &flags.training.options, observe);
+  FailureOr<CompiledProgram> program = flags.emit == "tuner" ? compileTuner(*module, targets.gpus, name)
+                                                             : compileProgram(*module, targets, name, &flags.training.options, observe);
   if (failed(program) || !addEmulator(targets, *program))
     return 1;
   if (!flags.dumpIr.empty() && !dumped)
@@ -265,11 +278,13 @@ void addCompileCommand(CLI::App &app, int &status) {
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
   command->add_option("--target", flags->targets, "Where the program runs, several allowed: " + targetNames() + "; emulator adds the kernels of the named GPUs for the CPU")
       ->delimiter(',')->capture_default_str();
-  command->add_flag("--kernel-report", flags->kernelReport, "Print a table of the GPU kernels: registers, shared memory, instructions that decide the speed");
+  command->add_flag("--kernel-report", flags->kernelReport, "Print tables of the GPU kernels: registers, shared memory, instructions that decide the speed; and of matrix products and convolutions: schedule and expected time");
+  command->add_option("--tune", flags->tunings, "Measured schedules of products and convolutions, as a tuner wrote them (--emit=tuner); one file for each GPU of --target")
+      ->allow_extra_args(false);
   command->add_option("--ptxas", flags->ptxas, "Path of the assembler that makes cubins of PTX, or none: PTX only (default: on the PATH, in $CUDA_HOME or /usr/local/cuda)");
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
-  command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; ptx, cubin: those of GPUs, one file a GPU; mlir: the target-free module")
-      ->check(CLI::IsMember({"exe", "lib", "obj", "llvm", "ptx", "cubin", "mlir"}))->capture_default_str();
+  command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; tuner: a program that measures schedules of the model's products and convolutions on a GPU, for --tune; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; ptx, cubin: those of GPUs, one file a GPU; mlir: the target-free module")
+      ->check(CLI::IsMember({"exe", "lib", "tuner", "obj", "llvm", "ptx", "cubin", "mlir"}))->capture_default_str();
   command->add_option("--mode", flags->mode, "train: batch norm and dropout train; as-exported: they stay as they are")
       ->check(CLI::IsMember({"train", "as-exported"}))->capture_default_str();
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");

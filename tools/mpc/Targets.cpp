@@ -1,5 +1,6 @@
 #include "tools/mpc/Targets.h"
 #include "compiler/Codegen/Ptxas.h"
+#include "compiler/Package/TuningFile.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -80,6 +81,37 @@ bool addEmulator(const TargetOptions &targets, CompiledProgram &program) {
   return true;
 }
 
+bool addTunings(MLIRContext &context, const std::vector<std::string> &files, TargetOptions &targets) {
+  for (const std::string &file : files) {
+    FailureOr<hero::Tuning> tuning = readTuningFile(&context, file);
+    if (failed(tuning))
+      return false;
+    auto gpu = llvm::find_if(targets.gpus, [&](const GpuOptions &each) { return each.arch->name == tuning->arch; });
+    if (gpu == targets.gpus.end() || gpu->tuning) {
+      fail("--tune", "'" + Twine(file) + "' is for " + tuning->arch + (gpu == targets.gpus.end() ? ", which is no target" : ", and so is another file"),
+           gpu == targets.gpus.end() ? Twine("add it: --target=") + tuning->arch : Twine("give one file for each target"));
+      return false;
+    }
+    gpu->tuning = std::move(*tuning);
+  }
+  return true;
+}
+
+/// Problems of one schedule, with what the model (passes/Lowering/HeroToGpu/Model.h) expects.
+static void printHeroReports(const TargetSummary &plan) {
+  const char *line = "{0,-8} {1,10} {2,8} {3,7} {4,9} {5,-7} {6,9} {7,9} {8,8} {9,6}  {10,-38}  {11}  {12}\n";
+  llvm::outs() << llvm::formatv(line, plan.target, "dispatches", "tiles", "waves", "MB", "bound", "bound us", "us", "TFLOP/s", "%", "schedule", "problem", "dispatch");
+  for (const TargetSummary::HeroReport &hero : plan.heroReports) {
+    const hero::Roofline &roofline = hero.plan.roofline;
+    llvm::outs() << llvm::formatv(line, "", hero.dispatches, hero.plan.estimate.tiles, llvm::formatv("{0:f2}", hero.plan.estimate.waves).str(),
+                                  llvm::formatv("{0:f2}", hero.plan.estimate.globalBytes * 1e-6).str(), roofline.memoryBound() ? "memory" : "compute",
+                                  llvm::formatv("{0:f2}", roofline.seconds() * 1e6).str(), llvm::formatv("{0:f2}", hero.seconds * 1e6).str(),
+                                  llvm::formatv("{0:f1}", roofline.flops / hero.seconds * 1e-12).str(),
+                                  llvm::formatv("{0:f1}", 100 * roofline.mathSeconds / hero.seconds).str(),
+                                  hero.plan.schedule + (hero.plan.measured ? " (measured)" : ""), hero.plan.problem, hero.dispatch);
+  }
+}
+
 void printKernelReport(const CompiledProgram &program) {
   const char *line = "{0,-8} {1,-10} {2,8} {3,8} {4,9} {5,6} {6,7} {7,5} {8,6} {9,9} {10,9} {11,7} {12,11} {13,12}  {14}\n";
   for (const TargetSummary &plan : program.targets) {
@@ -95,8 +127,11 @@ void printKernelReport(const CompiledProgram &program) {
                                     ptxas ? std::to_string(ptxas->spillStoreBytes + ptxas->spillLoadBytes) : "-", kernel.sharedBytes, count.mma, count.wgmma,
                                     count.loadMatrix, count.copyAsync, count.tensorCopies,
                                     llvm::formatv("{0}/{1}", count.wideLoads, count.wideLoads + count.otherLoads).str(),
-                                    llvm::formatv("{0}/{1}", count.wideStores, count.wideStores + count.otherStores).str(), report.dispatch);
+                                    llvm::formatv("{0}/{1}", count.wideStores, count.wideStores + count.otherStores).str(),
+                                    report.dispatch + (report.schedule.empty() ? "" : "  [" + report.schedule + "]"));
     }
+    if (!plan.heroReports.empty())
+      printHeroReports(plan);
   }
 }
 

@@ -11,10 +11,13 @@ std::string targetNames();
 bool parseTargets(const std::vector<std::string> &names, const std::string &ptxas, TargetOptions &targets);
 /// --emit=ptx and --emit=cubin: makes it the form of all GPUs' kernels, and leaves out the host. False after a message.
 bool emitGpuKernels(bool cubin, TargetOptions &targets);
+/// --tune: gives each file to the GPU of its architecture. False after a message.
+bool addTunings(mlir::MLIRContext &context, const std::vector<std::string> &files, TargetOptions &targets);
 /// Adds what executes emulated kernels, where there are any. False after a message.
 bool addEmulator(const TargetOptions &targets, CompiledProgram &program);
 /// A table of every GPU kernel: what it takes of a multiprocessor, as far as ptxas was there to say so, and how often its PTX has
-/// the instructions that decide its speed; loads and stores of 16 bytes out of all of global memory.
+/// the instructions that decide its speed; loads and stores of 16 bytes out of all of global memory. Then one of every problem of a product or convolution, with
+/// its schedule and what the model expects of it.
 void printKernelReport(const CompiledProgram &program);
 
 } // namespace mpc::tool

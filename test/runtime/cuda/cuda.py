@@ -213,6 +213,26 @@ def check_tensor_maps(build, work):
     expect(machine, [r"broken manifest: kernel 'k\d+' of sm_90a has an impossible tensor map"], "predict", "--data", data, "--out", machine.path("p.npz"), *CUDA, **hopper)
 
 
+def check_tuner(build, work):
+    """A tuner times graphs that go through sets of buffers, and its candidates agree."""
+    n = programs.Network()
+    n.input("x", [64, 64])
+    n.output(n.linear("x", "logits", 64, 64), [64, 64])
+    tuner = programs.compile(n.save(os.path.join(work, "one.onnx")), os.path.join(work, "one-tuner"), "--target=sm_90a,emulator", "--emit=tuner", LOSS, "--precision=fp16")
+    machine = Machine(build, work, tuner, None)
+    out, calls = machine.path("tune.json"), machine.path("calls")
+    table = machine.good("--only=matmul f16 nn", "--iterations=1", "--seconds=0", "--out", out, arch="sm_90a", COMPUTE=90, SHARED=227 << 10, CALLS=calls)
+    assert "differs" not in table, table
+    tuning = json.load(open(out))
+    assert tuning["format"] == "mpc-tuning" and tuning["arch"] == "sm_90a" and len(tuning["problems"]) == 1
+    times = [candidate["us"] for candidate in tuning["problems"][0]["candidates"]]
+    assert len(times) > 1 and min(times) > 0
+    # Per candidate: one run to compare, four to warm up, one to time.
+    assert int(dict(map(str.split, open(calls)))["cuGraphLaunch"]) == 6 * len(times)
+    expect(machine, ["--arch: is for the emulator"], "--arch=sm_90a")
+    expect(machine, ["this machine has no NVIDIA driver"], driver=None)
+
+
 def main():
     build, work = sys.argv[1:]
     os.makedirs(work, exist_ok=True)
@@ -243,6 +263,7 @@ def main():
     folder = os.path.join(work, "maps")
     os.makedirs(folder, exist_ok=True)
     check_tensor_maps(build, folder)
+    check_tuner(build, folder)
     print("ok")
 
 

@@ -1,0 +1,56 @@
+// One candidate on a device: its results, and how long it takes on data that the L2 cache does not hold.
+#pragma once
+
+#include "runtime/devices/CudaDevice.h"
+#include "runtime/devices/EmulatorDevice.h"
+
+#include <map>
+#include <tuple>
+
+namespace mpc::rt {
+
+/// What a measurement may cost.
+struct Effort {
+  size_t iterations = 100; // at least so many
+  double seconds = 0.2;    // more while they fit
+};
+
+/// A plan whose entries go through several sets of their buffers, one launch (or two, where sums are split)
+/// after the other, and a device that runs it.
+class CandidateBench {
+public:
+  /// `target`: which kind of device. The emulator gets one set, and each measurement is one run.
+  CandidateBench(const Program &program, const Plan &plan, bool emulator);
+
+  std::string gpu() const { return gpu_; }
+  /// The entry's result on small integers, whose sums are exact in whatever order they are added: equal
+  /// problems give equal bytes.
+  std::vector<std::byte> exactResult(const std::string &entry);
+  /// Seconds: the median, on normally distributed data.
+  double seconds(const std::string &entry, const Effort &effort);
+
+private:
+  struct Layout {
+    std::vector<Port> inputs;
+    Port output;
+    int64_t stride = 0; // bytes from a set to the next
+    int64_t sets = 1;
+  };
+  void repeat(Entry &entry, bool emulator);
+  size_t indexOf(const std::string &entry) const;
+  /// Makes the inputs of so many sets of the numbers drawn, again and again.
+  void fill(const Layout &layout, int64_t sets, bool integers);
+  const std::vector<std::byte> &drawn(mpc_dtype type, size_t operand, bool integers);
+
+  Plan plan_; // before the device, which refers to it
+  std::vector<Layout> layouts_;
+  std::unique_ptr<CudaDevice> cuda_;
+  std::unique_ptr<EmulatorDevice> emulator_;
+  Device *device_ = nullptr;
+  std::string gpu_;
+  /// Numbers by element type, operand and kind: drawn once.
+  std::map<std::tuple<mpc_dtype, size_t, bool>, std::vector<std::byte>> drawn_;
+  std::string filled_; // which layout and data the arena holds
+};
+
+} // namespace mpc::rt
