@@ -3,12 +3,13 @@
 
 usage: bundle.py [--build DIR] [--out FOLDER] [--small] [--emulator]
 Contents: programs for sm_90a (cubin, where ptxas is found) and sm_80, sm_75 (PTX), the data and the host's results of
-those that are checked, the peers' scripts, and run.sh, which unpacks the programs, checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
+those that are checked, tuners of single layers, the peers' scripts, and run.sh, which unpacks the programs, checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
 emulator's code, to try the folder without a GPU (`run.sh --device=emulator`).
 """
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,7 @@ class Bundle:
     def __init__(self, options):
         self.mpc, self.out, self.size = os.path.join(options.build, "bin", "mpc"), options.out, "small" if options.small else "full"
         self.emulator = ",emulator" if options.emulator else ""
-        self.index = {"checks": [], "training": [], "kernels": []}
+        self.index = {"checks": [], "training": [], "kernels": [], "tuners": []}
         for folder in ("programs", "data", "models"):
             os.makedirs(os.path.join(self.out, folder))
 
@@ -87,6 +88,15 @@ class Bundle:
             program = self.compile(model, f"kernel-{name}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace")
             self.index["kernels"].append({"name": name, "kind": maker.__name__, "arguments": arguments, "precision": precision, "program": program, **about})
 
+    def tuner(self, name, maker, *arguments):
+        """A tuner of the layer's product or convolution and its two gradients."""
+        net = Network("layer", values=False)
+        about = maker(net, *arguments)
+        program = os.path.join("programs", "tune-" + re.sub(r"[^A-Za-z0-9]+", "-", name))
+        subprocess.run([self.mpc, "compile", net.save(self.path("models", "layer.onnx")), "-o", self.path(program), "--quiet", "--emit=tuner", f"--target=sm_90a{self.emulator}",
+                        "--precision=bf16", "--loss=mse:y:target", "--params=.*", "--no-trace"], check=True)
+        self.index["tuners"].append({"name": name, "kind": maker.__name__, "arguments": arguments, "precision": "bf16", "program": program, **about})
+
     def finish(self):
         for source in ("bundle/run.sh", "bundle/run.py", "bundle/check.py", "../peers/training.py", "../peers/kernels.py", "../peers/server.py"):
             shutil.copy(os.path.join(HERE, source), self.out)
@@ -120,6 +130,8 @@ def main():
         bundle.training(name, batch)
     for name, (maker, *arguments) in (networks.SMALL if options.small else networks.FULL).items():
         bundle.kernel(name, maker, *arguments)
+    for name, (maker, *arguments) in networks.TUNED[bundle.size].items():
+        bundle.tuner(name, maker, *arguments)
     bundle.finish()
 
 

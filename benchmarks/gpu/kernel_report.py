@@ -6,6 +6,7 @@ A row a network, precision and target: kernels, launches of all entries, most re
 have an instruction, and which share of the loads and stores in their code moves 16 bytes. With --launches instead the first target's table for each, a row a kernel. Needs ptxas.
 """
 import argparse
+import itertools
 import os
 import subprocess
 import tempfile
@@ -15,11 +16,12 @@ LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
 
 
 def report(mpc, model, precision, target, folder):
-    """The lines of the table, split into columns; the last is the dispatch's name."""
+    """The lines of the table of kernels, split into columns; the last is the dispatch's name and a product's schedule."""
     command = [mpc, "compile", model, "-o", os.path.join(folder, "program"), "-q", f"--target={target}", "--precision", precision, "--opt-level", LEVEL[precision],
                "--kernel-report"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return [line.split(maxsplit=13) for line in text.splitlines()[1:]]
+    lines = itertools.takewhile(lambda line: line.split()[1] != "dispatches", text.splitlines()[1:])
+    return [line.split(maxsplit=13) for line in lines]
 
 
 def share(rows, column):

@@ -23,6 +23,20 @@ def conv(net, batch, size, c_in, c_out, kernel, stride):
     return {"products": ["relu1:conv", "relu0:conv_input_grad", r"conv1(\.weight)?:conv_weight_grad"], "flops": 2 * batch * out * out * c_out * c_in * kernel * kernel}
 
 
+def product(net, m, n, k):
+    """y = x w^T, x [m, k] trained too and w [n, k]: products NT, its input gradient NN, its weight gradient TN, and no other."""
+    net.output(net.node("Gemm", [net.parameter("x", (m, k), fan_in=k), net.parameter("w", (n, k), fan_in=k)], "y", transB=1), [m, n])
+    return {"flops": 2 * m * n * k}
+
+
+def convolution(net, batch, size, c_in, c_out, kernel, stride):
+    """x [batch, c_in, size, size] trained too: a convolution padded by half its kernel, its two gradients, and no other."""
+    out = (size - 1) // stride + 1
+    x = net.parameter("x", (batch, c_in, size, size), fan_in=c_in)
+    net.output(net.conv(x, "y", c_in, c_out, kernel, stride, kernel // 2, bias=False), [batch, c_out, out, out])
+    return {"flops": 2 * batch * out * out * c_out * c_in * kernel * kernel}
+
+
 def stream(net, channels, size):
     """x [batch, 3, size, size] -> logits [batch, 16]: whatever only streams, after one small convolution."""
     y = net.conv(net.input("x", ["batch", 3, size, size]), "conv0", 3, channels, 1)
@@ -46,6 +60,29 @@ FULL = {
     "stream": (stream, 256, 64),
 }
 SMALL = {"gemm-64": (gemm, 64, 64, 64), "conv-8-16": (conv, 2, 8, 16, 16, 3, 1), "stream": (stream, 16, 8)}
+# Layers alone, for tuners and the model of expected time: the products of GPT-2 124M with 8192 tokens (its vocabulary padded to 50304) and BERT-large with 4096, the
+# convolutions of ResNet-50 with 64 pictures.
+LAYERS = {
+    "4096^3": (product, 4096, 4096, 4096), "8192^3": (product, 8192, 8192, 8192),
+    "GPT-2 attention in": (product, 8192, 2304, 768), "GPT-2 attention out": (product, 8192, 768, 768), "GPT-2 MLP in": (product, 8192, 3072, 768),
+    "GPT-2 MLP out": (product, 8192, 768, 3072), "GPT-2 vocabulary": (product, 8192, 50304, 768),
+    "BERT attention": (product, 4096, 1024, 1024), "BERT MLP in": (product, 4096, 4096, 1024), "BERT MLP out": (product, 4096, 1024, 4096),
+    "ResNet conv1": (convolution, 64, 224, 3, 64, 7, 2),
+    "ResNet 56 64-64 1": (convolution, 64, 56, 64, 64, 1, 1), "ResNet 56 64-64 3": (convolution, 64, 56, 64, 64, 3, 1),
+    "ResNet 56 64-256 1": (convolution, 64, 56, 64, 256, 1, 1), "ResNet 56 256-64 1": (convolution, 64, 56, 256, 64, 1, 1),
+    "ResNet 56 256-128 1": (convolution, 64, 56, 256, 128, 1, 1), "ResNet 56 128-128 3/2": (convolution, 64, 56, 128, 128, 3, 2),
+    "ResNet 56 256-512 1/2": (convolution, 64, 56, 256, 512, 1, 2), "ResNet 28 128-512 1": (convolution, 64, 28, 128, 512, 1, 1),
+    "ResNet 28 512-128 1": (convolution, 64, 28, 512, 128, 1, 1), "ResNet 28 128-128 3": (convolution, 64, 28, 128, 128, 3, 1),
+    "ResNet 28 512-256 1": (convolution, 64, 28, 512, 256, 1, 1), "ResNet 28 256-256 3/2": (convolution, 64, 28, 256, 256, 3, 2),
+    "ResNet 28 512-1024 1/2": (convolution, 64, 28, 512, 1024, 1, 2), "ResNet 14 256-1024 1": (convolution, 64, 14, 256, 1024, 1, 1),
+    "ResNet 14 1024-256 1": (convolution, 64, 14, 1024, 256, 1, 1), "ResNet 14 256-256 3": (convolution, 64, 14, 256, 256, 3, 1),
+    "ResNet 14 1024-512 1": (convolution, 64, 14, 1024, 512, 1, 1), "ResNet 14 512-512 3/2": (convolution, 64, 14, 512, 512, 3, 2),
+    "ResNet 14 1024-2048 1/2": (convolution, 64, 14, 1024, 2048, 1, 2), "ResNet 7 512-2048 1": (convolution, 64, 7, 512, 2048, 1, 1),
+    "ResNet 7 2048-512 1": (convolution, 64, 7, 2048, 512, 1, 1), "ResNet 7 512-512 3": (convolution, 64, 7, 512, 512, 3, 1),
+}
+SMALL_LAYERS = {"small product": (product, 64, 72, 256), "small convolution": (convolution, 2, 8, 64, 16, 3, 1)}
+# Those that the bundle has tuners of.
+TUNED = {"full": LAYERS, "small": SMALL_LAYERS}
 BATCH = {"full": {"stream": 64}, "small": {"stream": 2}}
 
 

@@ -1,9 +1,9 @@
 """Matrix products and convolutions with their gradients by PyTorch (cuBLAS, cuDNN), and the bandwidth of a copy, on a GPU.
 
 usage: kernels.py STEPS < SHAPES.json
-SHAPES: [{"name", "kind": "gemm"|"conv"|"stream", "arguments", "precision"}]; gemm [m, n, k]; conv [batch, size, c_in, c_out, kernel, stride],
-padded by half the kernel, channels-last. Prints {"products": [{"name", "precision", "ms": [forward, input gradient, weight gradient]}],
-"copy_gbs": number}. Random data in rotating buffers that together exceed the L2 cache; medians of events.
+SHAPES: [{"name", "kind", "arguments", "precision"}]; kinds: gemm [m, n, k], x [m, k] and w [k, n]; product [m, n, k], w [n, k]; conv and convolution [batch, size, c_in, c_out,
+kernel, stride], padded by half the kernel, channels-last; others are left out. Prints {"products": [{"name", "precision", "ms": [forward, input gradient, weight gradient]}],
+"copy_gbs": number}. Random data in rotating buffers that together exceed the L2 cache, which one CUDA graph goes through, so that no kernel waits for Python; medians of events.
 """
 import json
 import statistics
@@ -12,24 +12,33 @@ import sys
 import torch
 
 TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
-ROTATING_BYTES = 256 << 20
+ROTATING_BYTES = 128 << 20  # as runtime/tuner has it
 
 
 def median_ms(work, sets, steps):
-    """work(set) on the rotating sets in turn."""
-    for i in range(10):
-        work(sets[i % len(sets)])
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(steps + 1)]
+    """Milliseconds of work(set), at least `steps` times; all sets in turn are one graph."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for i in range(10):
+            work(sets[i % len(sets)])
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for each in sets:
+            work(each)
+    runs = -(-steps // len(sets))
+    graph.replay()
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(runs + 1)]
     events[0].record()
-    for i, event in enumerate(events[1:]):
-        work(sets[i % len(sets)])
+    for event in events[1:]:
+        graph.replay()
         event.record()
     torch.cuda.synchronize()
-    return statistics.median(a.elapsed_time(b) for a, b in zip(events, events[1:]))
+    return statistics.median(a.elapsed_time(b) for a, b in zip(events, events[1:])) / len(sets)
 
 
 def rotating(make, bytes_each):
-    return [make() for _ in range(max(2, min(16, ROTATING_BYTES // bytes_each + 1)))]
+    return [make() for _ in range(max(2, min(64, ROTATING_BYTES // bytes_each + 1)))]
 
 
 def gemm(m, n, k, dtype, steps):
@@ -38,6 +47,14 @@ def gemm(m, n, k, dtype, steps):
 
     sets = rotating(make, 2 * (m * k + k * n + m * n))
     return [median_ms(work, sets, steps) for work in (lambda s: s[0] @ s[1], lambda s: s[2] @ s[1].T, lambda s: s[0].T @ s[2])]
+
+
+def product(m, n, k, dtype, steps):
+    def make():
+        return tuple(torch.randn(*shape, device="cuda", dtype=dtype) for shape in ((m, k), (n, k), (m, n)))
+
+    sets = rotating(make, 2 * (m * k + k * n + m * n))
+    return [median_ms(work, sets, steps) for work in (lambda s: s[0] @ s[1].T, lambda s: s[2] @ s[1], lambda s: s[2].T @ s[0])]
 
 
 def conv(batch, size, c_in, c_out, kernel, stride, dtype, steps):
@@ -67,8 +84,9 @@ def copy_gbs(steps):
 def main():
     steps, rows = int(sys.argv[1]), []
     for shape in json.load(sys.stdin):
-        if shape["kind"] in ("gemm", "conv"):
-            ms = {"gemm": gemm, "conv": conv}[shape["kind"]](*shape["arguments"], TYPES[shape["precision"]], steps)
+        kinds = {"gemm": gemm, "product": product, "conv": conv, "convolution": conv}
+        if shape["kind"] in kinds:
+            ms = kinds[shape["kind"]](*shape["arguments"], TYPES[shape["precision"]], steps)
             rows.append({"name": shape["name"], "precision": shape["precision"], "ms": ms})
     print(json.dumps({"products": rows, "copy_gbs": copy_gbs(steps)}))
 

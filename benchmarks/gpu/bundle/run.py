@@ -75,6 +75,15 @@ def training(index, options, results):
     return rows
 
 
+def clocks():
+    """Of the GPU now; read, never set."""
+    query = "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.draw,power.limit,temperature.gpu"
+    try:
+        return run("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").strip()
+    except (OSError, RuntimeError):
+        return ""
+
+
 def peer_kernels(cases, options):
     """What kernels.py measures of the same products: by (name, precision), milliseconds of the three products; and the bandwidth of a copy."""
     if not options.torch:
@@ -118,6 +127,41 @@ def kernels(index, options, results):
     return rows + [""] + streams
 
 
+def product_of(problem):
+    """0: forward, 1: input gradient, 2: weight gradient."""
+    kind, _, layout = problem.split()[:3]
+    return {"nt": 0, "nn": 1, "tn": 2}[layout] if kind == "matmul" else ("conv", "conv_input_grad", "conv_weight_grad").index(kind)
+
+
+def tuners(index, options, results):
+    """Every schedule that a tuner has, beside the peer's kernel for the same product."""
+    peers, _ = peer_kernels(index["tuners"], options)
+    rows = ["| layer | product | schedule | us | TFLOP/s | of roofline | peer, us | ratio | model, us |", "|---|---|---|---|---|---|---|---|---|"]
+    best = []
+    for case in index["tuners"]:
+        more = [f"--iterations={max(options.steps, 100)}"] if options.device == "cuda" else []
+        table = run(case["program"], f"--device={options.device}", "--out", "tune.json", *more)
+        with open("tune.json") as file:
+            tuning = json.load(file)
+        peer = peers.get((case["name"], case["precision"]))
+        results.append({**case, "tuning": tuning, "peer_ms": peer})
+        print(table, file=sys.stderr, flush=True)
+        for problem in sorted(tuning["problems"], key=lambda problem: product_of(problem["problem"])):
+            product = product_of(problem["problem"])
+            other = 1e3 * peer[product] if peer and peer[product] else None
+            fastest = min(candidate["us"] for candidate in problem["candidates"])
+            if other:
+                best.append(other / fastest)
+            for candidate in problem["candidates"]:
+                us = candidate["us"]
+                schedule = f"**{candidate['schedule']}**" if us == fastest else candidate["schedule"]
+                rows.append(f"| {case['name']} | {PRODUCTS[product]} | {schedule} | {us:.2f} | {case['flops'] / us / 1e6:.1f} | {100 * problem['roofline_us'] / us:.1f} % | " +
+                            (f"{other:.2f} | {other / us:.2f} | " if other else "– | – | ") + f"{candidate['estimate_us']:.2f} |")
+    if best:
+        rows += ["", f"Fastest schedule against the peer: geometric mean {statistics.geometric_mean(best):.3f}, least {min(best):.3f}, of {len(best)} products"]
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
@@ -125,7 +169,7 @@ def main():
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--warmup", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default="checks,training,kernels")
+    parser.add_argument("--only", default="checks,training,kernels,tuners")
     options = parser.parse_args()
     if options.torch is None and options.device == "cuda" and subprocess.run([sys.executable, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode == 0:
         options.torch = sys.executable
@@ -134,11 +178,14 @@ def main():
             archive.extractall(".")
     with open("index.json") as file:
         index = json.load(file)
-    results, text = {"command": sys.argv[1:]}, []
-    for part in (checks, training, kernels):
+    results, text = {"command": sys.argv[1:], "clocks": [clocks()]}, []
+    for part in (checks, training, kernels, tuners):
         if part.__name__ in options.only.split(","):
             results[part.__name__] = []
             text += part(index, options, results[part.__name__]) + [""]
+    results["clocks"].append(clocks())
+    if any(results["clocks"]):
+        text += ["GPU, driver, SM and memory clocks, highest SM clock, power, its limit, temperature; before and after:", ""] + [f"    {line}" for line in results["clocks"]]
     print("\n".join(text))
     with open("results.md", "w") as file:
         file.write("\n".join(text))
