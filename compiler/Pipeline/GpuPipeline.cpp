@@ -14,10 +14,10 @@ using namespace mpc;
 
 static const hero::Tuning *tuningOf(const GpuOptions &options) { return options.tuning ? &*options.tuning : nullptr; }
 
-LogicalResult mpc::formGpuDispatches(ModuleOp module, const StageObserver &observe) {
+LogicalResult mpc::formGpuDispatches(ModuleOp module, const GpuArch &arch, const StageObserver &observe) {
   auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
   if (failed(run("layout", layout::createChannelsLastPass({.weights = true}))) ||
-      (options.arch->hasMmaF16K8 && failed(run("layout", layout::createPadChannelsPass()))) ||
+      (arch.hasMmaF16K8 && failed(run("layout", layout::createPadChannelsPass()))) ||
       failed(run("layout", createCanonicalizerPass(), createCSEPass())) ||
       failed(run("decompose", createDecomposePass({.gpu = true}), createCanonicalizerPass(), createCSEPass())) ||
       failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
@@ -26,7 +26,7 @@ LogicalResult mpc::formGpuDispatches(ModuleOp module, const StageObserver &obser
 }
 
 LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const StageObserver &observe) {
-  if (failed(formGpuDispatches(module, observe)))
+  if (failed(formGpuDispatches(module, *options.arch, observe)))
     return failure();
   // Before the memory plan, which has to know the scratch that schedules take.
   hero::assignSchedules(module, *options.arch, tuningOf(options));

@@ -26,7 +26,7 @@ mlir::FailureOr<TargetPlan> compileForHost(mlir::OwningOpRef<mlir::ModuleOp> mod
 mlir::FailureOr<TargetPlan> compileForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program,
                                           const StageObserver &observe);
 /// The first stages of a GPU's plan: dispatches, one launch (or two, where sums are split) each.
-mlir::LogicalResult formGpuDispatches(mlir::ModuleOp module, const StageObserver &observe);
+mlir::LogicalResult formGpuDispatches(mlir::ModuleOp module, const GpuArch &arch, const StageObserver &observe);
 /// The last of compileForGpu: the code of a planned module.
 mlir::FailureOr<TargetPlan> emitPlannedForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program);
 

@@ -95,7 +95,7 @@ FailureOr<CompiledProgram> mpc::compileTuner(ModuleOp module, ArrayRef<GpuOption
   for (const GpuOptions &gpu : gpus) {
     OwningOpRef<ModuleOp> clone(module.clone());
     std::vector<TunedProblem> &own = problems[gpu.arch->name.str()];
-    if (failed(formGpuDispatches(*clone, {})))
+    if (failed(formGpuDispatches(*clone, *gpu.arch, {})))
       return failure();
     FailureOr<OwningOpRef<ModuleOp>> candidates = candidatesOf(*clone, *gpu.arch, own);
     if (failed(candidates) || failed(runStage(**candidates, {}, "memory", memory::createPlanArenaPass(nullptr))))

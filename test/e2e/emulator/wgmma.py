@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Compares training whose products all go through wgmma with PyTorch's losses, gradients and curves, in the bounds of gradref.py.
+
+usage: wgmma.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...
+Small products would get smaller tiles. A tuning file that says what no GPU has measured prefers wgmma wherever operands lie in pieces of 8 bytes: from product to
+product another tile, alone or in clusters. Prints one line a network; exit status 1 when a bound is broken or a product that could go through wgmma does not.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from gradref import Reference, optimizer_options  # noqa: E402
+
+TILES = ["128x256x64 stages=4", "256x128x64 stages=4", "128x128x64 stages=6 pingpong=1", "64x256x64 stages=4 pingpong=1", "128x192x64 stages=4",
+         "128x128x64 stages=6", "64x256x64 stages=5", "128x64x64 stages=7", "64x128x64 stages=4", "64x64x64 stages=6"]
+CLUSTERS = ["", " cluster_m=2", " cluster_n=2"]
+
+
+def preferences(first):
+    """All schedules, the `first`-th tile in clusters first; the smallest tiles feed everything."""
+    turned = TILES[first % len(TILES):] + TILES[:first % len(TILES)]
+    schedules = [f"wgmma {tile}{cluster}" for tile in turned for cluster in CLUSTERS[first % 3:] + CLUSTERS[:first % 3]]
+    return [{"schedule": schedule, "us": i + 1} for i, schedule in enumerate(schedules)]
+
+
+def problems(reference, options):
+    """The keys of the network's products."""
+    tuner = reference.program + "-tuner"
+    subprocess.run(["mpc", "compile", reference.model, "--emit=tuner", "-o", tuner, "-q", *options], check=True)
+    listed = subprocess.run([tuner, "--device=emulator", "--list"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    return re.findall(r"^(?:matmul|conv\w*) .*$", listed, re.MULTILINE)
+
+
+def main():
+    shared, work, precision, level, *nets = sys.argv[1:]
+    os.makedirs(work, exist_ok=True)
+    failed = False
+    for net in nets:
+        reference = Reference(net, shared, work)
+        target = ["--target=sm_90a,emulator", "--ptxas=none"]
+        keys = problems(reference, [f"--precision={precision}", f"--opt-level={level}", "--loss-scale=1024", *optimizer_options("sgd", reference.info), *target])
+        # Pieces of less than 8 bytes stay with mma.sync, as does fp32.
+        fed = [key for key in keys if re.search(rf" {precision.replace('fp', 'f')} ", key) and not re.search(r"gather[12]\b", key)]
+        tuning = os.path.join(work, f"{net}.json")
+        with open(tuning, "w") as file:
+            json.dump({"format": "mpc-tuning", "version": 1, "gpu": "none", "arch": "sm_90a",
+                       "problems": [{"problem": key, "candidates": preferences(i)} for i, key in enumerate(fed)]}, file)
+        broken = []
+        report = os.path.join(work, f"{net}.report")
+        with open(report, "w") as file, open(report + ".warnings", "w") as warnings:
+            subprocess.run(["mpc", "compile", reference.model, "-o", reference.program, "--kernel-report", f"--tune={tuning}", f"--precision={precision}",
+                            f"--opt-level={level}", "--loss-scale=1024", *optimizer_options("sgd", reference.info), *target], check=True, stdout=file, stderr=warnings)
+        with open(report) as file:
+            measured = [line for line in file if "(measured)" in line]
+        through = [key for key in fed if any("wgmma" in line and f"  {key}  " in line for line in measured)]
+        broken += [f"not through wgmma: {key}" for key in fed if key not in through]
+        if not through:
+            broken.append("no product goes through wgmma")
+        traced = reference.trace(5, "--device=emulator", "--arch=sm_90a")
+        gradients = reference.check_gradients(traced, precision, broken)
+        curve = reference.check_curve(traced, precision, "sgd", broken)
+        print(f"{net} {precision} {level}: {len(through)} of {len(keys)} products through wgmma, {gradients}, curve {curve:.1e}", flush=True)
+        for what in broken:
+            print(f"FAIL {net} {precision} {level}: {what}", flush=True)
+        failed = failed or bool(broken)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
