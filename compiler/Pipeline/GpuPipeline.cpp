@@ -108,7 +108,7 @@ FailureOr<TargetPlan> mpc::emitPlannedForGpu(OwningOpRef<ModuleOp> module, const
       ++summary.kernelReports[report->second].launches;
     }
     summary.launches += kernels->size();
-    if (dispatch.getLibrary())
+    if (dispatch.getLibrary() && !kernels->empty())
       addHero(dispatch, options, summary);
     return WalkResult::skip(); // members of a batch are part of it
   });

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Package/TuningFile.h"
 #include "compiler/Pipeline/Targets.h"
+#include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/HeroToGpu/ScheduleText.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -71,6 +72,9 @@ static FailureOr<OwningOpRef<ModuleOp>> candidatesOf(ModuleOp module, const GpuA
     FailureOr<hero::Problem> problem = hero::describeHero(dispatch);
     if (failed(problem))
       return WalkResult::interrupt();
+    // The runtime draws no 8-bit floats.
+    if (graph::isFloat8(graph::elementOf(problem->a.tensor)))
+      return WalkResult::advance();
     std::string key = hero::keyOf(*problem).text();
     if (problem->k() == 0 || !known.insert(key).second)
       return WalkResult::advance();
