@@ -15,13 +15,20 @@ namespace mpc::layout {
 /// Channels that are read at once.
 static constexpr int64_t together = 4;
 
-/// How many channels to add to those of `x`, the last dimension; 0 where it does not pay or cannot be.
+/// Multiply-adds from which on a convolution gains more than further launches, of pads and slices, take:
+/// about what tensor cores do in a few microseconds.
+static constexpr int64_t leastWork = int64_t(1) << 28;
+
+/// How many channels to add to those of `x`, the last dimension; 0 where it does not pay or cannot be. `w`,
+/// `y`: values of the weights' and the result's shapes.
 template <typename ConvT>
-static int64_t missingChannels(ConvT conv, Value x) {
+static int64_t missingChannels(ConvT conv, Value x, Value w, Value y) {
   Type element = elementOf(x);
   int64_t channels = shapeOf(x).back();
   if ((!element.isF16() && !element.isBF16()) || conv.getGroups() != 1 ||
       conv.getLayout() != Layout::ChannelsLast || !conv.getWeightChannelsLast())
+    return 0;
+  if (typeOf(y).getNumElements() * (typeOf(w).getNumElements() / shapeOf(w).front()) < leastWork)
     return 0;
   int64_t missing = llvm::alignTo(channels, together) - channels;
   return 3 * missing <= channels ? missing : 0;
@@ -42,7 +49,7 @@ static Value padLast(OpBuilder &b, Location loc, Value x, int64_t count) {
 }
 
 static bool pad(ConvOp op, RewriterBase &b) {
-  int64_t missing = missingChannels(op, op.getX());
+  int64_t missing = missingChannels(op, op.getX(), op.getW(), op.getY());
   if (missing == 0)
     return false;
   Value x = padLast(b, op.getLoc(), op.getX(), missing), w = padLast(b, op.getLoc(), op.getW(), missing);
@@ -51,7 +58,7 @@ static bool pad(ConvOp op, RewriterBase &b) {
 }
 
 static bool pad(ConvWeightGradOp op, RewriterBase &b) {
-  int64_t missing = missingChannels(op, op.getX());
+  int64_t missing = missingChannels(op, op.getX(), op.getDw(), op.getDy());
   if (missing == 0)
     return false;
   RankedTensorType type = typeOf(op.getDw());

@@ -33,7 +33,7 @@ def PadChannelsPass : Pass<"mpc-pad-channels", "::mlir::ModuleOp"> {
   let summary = "Three channels of a picture become four";
   let description = [{
     Tensor cores are fed with neighbours in memory, eight bytes and more at once; a 16-bit convolution of three channels would be read element by element. Its input
-    and weights get further channels of zeros, up to a multiple of 4, where that adds at most a third; of a weight gradient the further channels are dropped. Where something
+    and weights get further channels of zeros, up to a multiple of 4, where that adds at most a third and the convolution is large; of a weight gradient the further channels are dropped. Where something
     pointwise computes the input (a cast) the zeros are part of it.
 
     ```mlir
