@@ -51,7 +51,9 @@ static hero::Tuning parse(const json &file) {
   Node root{file, ""};
   if (root.at("format").text() != "mpc-tuning")
     root.at("format").fail("is not 'mpc-tuning'");
-  if (Node number = root.at("version"); number.value != version)
+  if (Node number = root.at("version"); !number.value.is_number_integer())
+    number.fail("is no number");
+  else if (number.value != version)
     number.fail("is " + number.value.dump() + ", this mpc reads " + std::to_string(version));
   hero::Tuning tuning;
   tuning.gpu = root.at("gpu").text();

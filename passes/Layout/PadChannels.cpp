@@ -28,7 +28,8 @@ static int64_t missingChannels(ConvT conv, Value x, Value w, Value y) {
   if ((!element.isF16() && !element.isBF16()) || conv.getGroups() != 1 ||
       conv.getLayout() != Layout::ChannelsLast || !conv.getWeightChannelsLast())
     return 0;
-  if (typeOf(y).getNumElements() * (typeOf(w).getNumElements() / shapeOf(w).front()) < leastWork)
+  if (typeOf(y).getNumElements() == 0 ||
+      typeOf(y).getNumElements() * (typeOf(w).getNumElements() / shapeOf(w).front()) < leastWork)
     return 0;
   int64_t missing = llvm::alignTo(channels, together) - channels;
   return 3 * missing <= channels ? missing : 0;

@@ -43,15 +43,16 @@ static int runTuner(Flags &flags) {
   if (flags.out.empty())
     flags.out = program->manifest().model + ".tune.json";
   checkOutput(flags.out, {ownFile()});
+  AtomicFile file(flags.out); // before the measurement, which would be lost
   TuningResult result =
       tune(*program, flags.tuner, [](const TunedProblem &problem) { print(describe(problem)); });
-  AtomicFile file(flags.out);
   file.write(tuningFile(result));
   file.commit();
   print(concat(result.gpu, ": ", result.problems.size(), " problems, ", flags.out, "\n"));
   if (result.agree())
     return 0;
-  fail(program->where(), "schedules of one problem compute different results; the file leaves them out",
+  fail(program->where(),
+       "schedules of one problem compute different results; the file leaves that problem out",
        "please report it with the model and the table");
 }
 

@@ -78,16 +78,17 @@ TuningResult tune(const Program &program, const TunerOptions &options,
   result.clocksBefore = clocks();
   for (TunedProblem &problem : result.problems) {
     std::vector<std::byte> expected;
-    std::vector<bool> same;
+    bool same = true;
     for (const Candidate &candidate : problem.candidates) {
       std::vector<std::byte> got = bench.exactResult(candidate.entry);
       if (expected.empty())
         expected = got;
-      same.push_back(got == expected);
+      same &= got == expected;
     }
-    for (size_t i = 0; i < same.size(); ++i)
-      if (same[i])
-        problem.candidates[i].seconds = bench.seconds(problem.candidates[i].entry, options.effort);
+    // Which one is wrong is not known.
+    if (same)
+      for (Candidate &candidate : problem.candidates)
+        candidate.seconds = bench.seconds(candidate.entry, options.effort);
     problem.clocks = clocks();
     done(problem);
   }
@@ -108,8 +109,8 @@ std::string describe(const TunedProblem &problem) {
   for (const Candidate &candidate : problem.candidates) {
     const char *schedule = candidate.schedule.c_str();
     if (!candidate.seconds) {
-      std::snprintf(line, sizeof line, "  %10s %9s %10s %10s  %s: differs from the first\n", "-", "-", "-",
-                    "-", schedule);
+      std::snprintf(line, sizeof line, "  %10s %9s %10s %10s  %s: schedules differ in their results\n", "-",
+                    "-", "-", "-", schedule);
     } else {
       double s = *candidate.seconds;
       std::snprintf(line, sizeof line, "  %10.2f %9.1f %10.1f %10.1f  %s%s\n", s * 1e6,

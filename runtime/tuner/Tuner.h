@@ -19,7 +19,7 @@ struct TunerOptions {
 struct Candidate {
   std::string entry, schedule;
   double estimate = 0;           // s: what the compiler expects
-  std::optional<double> seconds; // measured; none where its results differ from the first candidate's
+  std::optional<double> seconds; // measured; none where the candidates differ in their results
 };
 
 struct TunedProblem {

@@ -18,7 +18,7 @@ static const std::vector<Tuning::Measured> *measurementsOf(const std::string &pr
 void mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuning *tuning) {
   Builder b(module.getContext());
   llvm::StringSet<> seen; // problems
-  int stale = 0;
+  int stale = 0, found = 0;
   std::string firstStale;
   module.walk([&](kernel::DispatchOp dispatch) {
     if (!dispatch.getLibrary())
@@ -31,6 +31,7 @@ void mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuni
     bool isNew = seen.insert(key).second;
     Schedule schedule = chooseSchedule(*problem, arch);
     if (const auto *measurements = measurementsOf(key, tuning)) {
+      ++found;
       llvm::SmallVector<Schedule> candidates = schedulesFor(*problem, arch);
       const Schedule *fastest = nullptr;
       for (const Tuning::Measured &measured : *measurements) {
@@ -47,6 +48,11 @@ void mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuni
     if (int64_t bytes = scratchBytes(*problem, schedule))
       dispatch->setAttr("scratch_bytes", b.getI64IntegerAttr(bytes));
   });
+  if (tuning && tuning->arch == arch.name && found == 0 && !seen.empty()) {
+    InFlightDiagnostic warning = emitWarning(NameLoc::get(b.getStringAttr(tuning->file)));
+    warning << "none of the measured problems is one of this program";
+    warning.attachNote() << "hint: tune the same model with the same --batch, --precision and --opt-level";
+  }
   if (stale > 0) {
     InFlightDiagnostic warning = emitWarning(NameLoc::get(b.getStringAttr(tuning->file)));
     warning << stale << " measured schedules are not known any more, the first: " << firstStale;

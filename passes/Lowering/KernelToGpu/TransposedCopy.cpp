@@ -97,6 +97,10 @@ TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayR
   wide = 1;
   for (Value v : yielded)
     wide = std::max(wide, groupBytes / bytesOf(v));
+  // A piece of a transposed result is one group of chunks: they are swizzled together.
+  for (Value v : yielded)
+    if (transposeOf(v))
+      wide = std::min(wide, groupBytes / bytesOf(v));
 }
 
 void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,

@@ -34,3 +34,11 @@ func.func @transposed(%x: tensor<16384x3x8x8xf16>, %w: tensor<16x3x3x3xf16>) -> 
   %y = graph.conv %t, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<16384x8x8x3xf16>, tensor<16x3x3x3xf16>) -> tensor<16384x8x8x16xf16>
   return %y : tensor<16384x8x8x16xf16>
 }
+
+// Nothing to compute, nothing to pad.
+// CHECK-LABEL: @empty
+// CHECK-NOT: graph.pad
+func.func @empty(%x: tensor<64x64x64x3xf16>, %w: tensor<0x3x3x3xf16>) -> tensor<64x64x64x0xf16> {
+  %y = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<64x64x64x3xf16>, tensor<0x3x3x3xf16>) -> tensor<64x64x64x0xf16>
+  return %y : tensor<64x64x64x0xf16>
+}
