@@ -17,9 +17,11 @@ LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
 
 def report(mpc, model, precision, target, folder):
     """The lines of the table of kernels, split into columns; the last is the dispatch's name and a product's schedule."""
-    command = [mpc, "compile", model, "-o", os.path.join(folder, "program"), "-q", f"--target={target}", "--precision", precision, "--opt-level", LEVEL[precision],
+    # In the model's folder: names of dispatches hold the path as it was given.
+    where, name = os.path.split(os.path.abspath(model))
+    command = [os.path.abspath(mpc), "compile", name, "-o", os.path.join(folder, "program"), "-q", f"--target={target}", "--precision", precision, "--opt-level", LEVEL[precision],
                "--kernel-report"]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(command, cwd=where, check=True, capture_output=True, text=True).stdout
     lines = itertools.takewhile(lambda line: line.split()[1] != "dispatches", text.splitlines()[1:])
     return [line.split(maxsplit=13) for line in lines]
 
