@@ -14,6 +14,18 @@ from gradref import Reference  # noqa: E402
 ARCHS = ("sm_75", "sm_80", "sm_90a")
 
 
+def agrees(reference, arch, precision, what, broken=()):
+    """Traces 5 steps of SGD on the emulated GPU and prints how they compare, then what is `broken`; whether nothing is."""
+    broken = list(broken)
+    traced = reference.trace(5, "--device=emulator", f"--arch={arch}")
+    gradients = reference.check_gradients(traced, precision, broken)
+    curve = reference.check_curve(traced, precision, "sgd", broken)
+    print(f"{what}: {gradients}, curve {curve:.1e}", flush=True)
+    for each in broken:
+        print(f"FAIL {what}: {each}", flush=True)
+    return not broken
+
+
 def main():
     shared, work, precision, level, *nets = sys.argv[1:]
     os.makedirs(work, exist_ok=True)
@@ -22,14 +34,7 @@ def main():
         reference = Reference(net, shared, work)
         reference.compile(precision, level, "sgd", "--target=host," + ",".join(ARCHS) + ",emulator")
         for arch in ARCHS:
-            broken = []
-            traced = reference.trace(5, "--device=emulator", f"--arch={arch}")
-            gradients = reference.check_gradients(traced, precision, broken)
-            curve = reference.check_curve(traced, precision, "sgd", broken)
-            print(f"{net} {precision} {level} {arch}: {gradients}, curve {curve:.1e}", flush=True)
-            for what in broken:
-                print(f"FAIL {net} {precision} {level} {arch}: {what}", flush=True)
-            failed = failed or bool(broken)
+            failed |= not agrees(reference, arch, precision, f"{net} {precision} {level} {arch}")
     sys.exit(1 if failed else 0)
 
 
