@@ -7,7 +7,7 @@
 #include "passes/Lowering/Decompose/Passes.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Memory/Passes.h"
-#include "mlir/Transforms/Passes.h"
+#include "passes/Simplify/Passes.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -18,8 +18,8 @@ LogicalResult mpc::formGpuDispatches(ModuleOp module, const GpuArch &arch, const
   auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
   if (failed(run("layout", layout::createChannelsLastPass({.weights = true}))) ||
       (arch.hasMmaF16K8 && failed(run("layout", layout::createPadChannelsPass()))) ||
-      failed(run("layout", createCanonicalizerPass(), createCSEPass())) ||
-      failed(run("decompose", createDecomposePass({.gpu = true}), createCanonicalizerPass(), createCSEPass())) ||
+      failed(run("layout", createSimplifyPass())) ||
+      failed(run("decompose", createDecomposePass({.gpu = true}), createSimplifyPass())) ||
       failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
     return failure();
   return success();

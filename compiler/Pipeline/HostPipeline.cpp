@@ -7,7 +7,7 @@
 #include "passes/Lowering/Decompose/Passes.h"
 #include "passes/Lowering/LoopPlan/LoopForm.h"
 #include "passes/Memory/Passes.h"
-#include "mlir/Transforms/Passes.h"
+#include "passes/Simplify/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -59,8 +59,8 @@ static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options
 LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, const StageObserver &observe) {
   auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
   // Layout first: it speaks of whole ops (convolutions, batch norms), which decomposition takes apart.
-  return success(succeeded(run("layout", layout::createChannelsLastPass(), createCanonicalizerPass(), createCSEPass())) &&
-                 succeeded(run("decompose", createDecomposePass(), createCanonicalizerPass(), createCSEPass())) &&
+  return success(succeeded(run("layout", layout::createChannelsLastPass(), createSimplifyPass())) &&
+                 succeeded(run("decompose", createDecomposePass(), createSimplifyPass())) &&
                  succeeded(run("fusion", fusion::createFormDispatchesPass())) && succeeded(annotateScratch(module, options)) &&
                  succeeded(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer))));
 }

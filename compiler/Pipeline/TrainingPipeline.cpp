@@ -63,7 +63,7 @@ LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options
   LossScalingPassOptions scaling;
   scaling.keepGradients = options.keepGradients;
 
-  if (failed(runStage(module, observe, "training", createSimplifyPass(), createAttachLossPass(loss))))
+  if (failed(runStage(module, observe, "training", createSimplifyPass(), createRecognizePass(), createAttachLossPass(loss))))
     return failure();
   // Casts before gradients: saved activations are low precision and the VJP of a cast is a cast.
   // In fp32 it only looks at the user's lists.

@@ -8,6 +8,7 @@ llvm::StringRef mpc::stringify(PrecisionClass c) {
   case PrecisionClass::Low:
     return "low";
   case PrecisionClass::Fp32:
+  case PrecisionClass::Fp32Range:
     return "fp32";
   case PrecisionClass::Promote:
     return "promote";

@@ -9,8 +9,10 @@ namespace mpc {
 enum class PrecisionClass {
   /// Computes in the low precision: matrix products, convolutions, recurrent cells.
   Low,
-  /// Needs the range or the accuracy of fp32: exp, log, pow, sums, softmax, losses.
+  /// Needs the accuracy of fp32 inside: log, softmax, losses. Its results lie within the range of its operands' type.
   Fp32,
+  /// Its results may leave the range of its operands' type: exp, pow, sums. Where a model is cast as a whole they are fp32 too.
+  Fp32Range,
   /// Takes the widest of its operands' types: concatenation, selection, arithmetic on two operands.
   Promote,
   /// Computes in the type it is given: relu, pooling, batch norm, data movement.
@@ -19,7 +21,7 @@ enum class PrecisionClass {
   Neutral,
 };
 
-/// "low", "fp32", "promote", "follow", "neutral".
+/// "low", "fp32" (of both such classes), "promote", "follow", "neutral".
 llvm::StringRef stringify(PrecisionClass);
 
 } // namespace mpc

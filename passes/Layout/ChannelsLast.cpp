@@ -1,246 +1,314 @@
 //===- ChannelsLast.cpp - activations become [N, spatial..., C] ---------------===//
 //
-// See Passes.td. Two transposes matter: `toLast` [0, 2, ..., r-1, 1] and its inverse `toFirst` [0, r-1, 1, ..., r-2].
+// See Passes.td. One walk over each entry, in program order: every op is looked at once and replaced at most once, by one op and the
+// transposes that its operands need, so the pass takes time linear in the ops and ends on every program. `Orders` holds the values
+// that exist in both orders; a transpose is made when the first op asks for the order that is missing.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Layout/Orders.h"
 #include "passes/Layout/Passes.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Rewrite.h"
 #include "dialects/Train/IR/Train.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
+using namespace mpc::layout;
 
 namespace mpc::layout {
 #define GEN_PASS_DEF_CHANNELSLASTPASS
 #include "passes/Layout/Passes.h.inc"
 } // namespace mpc::layout
 
-static Shape toLast(int64_t rank) {
-  Shape p{0};
-  for (int64_t i = 2; i < rank; ++i)
-    p.push_back(i);
-  p.push_back(1);
-  return p;
-}
-static Shape toFirst(int64_t rank) {
-  Shape p{0, rank - 1};
-  for (int64_t i = 1; i < rank - 1; ++i)
-    p.push_back(i);
-  return p;
-}
-static Value transpose(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> permutation) {
-  return b.createOrFold<TransposeOp>(loc, x, permutation);
-}
-
-/// The channels-last value behind a transpose to channels-first; null otherwise.
-static Value behindToFirst(Value v) {
-  auto op = v.getDefiningOp<TransposeOp>();
-  if (!op || typeOf(v).getRank() < 3 || op.getPermutation() != ArrayRef<int64_t>(toFirst(typeOf(v).getRank())))
-    return {};
-  return op.getX();
-}
-
-/// x given or made channels-last.
-static Value asLast(OpBuilder &b, Location loc, Value x) {
-  if (Value inner = behindToFirst(x))
-    return inner;
-  return transpose(b, loc, x, toLast(typeOf(x).getRank()));
-}
-static RankedTensorType lastType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  Shape shape;
-  for (int64_t i : toLast(tensor.getRank()))
-    shape.push_back(tensor.getDimSize(i));
-  return tensor.clone(shape);
-}
-
-/// Per-dimension values in channels-last order.
-template <typename T>
-static SmallVector<T> permute(ArrayRef<T> values) {
-  SmallVector<T> result;
-  for (int64_t i : toLast(values.size()))
-    result.push_back(values[i]);
-  return result;
-}
 /// Where the dimension `axis` of a channels-first tensor is afterwards.
 static int64_t permuteAxis(int64_t axis, int64_t rank) { return toFirst(rank)[axis]; }
 
-/// Whether an operand of rank >= 3 stands behind a transpose to channels-first.
-static bool anyBehindToFirst(ValueRange operands) {
-  return llvm::any_of(operands, [](Value v) { return bool(behindToFirst(v)); });
-}
-
 namespace {
 
-/// Convolutions and pooling become channels_last. A convolution's weight keeps its order, or not.
-template <typename OpT>
-struct ConvertWindowOp : OpRewritePattern<OpT> {
+/// Rewrites the ops of one entry.
+class EntryLayout {
+public:
+  EntryLayout(Block &block, bool weights) : block(block), weights(weights) {}
+
+  void run();
+
+private:
+  bool visit(Operation *op);
+  template <typename OpT>
+  bool convertWindow(OpT op);
+  bool moveElementwise(Operation *op);
+  template <typename OpT>
+  bool moveNorm(OpT op);
+  template <typename OpT>
+  bool moveLayerNorm(OpT op);
+  bool moveMovement(Operation *op);
+  template <typename OpT>
+  bool moveReduce(OpT op);
+  bool moveReshape(ReshapeOp op);
+  bool moveBroadcast(BroadcastOp op);
+  bool moveTranspose(TransposeOp op);
+
+  /// Whether the op shall be computed channels-last: one of `activations` was, or all are channels-last behind a transpose.
+  bool wantsLast(ValueRange activations);
+  /// v, which broadcasts to an activation of `rank` dimensions, as it broadcasts to the channels-last one.
+  Value spreadLast(OpBuilder &b, Value v, int64_t rank);
+  /// The op with other operands and result types, in front of the old one.
+  Operation *rebuild(Operation *op, ValueRange operands, TypeRange types);
+
+  Block &block;
   bool weights;
-  ConvertWindowOp(MLIRContext *context, bool weights) : OpRewritePattern<OpT>(context), weights(weights) {}
-  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
-    if (op.getLayout() == Layout::ChannelsLast)
-      return failure();
-    constexpr bool hasWeight = std::is_same_v<OpT, ConvOp> || std::is_same_v<OpT, ConvInputGradOp> || std::is_same_v<OpT, ConvWeightGradOp>;
-    const bool givesWeight = std::is_same_v<OpT, ConvWeightGradOp> && !weights;
-    const bool takesWeight = hasWeight && !std::is_same_v<OpT, ConvWeightGradOp> && !weights;
-    SmallVector<Value> operands;
-    for (auto [i, v] : llvm::enumerate(op->getOperands()))
-      operands.push_back(takesWeight && i == 1 ? v : asLast(rewriter, op.getLoc(), v));
-    SmallVector<Type> types;
-    for (Type t : op->getResultTypes())
-      types.push_back(givesWeight ? t : Type(lastType(t)));
-    OperationState state(op.getLoc(), op->getName(), operands, types, op->getAttrs());
-    state.attributes.set("layout", LayoutAttr::get(op.getContext(), Layout::ChannelsLast));
-    if (hasWeight && weights)
-      state.attributes.set("weight_channels_last", rewriter.getUnitAttr());
-    Operation *last = rewriter.create(state);
-    SmallVector<Value> results(last->getResults());
-    if (!givesWeight)
-      for (Value &v : results)
-        v = transpose(rewriter, op.getLoc(), v, toFirst(typeOf(v).getRank()));
-    rewriter.replaceOp(op, results);
-    return success();
-  }
+  Orders orders;
 };
 
-/// f(toFirst(x), y) = toFirst(f(x, toLast(y))) for elementwise f. Operands of lower rank get leading dimensions of 1 first.
-/// Dropout is left alone: its mask depends on the order of the elements.
-struct SinkThroughElementwise : RewritePattern {
-  SinkThroughElementwise(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
-  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<Elementwise>() || isa<DropoutOp>(op) || !anyBehindToFirst(op->getOperands()))
-      return failure();
-    int64_t rank = typeOf(op->getResult(0)).getRank();
-    Location loc = op->getLoc();
-    SmallVector<Value> operands;
-    for (Value v : op->getOperands()) {
-      if (shapeOf(v).empty()) {
-        operands.push_back(v);
-        continue;
-      }
-      Shape padded(rank - typeOf(v).getRank(), 1);
-      llvm::append_range(padded, shapeOf(v));
-      operands.push_back(asLast(rewriter, loc, rewriter.createOrFold<ReshapeOp>(loc, typeOf(v).clone(padded), v)));
+} // namespace
+
+void EntryLayout::run() {
+  SmallVector<Operation *> replaced;
+  SmallVector<Operation *> ops = llvm::map_to_vector(block, [](Operation &op) { return &op; });
+  for (Operation *op : ops) {
+    if (isa_and_nonnull<GraphDialect>(op->getDialect()) && visit(op)) {
+      replaced.push_back(op);
+      continue;
     }
-    OperationState state(loc, op->getName(), operands, {lastType(op->getResult(0).getType())}, op->getAttrs());
-    Operation *last = rewriter.create(state);
-    rewriter.replaceOp(op, transpose(rewriter, loc, last->getResult(0), toFirst(rank)));
-    return success();
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(orders.first(operand.get()));
   }
-};
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
+}
 
-/// Sinks through an op on one activation whose per-dimension attributes permute: `adjust` rewrites them.
+bool EntryLayout::visit(Operation *op) {
+  return TypeSwitch<Operation *, bool>(op)
+      .Case<ConvOp, ConvInputGradOp, ConvWeightGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp>(
+          [&](auto window) { return convertWindow(window); })
+      .Case<BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, GroupNormOp, GroupNormGradOp>([&](auto norm) { return moveNorm(norm); })
+      .Case<LayerNormOp, LayerNormGradOp>([&](auto norm) { return moveLayerNorm(norm); })
+      .Case<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceL2Op, ReduceAnyOp>(
+          [&](auto reduce) { return moveReduce(reduce); })
+      .Case<ConcatOp, SoftmaxOp, LogSoftmaxOp, SliceOp, PadOp, ResizeOp, ResizeGradOp>(
+          [&](auto) { return moveMovement(op); })
+      .Case([&](ReshapeOp reshape) { return moveReshape(reshape); })
+      .Case([&](BroadcastOp broadcast) { return moveBroadcast(broadcast); })
+      .Case([&](TransposeOp transpose) { return moveTranspose(transpose); })
+      // A dropout's mask depends on the order of its elements.
+      .Case([&](DropoutOp) { return false; })
+      .Default([&](Operation *other) { return other->hasTrait<Elementwise>() && moveElementwise(other); });
+}
+
+bool EntryLayout::wantsLast(ValueRange activations) {
+  auto isLast = [&](Value v) { return orders.isLast(v); };
+  auto hasLast = [&](Value v) { return orders.hasLast(v); };
+  return llvm::any_of(activations, isLast) || (!activations.empty() && llvm::all_of(activations, hasLast));
+}
+
+Value EntryLayout::spreadLast(OpBuilder &b, Value v, int64_t rank) {
+  int64_t own = typeOf(v).getRank();
+  if (own == rank)
+    return orders.last(v);
+  Value value = orders.first(v);
+  if (own == 0)
+    return value;
+  Shape padded(rank - own, 1);
+  llvm::append_range(padded, shapeOf(value));
+  return transposed(b, value.getLoc(), reshapeTo(b, value.getLoc(), value, padded), toLast(rank));
+}
+
+Operation *EntryLayout::rebuild(Operation *op, ValueRange operands, TypeRange types) {
+  OpBuilder b(op);
+  OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
+  return b.create(state);
+}
+
+/// Convolutions and pooling become channels_last always. A convolution's weight keeps its order, or not.
 template <typename OpT>
-struct SinkThroughMovement : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
-  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
-    if (!anyBehindToFirst(op->getOperands()) || op->getNumResults() != 1)
-      return failure();
-    int64_t rank = typeOf(op->getResult(0)).getRank();
-    Location loc = op.getLoc();
-    SmallVector<Value> operands;
-    for (Value v : op->getOperands())
-      operands.push_back(asLast(rewriter, loc, v));
-    OperationState state(loc, op->getName(), operands, {lastType(op->getResult(0).getType())}, op->getAttrs());
-    Operation *last = rewriter.create(state);
-    adjust(cast<OpT>(last), rank);
-    rewriter.replaceOp(op, transpose(rewriter, loc, last->getResult(0), toFirst(rank)));
-    return success();
+bool EntryLayout::convertWindow(OpT op) {
+  if (op.getLayout() == Layout::ChannelsLast)
+    return false;
+  constexpr bool hasWeight = std::is_same_v<OpT, ConvOp> || std::is_same_v<OpT, ConvInputGradOp> || std::is_same_v<OpT, ConvWeightGradOp>;
+  constexpr bool givesWeight = std::is_same_v<OpT, ConvWeightGradOp>;
+  SmallVector<Value> operands;
+  for (auto [i, v] : llvm::enumerate(op->getOperands())) {
+    bool isWeight = hasWeight && !givesWeight && i == 1;
+    operands.push_back(isWeight && !weights ? orders.first(v) : orders.last(v));
   }
-  static void adjust(OpT op, int64_t rank) {
-    if constexpr (std::is_same_v<OpT, ConcatOp> || std::is_same_v<OpT, SoftmaxOp> || std::is_same_v<OpT, LogSoftmaxOp>) {
-      op.setAxis(permuteAxis(op.getAxis(), rank));
-    } else if constexpr (std::is_same_v<OpT, SliceOp>) {
-      op.setStarts(permute(op.getStarts()));
-      op.setSizes(permute(op.getSizes()));
-      op.setStrides(permute(op.getStrides()));
-    } else if constexpr (std::is_same_v<OpT, PadOp>) {
-      op.setLow(permute(op.getLow()));
-      op.setHigh(permute(op.getHigh()));
-      op.setInterior(permute(op.getInterior()));
-    } else {
-      op.setScales(permute(op.getScales()));
-      op.setOffsets(permute(op.getOffsets()));
-    }
-  }
-};
+  SmallVector<Type> types;
+  bool last = !givesWeight || weights;
+  for (Type t : op->getResultTypes())
+    types.push_back(last ? Type(lastType(t)) : t);
+  Operation *made = rebuild(op, operands, types);
+  made->setAttr("layout", LayoutAttr::get(op.getContext(), Layout::ChannelsLast));
+  if (hasWeight && weights)
+    made->setAttr("weight_channels_last", UnitAttr::get(op.getContext()));
+  for (auto [old, value] : llvm::zip_equal(op->getResults(), made->getResults()))
+    last ? orders.setLast(old, value) : orders.setFirst(old, value);
+  return true;
+}
 
-/// Batch norms: operands and results of the activation's shape are channels-last, the others are per channel.
+bool EntryLayout::moveElementwise(Operation *op) {
+  int64_t rank = typeOf(op->getResult(0)).getRank();
+  if (rank < 3)
+    return false;
+  SmallVector<Value> activations;
+  for (Value v : op->getOperands())
+    if (typeOf(v).getRank() == rank && typeOf(v).getNumElements() == typeOf(op->getResult(0)).getNumElements())
+      activations.push_back(v);
+  if (!wantsLast(activations))
+    return false;
+  OpBuilder b(op);
+  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return spreadLast(b, v, rank); });
+  Operation *made = rebuild(op, operands, {lastType(op->getResult(0).getType())});
+  orders.setLast(op->getResult(0), made->getResult(0));
+  return true;
+}
+
+/// Operands and results of the activation's rank are channels-last, the others are per channel.
 template <typename OpT>
-struct SinkThroughBatchNorm : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
-  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
-    if (!anyBehindToFirst(op->getOperands()))
-      return failure();
-    int64_t rank = typeOf(op.getX()).getRank();
-    Location loc = op.getLoc();
-    auto isActivation = [&](Type t) { return cast<RankedTensorType>(t).getRank() == rank; };
-    SmallVector<Value> operands;
-    for (Value v : op->getOperands())
-      operands.push_back(isActivation(v.getType()) ? asLast(rewriter, loc, v) : v);
-    SmallVector<Type> types;
-    for (Type t : op->getResultTypes())
-      types.push_back(isActivation(t) ? Type(lastType(t)) : t);
-    OperationState state(loc, op->getName(), operands, types, op->getAttrs());
-    Operation *last = rewriter.create(state);
-    cast<OpT>(last).setAxis(permuteAxis(op.getAxis(), rank));
-    SmallVector<Value> results;
-    for (Value v : last->getResults())
-      results.push_back(isActivation(v.getType()) ? transpose(rewriter, loc, v, toFirst(rank)) : v);
-    rewriter.replaceOp(op, results);
-    return success();
-  }
-};
+bool EntryLayout::moveNorm(OpT op) {
+  int64_t rank = typeOf(op.getX()).getRank();
+  if (rank < 3)
+    return false;
+  auto isActivation = [&](Type t) { return cast<RankedTensorType>(t).getRank() == rank; };
+  SmallVector<Value> activations = llvm::filter_to_vector(op->getOperands(), [&](Value v) { return isActivation(v.getType()); });
+  if (!wantsLast(activations))
+    return false;
+  SmallVector<Value> operands;
+  for (Value v : op->getOperands())
+    operands.push_back(isActivation(v.getType()) ? orders.last(v) : orders.first(v));
+  SmallVector<Type> types;
+  for (Type t : op->getResultTypes())
+    types.push_back(isActivation(t) ? Type(lastType(t)) : t);
+  auto made = cast<OpT>(rebuild(op, operands, types));
+  made.setAxis(permuteAxis(op.getAxis(), rank));
+  for (auto [old, value] : llvm::zip_equal(op->getResults(), made->getResults()))
+    isActivation(old.getType()) ? orders.setLast(old, value) : orders.setFirst(old, value);
+  return true;
+}
 
-/// reduce(toFirst(x)) reduces x itself; kept dimensions are transposed back where their order changed.
+/// All that broadcasts to the activation is permuted with it, and the axes are. What has the shape of a scale is put back.
 template <typename OpT>
-struct SinkThroughReduce : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
-  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
-    Value x = behindToFirst(op.getX());
-    if (!x)
-      return failure();
-    int64_t rank = typeOf(x).getRank();
-    Shape axes, order;
-    for (int64_t a : op.getAxes())
-      axes.push_back(permuteAxis(a, rank));
-    llvm::sort(axes);
-    auto reduced = OpT::create(rewriter, op.getLoc(), x, axes, op.getKeepdims());
-    if (op.getKeepdims()) {
-      order = toFirst(rank);
-    } else {
-      // Result dimension k of the original is dimension `kept[k]` of x; rank it among those that x keeps.
-      Shape kept;
-      for (int64_t d = 0; d < rank; ++d)
-        if (!llvm::is_contained(op.getAxes(), d))
-          kept.push_back(permuteAxis(d, rank));
-      for (int64_t d : kept)
-        order.push_back(llvm::count_if(kept, [&](int64_t other) { return other < d; }));
-    }
-    rewriter.replaceOp(op, transpose(rewriter, op.getLoc(), reduced, order));
-    return success();
+bool EntryLayout::moveLayerNorm(OpT op) {
+  int64_t rank = typeOf(op.getX()).getRank();
+  SmallVector<Value> activations{op.getX()};
+  if constexpr (std::is_same_v<OpT, LayerNormGradOp>)
+    activations.push_back(op.getDy());
+  if (rank < 3 || !wantsLast(activations))
+    return false;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return spreadLast(b, v, rank); });
+  SmallVector<Type> types;
+  for (auto [i, t] : llvm::enumerate(op->getResultTypes())) {
+    bool ofScale = std::is_same_v<OpT, LayerNormGradOp> && i > 0;
+    types.push_back(ofScale ? operands[i].getType() : Type(lastType(t)));
   }
-};
+  auto made = cast<OpT>(rebuild(op, operands, types));
+  Shape axes = llvm::map_to_vector(op.getAxes(), [&](int64_t axis) { return permuteAxis(axis, rank); });
+  llvm::sort(axes);
+  made.setAxes(axes);
+  for (auto [old, value] : llvm::zip_equal(op->getResults(), made->getResults())) {
+    bool ofScale = std::is_same_v<OpT, LayerNormGradOp> && old.getResultNumber() > 0;
+    if (!ofScale)
+      orders.setLast(old, value);
+    else if (typeOf(value).getRank() < rank)
+      orders.setFirst(old, value);
+    else
+      orders.setFirst(old, reshapeTo(b, loc, transposed(b, loc, value, toFirst(rank)), shapeOf(old)));
+  }
+  return true;
+}
 
-/// transpose(broadcast(x)) = broadcast(transpose(x)): what is small is moved.
-struct HoistOverBroadcast : OpRewritePattern<TransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
-    auto broadcast = op.getX().getDefiningOp<BroadcastOp>();
-    if (!broadcast)
-      return failure();
-    Value x = broadcast.getX();
-    Shape padded(typeOf(op).getRank() - typeOf(x).getRank(), 1);
-    llvm::append_range(padded, shapeOf(x));
-    x = rewriter.createOrFold<ReshapeOp>(op.getLoc(), typeOf(x).clone(padded), x);
-    x = transpose(rewriter, op.getLoc(), x, op.getPermutation());
-    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), x);
-    return success();
+/// An op whose operands are activations all and whose attributes go by dimension: these are permuted too.
+bool EntryLayout::moveMovement(Operation *op) {
+  int64_t rank = typeOf(op->getResult(0)).getRank();
+  if (rank < 3 || !wantsLast(op->getOperands()))
+    return false;
+  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return orders.last(v); });
+  Operation *made = rebuild(op, operands, {lastType(op->getResult(0).getType())});
+  TypeSwitch<Operation *>(made)
+      .Case<ConcatOp, SoftmaxOp, LogSoftmaxOp>([&](auto along) { along.setAxis(permuteAxis(along.getAxis(), rank)); })
+      .Case([&](SliceOp slice) {
+        slice.setStarts(permuted(slice.getStarts()));
+        slice.setSizes(permuted(slice.getSizes()));
+        slice.setStrides(permuted(slice.getStrides()));
+      })
+      .Case([&](PadOp pad) {
+        pad.setLow(permuted(pad.getLow()));
+        pad.setHigh(permuted(pad.getHigh()));
+        pad.setInterior(permuted(pad.getInterior()));
+      })
+      .Case<ResizeOp, ResizeGradOp>([&](auto resize) {
+        resize.setScales(permuted(resize.getScales()));
+        resize.setOffsets(permuted(resize.getOffsets()));
+      });
+  orders.setLast(op->getResult(0), made->getResult(0));
+  return true;
+}
+
+/// The same axes of the channels-last operand. Where dimensions go, those that are kept are put into their order.
+template <typename OpT>
+bool EntryLayout::moveReduce(OpT op) {
+  int64_t rank = typeOf(op.getX()).getRank();
+  if (rank < 3 || !wantsLast(op.getX()))
+    return false;
+  Shape axes;
+  for (int64_t a : op.getAxes())
+    axes.push_back(permuteAxis(a, rank));
+  llvm::sort(axes);
+  OpBuilder b(op);
+  Value reduced = OpT::create(b, op.getLoc(), orders.last(op.getX()), axes, op.getKeepdims());
+  if (op.getKeepdims()) {
+    orders.setLast(op.getY(), reduced);
+    return true;
   }
-};
+  // Result dimension k of the original is dimension `kept[k]` of x; rank it among those that x keeps.
+  Shape kept, order;
+  for (int64_t d = 0; d < rank; ++d)
+    if (!llvm::is_contained(op.getAxes(), d))
+      kept.push_back(permuteAxis(d, rank));
+  for (int64_t d : kept)
+    order.push_back(llvm::count_if(kept, [&](int64_t other) { return other < d; }));
+  orders.setFirst(op.getY(), transposed(b, op.getLoc(), reduced, order));
+  return true;
+}
+
+/// [N, C, spatial...] to [N, C, other spatial...]: the channels stay the last dimension.
+bool EntryLayout::moveReshape(ReshapeOp op) {
+  ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
+  if (!orders.isLast(op.getX()) || to.size() < 3 || to[0] != from[0] || to[1] != from[1])
+    return false;
+  OpBuilder b(op);
+  orders.setLast(op.getY(), reshapeTo(b, op.getLoc(), orders.last(op.getX()), lastType(op.getType()).getShape()));
+  return true;
+}
+
+bool EntryLayout::moveBroadcast(BroadcastOp op) {
+  int64_t rank = typeOf(op.getY()).getRank();
+  if (rank < 3 || typeOf(op.getX()).getRank() != rank || !orders.isLast(op.getX()))
+    return false;
+  OpBuilder b(op);
+  orders.setLast(op.getY(), broadcastTo(b, op.getLoc(), orders.last(op.getX()), lastType(op.getType()).getShape()));
+  return true;
+}
+
+/// A transpose of what is channels-last takes it from there: often it is the opposite one.
+bool EntryLayout::moveTranspose(TransposeOp op) {
+  OpBuilder b(op);
+  Value x = op.getX();
+  Shape permutation(op.getPermutation());
+  if (orders.isLast(x)) {
+    x = orders.last(x);
+    Shape back = toFirst(permutation.size());
+    for (int64_t &i : permutation)
+      i = back[i];
+  } else {
+    x = orders.first(x);
+  }
+  orders.setFirst(op.getY(), transposed(b, op.getLoc(), x, permutation));
+  return true;
+}
 
 /// Variables with the shape of a convolution's weight, the weight itself among them: all that has to change its order at once.
 static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module) {
@@ -282,11 +350,12 @@ static void storeWeightsChannelsLast(ModuleOp module) {
     } else if (auto assign = dyn_cast<train::AssignOp>(op);
                assign && variables.contains(train::lookupVariable(assign, assign.getVariableAttr()))) {
       Value value = assign.getValue();
-      assign.getValueMutable().assign(transpose(b, op->getLoc(), value, toLast(typeOf(value).getRank())));
+      assign.getValueMutable().assign(TransposeOp::create(b, op->getLoc(), value, toLast(typeOf(value).getRank())));
     }
   });
 }
 
+namespace {
 struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
   using ChannelsLastPassBase::ChannelsLastPassBase;
   void runOnOperation() override {
@@ -298,29 +367,23 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
     if (weights)
       storeWeightsChannelsLast(getOperation());
     RewritePatternSet patterns(context);
-    patterns.add<ConvertWindowOp<ConvOp>, ConvertWindowOp<ConvInputGradOp>, ConvertWindowOp<ConvWeightGradOp>,
-                 ConvertWindowOp<MaxPoolOp>, ConvertWindowOp<MaxPoolGradOp>, ConvertWindowOp<AvgPoolOp>,
-                 ConvertWindowOp<AvgPoolGradOp>>(context, weights);
-    patterns.add<SinkThroughElementwise, SinkThroughMovement<ConcatOp>,
-                 SinkThroughMovement<SoftmaxOp>, SinkThroughMovement<LogSoftmaxOp>, SinkThroughMovement<SliceOp>,
-                 SinkThroughMovement<PadOp>, SinkThroughMovement<ResizeOp>, SinkThroughMovement<ResizeGradOp>,
-                 SinkThroughBatchNorm<BatchNormOp>, SinkThroughBatchNorm<BatchNormGradOp>,
-                 SinkThroughBatchNorm<BatchNormInferenceOp>, SinkThroughReduce<ReduceSumOp>, SinkThroughReduce<ReduceMeanOp>,
-                 SinkThroughReduce<ReduceMaxOp>, SinkThroughReduce<ReduceMinOp>, SinkThroughReduce<ReduceAnyOp>,
-                 HoistOverBroadcast>(context);
     TransposeOp::getCanonicalizationPatterns(patterns, context);
     ReshapeOp::getCanonicalizationPatterns(patterns, context);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      return signalPassFailure();
-    for (auto entry : getOperation().getOps<FunctionOpInterface>())
+    FrozenRewritePatternSet cleanup(std::move(patterns));
+    for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
+      if (entry.isExternal())
+        continue;
+      EntryLayout(entry.getFunctionBody().front(), weights).run();
+      // What is dead goes, and views of views.
+      if (failed(applyWithinBudget(entry, cleanup)))
+        return signalPassFailure();
       storeArgumentsTransposed(entry);
+    }
     getOperation().walk([&](TransposeOp) { ++numTransposes; });
   }
 
   /// An argument of which only one transposed form is read is handed over in that form.
   void storeArgumentsTransposed(FunctionOpInterface entry) {
-    if (entry.isExternal())
-      return;
     SmallVector<Type> types(entry.getArgumentTypes());
     for (BlockArgument arg : entry.getArguments()) {
       DenseI64ArrayAttr permutation;

@@ -315,6 +315,37 @@ int64_t EntryPlanner::savedBytes() {
   return bytes;
 }
 
+/// Checks that variables and constants lie apart. Two constants may share a place only if they are one constant.
+static LogicalResult verifyDisjoint(ModuleOp module) {
+  struct Placed {
+    int64_t offset, end;
+    Operation *op;
+    Attribute value; ///< of a constant
+  };
+  std::vector<Placed> placed;
+  auto add = [&](Operation *op, Type type, Attribute value) {
+    if (auto offset = op->getAttrOfType<IntegerAttr>(kOffsetAttr))
+      placed.push_back({offset.getInt(), offset.getInt() + std::max<int64_t>(bytesOf(type), 1), op, value});
+  };
+  for (auto variable : module.getOps<train::VariableOp>())
+    add(variable, variable.getType(), {});
+  module.walk([&](ConstantOp constant) {
+    if (!constant->getParentOfType<kernel::DispatchOp>())
+      add(constant, constant.getType(), constant.getValue());
+  });
+  llvm::stable_sort(placed, [](const Placed &a, const Placed &b) { return a.offset < b.offset; });
+  for (size_t i = 1; i < placed.size(); ++i) {
+    const Placed &a = placed[i - 1], &b = placed[i];
+    if (a.end <= b.offset || (a.value && a.value == b.value && a.offset == b.offset))
+      continue;
+    InFlightDiagnostic error = b.op->emitError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies: this is a defect of mpc";
+    error.attachNote(a.op->getLoc()) << "the other one, at bytes " << a.offset << " to " << a.end;
+    error.attachNote(b.op->getLoc()) << "hint: report it with the model";
+    return error;
+  }
+  return success();
+}
+
 namespace {
 struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
   PlanArena() = default;
@@ -324,9 +355,10 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
   void runOnOperation() override {
     Builder builder(&getContext());
     int64_t offset = 0;
+    // What has no elements gets a place of its own too: everything else tells constants and variables apart by their offsets.
     auto reserve = [&](Operation *op, int64_t bytes) {
       op->setAttr(kOffsetAttr, builder.getI64IntegerAttr(offset));
-      offset = llvm::alignTo(offset + bytes, kAlignment);
+      offset = llvm::alignTo(offset + std::max<int64_t>(bytes, 1), kAlignment);
     };
     for (auto variable : getOperation().getOps<train::VariableOp>())
       reserve(variable, bytesOf(variable.getType()));
@@ -342,6 +374,9 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
       }
       constant->setAttr(kOffsetAttr, it->second);
     });
+
+    if (failed(verifyDisjoint(getOperation())))
+      return signalPassFailure();
 
     int64_t base = offset, end = base, peak = base, saved = 0;
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {

@@ -52,6 +52,30 @@ bool isParameter(Value v) {
   return variable && variable.getRole() == train::Role::parameter;
 }
 
+/// Whether numbers written into the graph, which are exact in no type, would lose more than their last digits: one becomes infinite, or
+/// the largest becomes zero or a subnormal of fewer digits (the epsilon of a norm).
+bool leavesRange(DenseElementsAttr constant, FloatType low) {
+  bool underflows = false;
+  std::optional<APFloat> largest;
+  auto look = [&](APFloat value) {
+    if (!value.isFinite())
+      return false;
+    APFloat magnitude = llvm::abs(value), rounded = magnitude;
+    bool losesInfo;
+    APFloat::opStatus status = rounded.convert(low.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    if (!rounded.isFinite())
+      return true;
+    if (!largest || magnitude > *largest) {
+      largest = magnitude;
+      underflows = status & APFloat::opUnderflow;
+    }
+    return false;
+  };
+  if (constant.isSplat() ? look(constant.getSplatValue<APFloat>()) : llvm::any_of(constant.getValues<APFloat>(), look))
+    return true;
+  return underflows;
+}
+
 /// Casts in one entry.
 class EntryCaster {
 public:
@@ -99,14 +123,8 @@ bool EntryCaster::widens(Operation *op, unsigned i) {
   if (!isFloatTensor(v) || isFp32Operand(op, i))
     return false;
   if (auto constant = v.getDefiningOp<ConstantOp>()) {
-    // A number written into the graph is exact in no type; but it must not become infinite.
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-    return !dense || llvm::any_of(dense.getValues<APFloat>(), [&](APFloat value) {
-      bool losesInfo;
-      bool finite = value.isFinite();
-      value.convert(policy.low.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
-      return finite && !value.isFinite();
-    });
+    return !dense || leavesRange(dense, policy.low);
   }
   // The bias of a matrix product or convolution: part of the op for torch, an addition of its own here.
   if (isa<AddOp>(op) && isParameter(v)) {
@@ -141,8 +159,10 @@ Type EntryCaster::computeType(Operation *op, const Decision &decision) {
   switch (decision.precision) {
   case PrecisionClass::Low:
     return policy.low;
+  case PrecisionClass::Fp32Range:
+    return f32;
   case PrecisionClass::Fp32:
-    // Inside a cast model only the storage is low: softmax and reductions compute in fp32 whatever they read.
+    // Inside a cast model only the storage is low: softmax computes in fp32 whatever it reads.
     if (policy.castsModel && reachesLow.contains(op) && !decision.listed && !decision.unknown)
       return widest(op);
     return f32;
@@ -163,7 +183,8 @@ std::string EntryCaster::reason(Operation *op, const Decision &decision, Type ty
     return name + " has no precision class";
   if (decision.precision == PrecisionClass::Low)
     return name + " computes in " + typeName(type);
-  if (decision.precision == PrecisionClass::Fp32 && type == f32)
+  bool fp32 = decision.precision == PrecisionClass::Fp32 || decision.precision == PrecisionClass::Fp32Range;
+  if (fp32 && type == f32)
     return name + " needs f32";
   if (type == f32)
     return name + " takes the widest of its operands' types, f32";

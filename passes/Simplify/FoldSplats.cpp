@@ -1,7 +1,6 @@
 //===- FoldSplats.cpp - arithmetic on constants ------------------------------------------===//
 #include "passes/Simplify/FoldSplats.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "mlir/IR/Matchers.h"
 #include <cmath>
 #include <functional>
 
@@ -10,14 +9,6 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-
-/// The one number that a float constant holds everywhere.
-std::optional<double> splatNumber(Value v) {
-  DenseElementsAttr elements;
-  if (!isFloat(v) || !matchPattern(v, m_Constant(&elements)) || !elements.isSplat())
-    return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
-}
 
 /// op(splat, splat) with a correctly rounded operation: + - * / and sqrt. In double and then rounded to float
 /// is the same as in float for these (double rounding is harmless from 53 to 24 bits), so no fp32 path is

@@ -31,4 +31,30 @@ def SimplifyPass : Pass<"mpc-simplify", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
 }
+def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
+  let summary = "gives composed norms and logarithms the ops that are made for them";
+  let description = [{
+    Layer, RMS, L2 and group norms that a network writes as means, powers and roots become `graph.layer_norm` or `graph.group_norm`, with the scale and the
+    bias behind them; logarithms of sigmoids and softmaxes become softplus and log_softmax. These ops compute in fp32 whatever is stored, and
+    do not overflow where the composed forms do.
+
+    ```mlir
+      %m = graph.reduce_mean %x {axes = array<i64: 1>, keepdims = true}
+      %d = graph.sub %x, %m
+      %s = graph.mul %d, %d
+      %v = graph.reduce_mean %s {axes = array<i64: 1>, keepdims = true}
+      %e = graph.add %v, %epsilon
+      %r = graph.sqrt %e
+      %n = graph.div %d, %r
+      %y = graph.mul %n, %scale
+    ```
+    becomes
+    ```mlir
+      %y, %mean, %inverse = graph.layer_norm %x, %scale, %zero {axes = array<i64: 1>, epsilon = 1.0e-5 : f64, kind = #graph<norm layer>}
+    ```
+    Runs before autocast, which asks ops for their precision. Does not: recognise variances with n - 1, or an epsilon outside the root.
+  }];
+  let statistics = [Statistic<"numNorms", "norms", "composed norms that were recognised">];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+}
 #endif

@@ -3,10 +3,11 @@
 // See Passes.td for the IR before and after.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Support/Rewrite.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Simplify/FoldSplats.h"
 #include "passes/Simplify/Passes.h"
 
@@ -40,9 +41,9 @@ public:
     for (Operation &entry : *getOperation().getBody()) {
       if (entry.getNumRegions() == 0)
         continue;
-      // Straight-line code of pure ops: greedy rewriting also drops what is dead. It need not converge to be
-      // right.
-      (void)applyPatternsGreedily(&entry, patterns);
+      // Straight-line code of pure ops: greedy rewriting also drops what is dead.
+      if (failed(applyWithinBudget(&entry, patterns)))
+        return signalPassFailure();
       IRRewriter rewriter(&getContext());
       DominanceInfo dominance(&entry);
       eliminateCommonSubExpressions(rewriter, dominance, &entry);

@@ -108,7 +108,7 @@ PerSample::Positions PerSample::through(OpOperand &operand, OpResult result, Pos
         return movedIf(
             r.getScales()[at.dim] == 1 && r.getOffsets()[at.dim] == 0 && from[at.dim] == to[at.dim], at.dim);
       })
-      .Case<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceAnyOp>(
+      .Case<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceL2Op, ReduceAnyOp>(
           [&](auto r) { return reduced(r.getAxes(), r.getKeepdims()); })
       .Case<ArgMaxOp>([&](ArgMaxOp a) { return reduced({int64_t(a.getAxis())}, a.getKeepdims()); })
       .Case<SoftmaxOp, LogSoftmaxOp>([&](auto s) { return movedIf(int64_t(s.getAxis()) != at.dim, at.dim); })
@@ -125,6 +125,8 @@ PerSample::Positions PerSample::through(OpOperand &operand, OpResult result, Pos
       .Case<ConvOp, ConvInputGradOp, MaxPoolOp, AvgPoolOp>(
           [&](auto) { return movedIf(position == 0 && at.dim == 0, 0); })
       .Case<BatchNormInferenceOp>([&](auto) { return movedIf(position == 0, at.dim); })
+      .Case<LayerNormOp>([&](LayerNormOp n) { return movedIf(position == 0 && !llvm::is_contained(n.getAxes(), at.dim), at.dim); })
+      .Case<GroupNormOp>([&](auto) { return movedIf(position == 0 && at.dim == 0, 0); })
       // Statistics are those of an index of the axis.
       .Case<BatchNormOp>([&](BatchNormOp n) {
         return movedIf(position == 0 && int64_t(n.getAxis()) == at.dim,

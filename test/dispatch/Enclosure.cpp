@@ -40,7 +40,8 @@ Rule ruleOf(Operation *operation) {
   if (isa<IsNonFiniteOp, IsNaNOp>(operation))
     return Rule::Finite;
   if (isa<AbsOp, GeluOp, HardSwishOp, SinOp, CosOp, TanOp, CoshOp, ModOp, PowOp, XorOp, ArgMaxOp, MatMulOp, ConvOp, ConvInputGradOp,
-          ConvWeightGradOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp,
+          ConvWeightGradOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, LayerNormOp, LayerNormGradOp, GroupNormOp,
+          GroupNormGradOp, ReduceL2Op, PReluOp, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp,
           ReduceProdOp, MaxPoolOp>(operation))
     return Rule::Exact;
   return Rule::Increasing;

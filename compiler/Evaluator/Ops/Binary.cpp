@@ -7,12 +7,10 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-/// result = F(op, isInteger)(lhs, rhs), broadcast. Division by an integer zero has no meaning; a program that does it is wrong.
-template <typename OpT, auto F, bool Divides = false>
-struct Binary : EvalModel<Binary<OpT, F, Divides>, OpT> {
+/// result = F(op, isInteger)(lhs, rhs), broadcast.
+template <typename OpT, auto F>
+struct Binary : EvalModel<Binary<OpT, F>, OpT> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
-    if (Divides && !isa<FloatType>(e.operands[1].element) && llvm::is_contained(e.operands[1].values, 0.0))
-      return op->emitOpError("divides an integer by zero");
     HostTensor &r = e.results[0];
     std::vector<double> storageA, storageB;
     const std::vector<double> &a = broadcastValues(e.operands[0], r.shape, storageA);
@@ -52,10 +50,12 @@ static auto mul(MulOp, bool integer) {
   return [=](double a, double b) { return integer ? number(word(a) * word(b)) : a * b; };
 }
 static auto divide(DivOp, bool integer) {
-  return [=](double a, double b) { return integer ? std::trunc(a / b) : a / b; };
+  return [=](double a, double b) { return !integer ? a / b : b == 0 ? 0 : std::trunc(a / b); };
 }
-static auto mod(ModOp op, bool) {
-  return [fmod = op.getFmod()](double a, double b) {
+static auto mod(ModOp op, bool integer) {
+  return [fmod = op.getFmod(), integer](double a, double b) {
+    if (integer && b == 0)
+      return 0.0;
     double r = std::fmod(a, b);
     return fmod || r == 0 || (r < 0) == (b < 0) ? r : r + b;
   };
@@ -72,6 +72,9 @@ static double integerPower(double a, double b) {
 }
 static auto power(PowOp, bool integer) {
   return [=](double a, double b) { return integer ? integerPower(a, b) : std::pow(a, b); };
+}
+static auto prelu(PReluOp, bool integer) {
+  return [=](double x, double slope) { return x > 0 ? x : integer ? number(word(x) * word(slope)) : x * slope; };
 }
 static auto minimum(MinOp, bool) {
   return [](double a, double b) { return std::isnan(a) || a < b ? a : b; };
@@ -106,9 +109,10 @@ void mpc::attachBinaryModels(MLIRContext &c) {
   AddOp::attachInterface<Binary<AddOp, add>>(c);
   SubOp::attachInterface<Binary<SubOp, sub>>(c);
   MulOp::attachInterface<Binary<MulOp, mul>>(c);
-  DivOp::attachInterface<Binary<DivOp, divide, true>>(c);
-  ModOp::attachInterface<Binary<ModOp, mod, true>>(c);
+  DivOp::attachInterface<Binary<DivOp, divide>>(c);
+  ModOp::attachInterface<Binary<ModOp, mod>>(c);
   PowOp::attachInterface<Binary<PowOp, power>>(c);
+  PReluOp::attachInterface<Binary<PReluOp, prelu>>(c);
   MinOp::attachInterface<Binary<MinOp, minimum>>(c);
   MaxOp::attachInterface<Binary<MaxOp, maximum>>(c);
   AndOp::attachInterface<Binary<AndOp, logicalAnd>>(c);

@@ -37,6 +37,17 @@ struct Sum : EvalModel<Sum<OpT>, OpT> {
   }
 };
 
+struct L2Model : EvalModel<L2Model, ReduceL2Op> {
+  LogicalResult evaluate(Operation *op, Evaluation &e) const {
+    const HostTensor &x = e.operands[0];
+    std::vector<double> &y = e.results[0].values;
+    walkReduction(x, cast<ReduceL2Op>(op).getAxes(), [&](int64_t i, int64_t r) { y[r] += x.values[i] * x.values[i]; });
+    for (double &v : y)
+      v = std::sqrt(v);
+    return success();
+  }
+};
+
 /// y = F(y, x) over the group, from `Start`.
 template <typename OpT, double (*F)(double, double), double Start>
 struct Fold : EvalModel<Fold<OpT, F, Start>, OpT> {
@@ -96,6 +107,7 @@ void mpc::attachReduceModels(MLIRContext &c) {
   ReduceMaxOp::attachInterface<Fold<ReduceMaxOp, larger, -kInfinity>>(c);
   ReduceMinOp::attachInterface<Fold<ReduceMinOp, smaller, kInfinity>>(c);
   ReduceProdOp::attachInterface<Fold<ReduceProdOp, product, 1.0>>(c);
+  ReduceL2Op::attachInterface<L2Model>(c);
   ReduceAnyOp::attachInterface<AnyModel>(c);
   ArgMaxOp::attachInterface<ArgMaxModel>(c);
 }

@@ -1,6 +1,5 @@
 //===- Binary.cpp - VJPs of broadcasting arithmetic on two operands ----------===//
 #include "dialects/Graph/Gradients/Formula.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -57,19 +56,6 @@ LogicalResult ModOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// The value of a splat constant, looking through reshapes and broadcasts, which the importer may have left.
-static std::optional<double> constantExponent(Value v) {
-  while (Operation *producer = v.getDefiningOp()) {
-    if (!isa<BroadcastOp, ReshapeOp>(producer))
-      break;
-    v = producer->getOperand(0);
-  }
-  DenseElementsAttr elements;
-  if (!matchPattern(v, m_Constant(&elements)) || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
-    return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
-}
-
 /// (x^p): dx = dy p x^(p-1), 0 where p = 0 (the torch rule: x^0 is constant, also at x = 0);
 /// dp = dy y log x where x > 0, else 0: 0^p is 0 for p > 0, and for x < 0 the power exists at isolated p only, so that
 /// there is no derivative, and a NaN there would poison the sum of a broadcast exponent.
@@ -78,7 +64,7 @@ LogicalResult PowOp::buildVjp(VjpContext &ctx) {
   OpBuilder &b = ctx.builder;
   Value dy = f.up(ctx.cotangent()), x = f.up(getLhs()), p = f.up(getRhs());
   if (ctx.needs(0)) {
-    std::optional<double> constant = constantExponent(getRhs());
+    std::optional<double> constant = splatNumber(getRhs());
     if (constant && *constant == 2.0) {
       ctx.set(0, f.mul(dy, f.mul(x, 2.0)));
     } else if (constant && *constant == 3.0) {

@@ -1,4 +1,4 @@
-//===- Normalization.cpp - VJPs of batch normalisation and softmax ----------------===//
+//===- Normalization.cpp - VJPs of normalisations and softmax ----------------===//
 #include "dialects/Graph/Gradients/Formula.h"
 #include "dialects/Support/Diagnostics.h"
 
@@ -50,6 +50,48 @@ LogicalResult BatchNormInferenceOp::buildVjp(VjpContext &ctx) {
     ctx.set(3, f.neg(f.mul(sumDy, f.mul(getScale(), r))));
   if (ctx.needs(4))
     ctx.set(4, f.mul(f.mul(sumDyX, getScale()), f.mul(f.mul(f.square(r), r), -0.5)));
+  return success();
+}
+
+/// One op for the cotangents of y, because that of x needs sums of the others' terms. Through the statistics, where the loss depends on them:
+/// E[x] gives dmean/n to each of the n elements, and inverse = (E[(x - mean)^2] + eps)^(-1/2) gives -dinverse inverse^3 (x - mean)/n.
+LogicalResult LayerNormOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  if ((ctx.cotangent(1) || ctx.cotangent(2)) && getKind() == NormKind::l2)
+    return emitErrorWithHint(getLoc(), "'graph.layer_norm' of kind l2 has no gradient through its norm",
+                             "use its first output only on the path to the loss");
+  Value dx;
+  if (Value dy = ctx.cotangent(0)) {
+    auto grad = LayerNormGradOp::create(ctx.builder, ctx.loc, getX(), getScale(), getBias(), getMean(), getInverse(), dy,
+                                        getAxesAttr(), getEpsilonAttr(), getKindAttr());
+    dx = grad.getDx();
+    ctx.set(1, grad.getDscale());
+    ctx.set(2, grad.getDbias());
+  }
+  double count = 1;
+  for (int64_t axis : getAxes())
+    count *= double(shapeOf(getX())[axis]);
+  auto add = [&](Value term) { dx = dx ? f.add(f.up(dx), term) : term; };
+  if (Value dmean = ctx.cotangent(1); dmean && getKind() == NormKind::layer)
+    add(broadcastTo(ctx.builder, ctx.loc, f.div(dmean, count), shapeOf(getX())));
+  if (Value dinverse = ctx.cotangent(2)) {
+    Value cube = f.mul(f.square(getInverse()), getInverse());
+    add(f.mul(f.sub(f.up(getX()), getMean()), f.mul(f.mul(dinverse, cube), -1.0 / count)));
+  }
+  if (dx)
+    ctx.set(0, dx);
+  return success();
+}
+
+LogicalResult GroupNormOp::buildVjp(VjpContext &ctx) {
+  if (ctx.cotangent(1) || ctx.cotangent(2))
+    return emitErrorWithHint(getLoc(), "'graph.group_norm' has no gradient through its statistics",
+                             "use its first output only on the path to the loss");
+  auto grad = GroupNormGradOp::create(ctx.builder, ctx.loc, getX(), getScale(), getMean(), getInverse(), ctx.cotangent(0),
+                                      getEpsilonAttr(), getAxisAttr(), getGroupsAttr());
+  ctx.set(0, grad.getDx());
+  ctx.set(1, grad.getDscale());
+  ctx.set(2, grad.getDbias());
   return success();
 }
 

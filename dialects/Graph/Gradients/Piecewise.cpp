@@ -25,6 +25,18 @@ LogicalResult LeakyReluOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
+/// prelu' = 1 where x > 0, else the slope, also at 0 (torch); its slope's is 0 where x > 0, else x.
+LogicalResult PReluOp::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value dy = f.up(ctx.cotangent()), x = f.up(getX());
+  Value positive = f.compare(Predicate::gt, x, 0.0);
+  if (ctx.needs(0))
+    ctx.set(0, f.select(positive, dy, f.mul(dy, f.up(getSlope()))));
+  if (ctx.needs(1))
+    ctx.set(1, f.select(positive, 0.0, f.mul(dy, x)));
+  return success();
+}
+
 /// elu' = 1 where x > 0, else alpha e^x (Clevert et al. 2015, eq. 15). The exponent is clamped so that the branch not taken
 /// stays finite.
 LogicalResult EluOp::buildVjp(VjpContext &ctx) {

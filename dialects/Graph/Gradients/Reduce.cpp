@@ -34,6 +34,16 @@ LogicalResult ReduceMeanOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
+/// y = sqrt(sum x^2): dx = dy x/y, and 0 where y is 0 (torch.linalg.vector_norm).
+LogicalResult ReduceL2Op::buildVjp(VjpContext &ctx) {
+  Formula f(ctx);
+  Value y = f.up(keepDims(ctx, getX(), getAxes(), getY())), dy = f.up(keepDims(ctx, getX(), getAxes(), ctx.cotangent()));
+  Value isZero = f.compare(Predicate::eq, y, 0.0);
+  Value slope = f.select(isZero, 0.0, f.div(dy, f.select(isZero, 1.0, y)));
+  ctx.set(0, f.mul(f.up(getX()), slope));
+  return success();
+}
+
 /// dx = dy/k at the k elements that equal the extremum, 0 elsewhere (torch.amax).
 static LogicalResult extremum(VjpContext &ctx, Value x, Value y, ArrayRef<int64_t> axes) {
   Formula f(ctx);

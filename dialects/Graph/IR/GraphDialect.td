@@ -34,12 +34,17 @@ def Graph_ResizeModeEnum : Graph_Enum<"ResizeMode", "interpolation", [
   I32EnumAttrCase<"nearest", 0>, I32EnumAttrCase<"linear", 1>]>;
 def Graph_ResizeModeAttr : Graph_EnumAttr<Graph_ResizeModeEnum, "resize_mode">;
 
+def Graph_NormKindEnum : Graph_Enum<"NormKind", "what a layer norm takes from x and divides it by", [
+  I32EnumAttrCase<"layer", 0>, I32EnumAttrCase<"rms", 1>, I32EnumAttrCase<"l2", 2>]>;
+def Graph_NormKindAttr : Graph_EnumAttr<Graph_NormKindEnum, "norm">;
+
 //===-- Op bases: precision class and gradient are arguments that cannot be forgotten ------------===//
 
 // Numerical safety, see dialects/Interfaces/Precision.h.
 class Precision<string cls> { string name = cls; }
 def LowPrecision : Precision<"Low">;
 def Fp32 : Precision<"Fp32">;
+def Fp32Range : Precision<"Fp32Range">;
 def Promote : Precision<"Promote">;
 def Follow : Precision<"Follow">;
 def Neutral : Precision<"Neutral">;

@@ -37,6 +37,18 @@ BROADCASTING(OrOp)
 BROADCASTING(XorOp)
 #undef BROADCASTING
 
+LogicalResult PReluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getX().getType());
+  return success();
+}
+LogicalResult PReluOp::verify() {
+  auto shape = broadcastShapes(shapeOf(getX()), shapeOf(getSlope()));
+  if (!shape || ArrayRef<int64_t>(*shape) != shapeOf(getX()))
+    return emitOpError("the slope [") << shapeOf(getSlope()) << "] does not broadcast to x [" << shapeOf(getX()) << "]";
+  return success();
+}
+
 LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {
   return inferBroadcast(loc, adaptor.getOperands(), IntegerType::get(context, 1), types);

@@ -18,19 +18,19 @@ def Graph_SignOp : Graph_UnaryOp<"sign", Follow, ZeroGrad, Graph_Number> { let s
 def Graph_FloorOp : Graph_UnaryOp<"floor", Follow, ZeroGrad> { let summary = "largest integer <= x"; }
 def Graph_CeilOp : Graph_UnaryOp<"ceil", Follow, ZeroGrad> { let summary = "smallest integer >= x"; }
 def Graph_RoundOp : Graph_UnaryOp<"round", Follow, ZeroGrad> { let summary = "nearest integer, ties to even"; }
-def Graph_ExpOp : Graph_UnaryOp<"exp", Fp32, Differentiable> { let summary = "e^x"; }
+def Graph_ExpOp : Graph_UnaryOp<"exp", Fp32Range, Differentiable> { let summary = "e^x"; }
 def Graph_LogOp : Graph_UnaryOp<"log", Fp32, Differentiable> { let summary = "natural logarithm"; }
 def Graph_SqrtOp : Graph_UnaryOp<"sqrt", Follow, Differentiable> { let summary = "square root"; }
-def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", Fp32, Differentiable> { let summary = "1/sqrt(x)"; }
-def Graph_ReciprocalOp : Graph_UnaryOp<"reciprocal", Fp32, Differentiable> { let summary = "1/x"; }
+def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", Fp32Range, Differentiable> { let summary = "1/sqrt(x)"; }
+def Graph_ReciprocalOp : Graph_UnaryOp<"reciprocal", Fp32Range, Differentiable> { let summary = "1/x"; }
 def Graph_SinOp : Graph_UnaryOp<"sin", Follow, Differentiable> { let summary = "sine of radians"; }
 def Graph_CosOp : Graph_UnaryOp<"cos", Follow, Differentiable> { let summary = "cosine of radians"; }
-def Graph_TanOp : Graph_UnaryOp<"tan", Fp32, Differentiable> { let summary = "tangent of radians"; }
+def Graph_TanOp : Graph_UnaryOp<"tan", Fp32Range, Differentiable> { let summary = "tangent of radians"; }
 def Graph_AsinOp : Graph_UnaryOp<"asin", Fp32, Differentiable> { let summary = "inverse sine"; }
 def Graph_AcosOp : Graph_UnaryOp<"acos", Fp32, Differentiable> { let summary = "inverse cosine"; }
 def Graph_AtanOp : Graph_UnaryOp<"atan", Follow, Differentiable> { let summary = "inverse tangent"; }
-def Graph_SinhOp : Graph_UnaryOp<"sinh", Fp32, Differentiable> { let summary = "hyperbolic sine"; }
-def Graph_CoshOp : Graph_UnaryOp<"cosh", Fp32, Differentiable> { let summary = "hyperbolic cosine"; }
+def Graph_SinhOp : Graph_UnaryOp<"sinh", Fp32Range, Differentiable> { let summary = "hyperbolic sine"; }
+def Graph_CoshOp : Graph_UnaryOp<"cosh", Fp32Range, Differentiable> { let summary = "hyperbolic cosine"; }
 def Graph_AsinhOp : Graph_UnaryOp<"asinh", Follow, Differentiable> { let summary = "inverse hyperbolic sine"; }
 def Graph_AcoshOp : Graph_UnaryOp<"acosh", Follow, Differentiable> { let summary = "inverse hyperbolic cosine"; }
 def Graph_AtanhOp : Graph_UnaryOp<"atanh", Follow, Differentiable> { let summary = "inverse hyperbolic tangent"; }
@@ -102,12 +102,18 @@ class Graph_BinaryOp<string mnemonic, Precision precision, Gradient gradient, Ty
 def Graph_AddOp : Graph_BinaryOp<"add", Promote, Differentiable> { let summary = "a + b"; let hasFolder = 1; }
 def Graph_SubOp : Graph_BinaryOp<"sub", Promote, Differentiable> { let summary = "a - b"; let hasFolder = 1; }
 def Graph_MulOp : Graph_BinaryOp<"mul", Promote, Differentiable> { let summary = "a * b"; let hasFolder = 1; }
-def Graph_DivOp : Graph_BinaryOp<"div", Promote, Differentiable> { let summary = "a / b; integers toward zero"; let hasFolder = 1; }
+def Graph_DivOp : Graph_BinaryOp<"div", Promote, Differentiable> { let summary = "a / b; integers toward zero, and 0 where b is 0"; let hasFolder = 1; }
 def Graph_ModOp : Graph_BinaryOp<"mod", Promote, Differentiable> {
-  let summary = "remainder; the sign of b, or with `fmod` of a";
+  let summary = "remainder; the sign of b, or with `fmod` of a; of integers 0 where b is 0";
   let arguments = (ins Graph_Number:$lhs, Graph_Number:$rhs, UnitAttr:$fmod);
 }
-def Graph_PowOp : Graph_BinaryOp<"pow", Fp32, Differentiable, Graph_Number> { let summary = "a^b"; }
+def Graph_PowOp : Graph_BinaryOp<"pow", Fp32Range, Differentiable, Graph_Number> { let summary = "a^b"; }
+def Graph_PReluOp : Graph_Op<"prelu", LowPrecision, Differentiable, [SameOperandsAndResultElementType, ElementwiseTrait, InferTypeOpAdaptor]> {
+  let summary = "x where x > 0, slope*x elsewhere; the slope broadcasts to x";
+  let arguments = (ins Graph_Number:$x, Graph_Number:$slope);
+  let results = (outs Graph_Number:$y);
+  let hasVerifier = 1;
+}
 def Graph_MinOp : Graph_BinaryOp<"min", Promote, Differentiable> { let summary = "the smaller; NaN if one is"; }
 def Graph_MaxOp : Graph_BinaryOp<"max", Promote, Differentiable> { let summary = "the larger; NaN if one is"; }
 def Graph_AndOp : Graph_BinaryOp<"and", Neutral, ZeroGrad, Graph_Bool> { let summary = "a and b"; }

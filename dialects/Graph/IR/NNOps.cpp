@@ -232,6 +232,106 @@ LogicalResult BatchNormInferenceOp::verify() {
 }
 bool BatchNormInferenceOp::isFp32Operand(unsigned i) { return i >= 1; }
 
+/// x's shape with 1 for the dimensions that a layer norm normalises over.
+static RankedTensorType keptStatistics(Value x, Value like, ArrayRef<int64_t> axes) {
+  return RankedTensorType::get(reducedShape(shapeOf(x), axes, /*keepdims=*/true), elementOf(like));
+}
+/// Axes strictly increasing and within the rank, scale and bias of the compute type and broadcasting to x.
+template <typename OpT>
+static LogicalResult verifyLayerNorm(OpT op) {
+  RankedTensorType x = typeOf(op.getX());
+  if (failed(verifyAxes(op.getAxes(), x.getRank(), [&] { return op.emitOpError(); })))
+    return failure();
+  if (op.getAxes().empty())
+    return op.emitOpError("needs an axis");
+  for (Value v : {op.getScale(), op.getBias()}) {
+    auto shape = broadcastShapes(x.getShape(), shapeOf(v));
+    if (!shape || ArrayRef<int64_t>(*shape) != x.getShape())
+      return op.emitOpError() << v.getType() << " does not broadcast to " << x;
+    if (elementOf(v) != computeType(x.getElementType()))
+      return op.emitOpError("needs scale and bias of ") << computeType(x.getElementType()) << ", not " << v.getType();
+  }
+  return success();
+}
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  int64_t rank = typeOf(adaptor.getX()).getRank();
+  for (int64_t axis : adaptor.getAxes())
+    if (axis < 0 || axis >= rank)
+      return emitOptionalError(loc, "axis ", axis, " is out of range for rank ", rank);
+  Type statistics = keptStatistics(adaptor.getX(), adaptor.getScale(), adaptor.getAxes());
+  types.append({adaptor.getX().getType(), statistics, statistics});
+  return success();
+}
+LogicalResult LayerNormOp::verify() { return verifyLayerNorm(*this); }
+bool LayerNormOp::isFp32Operand(unsigned i) { return i >= 1; }
+
+LogicalResult LayerNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  types.append({adaptor.getX().getType(), adaptor.getScale().getType(), adaptor.getBias().getType()});
+  return success();
+}
+LogicalResult LayerNormGradOp::verify() {
+  if (failed(verifyLayerNorm(*this)))
+    return failure();
+  if (getX().getType() != getDy().getType())
+    return emitOpError("x and dy differ in type");
+  Type statistics = keptStatistics(getX(), getScale(), getAxes());
+  for (Value v : {getMean(), getInverse()})
+    if (v.getType() != statistics)
+      return emitOpError("needs statistics ") << statistics << ", not " << v.getType();
+  return success();
+}
+bool LayerNormGradOp::isFp32Operand(unsigned i) { return i >= 1 && i <= 4; }
+
+/// [N, groups].
+static RankedTensorType groupStatistics(Value x, Value like, int64_t groups) {
+  return RankedTensorType::get({shapeOf(x)[0], groups}, elementOf(like));
+}
+template <typename OpT>
+static LogicalResult verifyGroupNorm(OpT op) {
+  if (op.getAxis() < 1)
+    return op.emitOpError("the first dimension is the samples', not the channels'");
+  if (failed(verifyNorm(op, op.getAxis(), {op.getScale()})))
+    return failure();
+  int64_t channels = shapeOf(op.getX())[op.getAxis()], groups = op.getGroups();
+  if (groups < 1 || channels % groups)
+    return op.emitOpError() << channels << " channels do not divide into " << groups << " groups";
+  return success();
+}
+LogicalResult GroupNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  if (typeOf(adaptor.getX()).getRank() < 2)
+    return emitOptionalError(loc, "x needs samples and channels");
+  Type statistics = groupStatistics(adaptor.getX(), adaptor.getScale(), adaptor.getGroups());
+  types.append({adaptor.getX().getType(), statistics, statistics});
+  return success();
+}
+LogicalResult GroupNormOp::verify() {
+  if (getScale().getType() != getBias().getType())
+    return emitOpError("scale and bias differ in type");
+  return verifyGroupNorm(*this);
+}
+bool GroupNormOp::isFp32Operand(unsigned i) { return i >= 1; }
+
+LogicalResult GroupNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  types.append({adaptor.getX().getType(), adaptor.getScale().getType(), adaptor.getScale().getType()});
+  return success();
+}
+LogicalResult GroupNormGradOp::verify() {
+  if (failed(verifyGroupNorm(*this)))
+    return failure();
+  if (getX().getType() != getDy().getType())
+    return emitOpError("x and dy differ in type");
+  Type statistics = groupStatistics(getX(), getScale(), getGroups());
+  for (Value v : {getMean(), getInverse()})
+    if (v.getType() != statistics)
+      return emitOpError("needs statistics ") << statistics << ", not " << v.getType();
+  return success();
+}
+bool GroupNormGradOp::isFp32Operand(unsigned i) { return i >= 1 && i <= 3; }
+
 //===-- Softmax and losses ------------------------------------------------------------===//
 
 template <typename OpT>

@@ -109,6 +109,56 @@ def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, D
   let hasVerifier = 1;
 }
 
+def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "normalisation over `axes`, each index of the other dimensions by itself";
+  let description = [{
+    y = (x - mean)*inverse*scale + bias, all arithmetic in fp32 or wider; y has x's type. scale and bias broadcast to x. `mean` and `inverse` keep the
+    axes as 1. By `kind`:
+
+      layer  mean = E[x], inverse = 1/sqrt(E[(x - mean)^2] + epsilon) (Ba et al. 2016, section 3; ONNX LayerNormalization-17);
+      rms    mean = 0, inverse = 1/sqrt(E[x^2] + epsilon) (Zhang and Sennrich 2019, equation 4; ONNX RMSNormalization-23);
+      l2     mean = 0, inverse = 1/max(sqrt(sum x^2), epsilon), and 0 where that divides by zero (torch.nn.functional.normalize, ONNX LpNormalization-1).
+  }];
+  let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, DenseI64ArrayAttr:$axes, F64Attr:$epsilon,
+                       Graph_NormKindAttr:$kind);
+  let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$inverse);
+  let hasVerifier = 1;
+}
+def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"second derivatives of layer normalisation are not supported">, [InferTypeOpAdaptor]> {
+  let summary = "cotangents of a layer_norm's x, scale and bias";
+  let description = [{
+    With xhat = (x - mean)*inverse, g = dy*scale and E the mean over `axes`:
+    dbias = sum dy, dscale = sum dy*xhat (over what they broadcast to), and by `kind`
+
+      layer  dx = inverse*(g - E[g] - xhat*E[g*xhat]);
+      rms    dx = inverse*(g - xhat*E[g*xhat]);
+      l2     dx = inverse*(g - xhat*sum(g*xhat)), without the second term where the norm is below epsilon.
+  }];
+  let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, Graph_StatFloat:$mean, Graph_StatFloat:$inverse, Graph_Float:$dy,
+                       DenseI64ArrayAttr:$axes, F64Attr:$epsilon, Graph_NormKindAttr:$kind);
+  let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
+  let hasVerifier = 1;
+}
+def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, [InferTypeOpAdaptor]> {
+  let summary = "normalisation over groups of channels and all spatial dimensions, each sample by itself";
+  let description = [{
+    x is [N, C, spatial...] with the channels at `axis`; channel c belongs to group c/(C/groups). With E over a sample's group,
+    mean = E[x], inverse = 1/sqrt(E[(x - mean)^2] + epsilon), both [N, groups], and y = (x - mean)*inverse*scale + bias with a scale and a bias per
+    channel (Wu and He 2018, equations 1 and 6). As many groups as channels are instance normalisation. All arithmetic in fp32 or wider; y has x's type.
+  }];
+  let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, F64Attr:$epsilon, I64Attr:$axis, I64Attr:$groups);
+  let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$inverse);
+  let hasVerifier = 1;
+}
+def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"second derivatives of group normalisation are not supported">, [InferTypeOpAdaptor]> {
+  let summary = "cotangents of a group_norm's x, scale and bias";
+  let description = "As `graph.layer_norm_grad` of kind layer, with E over a sample's group.";
+  let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$mean, Graph_StatFloat:$inverse, Graph_Float:$dy, F64Attr:$epsilon,
+                       I64Attr:$axis, I64Attr:$groups);
+  let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
+  let hasVerifier = 1;
+}
+
 //===-- Softmax and losses ------------------------------------------------------===//
 
 def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, [SameOperandsAndResultType]> {

@@ -4,16 +4,6 @@
 using namespace mlir;
 using namespace mpc::graph;
 
-static LogicalResult checkAxes(ArrayRef<int64_t> axes, int64_t rank, function_ref<InFlightDiagnostic()> error) {
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    if (axis < 0 || axis >= rank)
-      return error() << "axis " << axis << " is out of range for rank " << rank;
-    if (i > 0 && axes[i - 1] >= axis)
-      return error() << "axes must be strictly increasing, got [" << axes << "]";
-  }
-  return success();
-}
-
 #define REDUCTION(OP)                                                                                              \
   LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                    \
                                      SmallVectorImpl<Type> &types) {                                               \
@@ -22,16 +12,18 @@ static LogicalResult checkAxes(ArrayRef<int64_t> axes, int64_t rank, function_re
     return success();                                                                                              \
   }                                                                                                                \
   LogicalResult OP::verify() {                                                                                     \
-    return checkAxes(getAxes(), typeOf(getX()).getRank(), [&] { return emitOpError(); });                         \
+    return verifyAxes(getAxes(), typeOf(getX()).getRank(), [&] { return emitOpError(); });                         \
   }                                                                                                                \
   OpFoldResult OP::fold(FoldAdaptor) {                                                                             \
-    return getAxes().empty() && getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();            \
+    bool isIdentity = getAxes().empty() && getX().getType() == getType() && !std::is_same_v<OP, ReduceL2Op>;        \
+    return isIdentity ? OpFoldResult(getX()) : OpFoldResult();                                                     \
   }
 REDUCTION(ReduceSumOp)
 REDUCTION(ReduceMeanOp)
 REDUCTION(ReduceMaxOp)
 REDUCTION(ReduceMinOp)
 REDUCTION(ReduceProdOp)
+REDUCTION(ReduceL2Op)
 REDUCTION(ReduceAnyOp)
 #undef REDUCTION
 

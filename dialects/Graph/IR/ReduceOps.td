@@ -12,11 +12,14 @@ class Graph_ReduceOp<string mnemonic, Precision precision, Gradient gradient, Ty
   let hasFolder = 1;
   let hasVerifier = 1;
 }
-def Graph_ReduceSumOp : Graph_ReduceOp<"reduce_sum", Fp32, Differentiable> { let summary = "sum"; }
+def Graph_ReduceSumOp : Graph_ReduceOp<"reduce_sum", Fp32Range, Differentiable> { let summary = "sum"; }
 def Graph_ReduceMeanOp : Graph_ReduceOp<"reduce_mean", Follow, Differentiable> { let summary = "mean"; }
 def Graph_ReduceMaxOp : Graph_ReduceOp<"reduce_max", Follow, Differentiable> { let summary = "maximum; ties share the gradient equally"; }
 def Graph_ReduceMinOp : Graph_ReduceOp<"reduce_min", Follow, Differentiable> { let summary = "minimum; ties share the gradient equally"; }
-def Graph_ReduceProdOp : Graph_ReduceOp<"reduce_prod", Fp32, Differentiable> { let summary = "product"; }
+def Graph_ReduceProdOp : Graph_ReduceOp<"reduce_prod", Fp32Range, Differentiable> { let summary = "product"; }
+def Graph_ReduceL2Op : Graph_ReduceOp<"reduce_l2", Fp32Range, Differentiable, Graph_Float> {
+  let summary = "square root of the sum of squares; its gradient is 0 where it is 0";
+}
 def Graph_ReduceAnyOp : Graph_ReduceOp<"reduce_any", Neutral, ZeroGrad, Graph_Bool> { let summary = "whether any is true"; }
 
 def Graph_ArgMaxOp : Graph_Op<"argmax", Neutral, ZeroGrad, [InferTypeOpAdaptor]> {

@@ -34,6 +34,16 @@ Shape graph::reducedShape(ArrayRef<int64_t> x, ArrayRef<int64_t> axes, bool keep
   return result;
 }
 
+LogicalResult graph::verifyAxes(ArrayRef<int64_t> axes, int64_t rank, function_ref<InFlightDiagnostic()> error) {
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    if (axis < 0 || axis >= rank)
+      return error() << "axis " << axis << " is out of range for rank " << rank;
+    if (i > 0 && axes[i - 1] >= axis)
+      return error() << "axes must be strictly increasing, got [" << axes << "]";
+  }
+  return success();
+}
+
 int64_t graph::windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow,
                            int64_t padHigh, bool ceil) {
   int64_t room = in + padLow + padHigh - dilation * (kernel - 1) - 1;
@@ -48,6 +58,22 @@ int64_t graph::windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t d
 
 int64_t graph::channelAxis(Layout layout, int64_t rank) { return layout == Layout::ChannelsFirst ? 1 : rank - 1; }
 int64_t graph::spatialAxis(Layout layout) { return layout == Layout::ChannelsFirst ? 2 : 1; }
+
+std::optional<double> graph::splatNumber(Value v) {
+  while (Operation *producer = v.getDefiningOp()) {
+    if (!isa<BroadcastOp, ReshapeOp, TransposeOp>(producer))
+      break;
+    v = producer->getOperand(0);
+  }
+  auto constant = v.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
+    return std::nullopt;
+  APFloat value = elements.getSplatValue<APFloat>();
+  bool losesInfo;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return value.convertToDouble();
+}
 
 bool graph::transposesMatrices(Operation *op) {
   auto transpose = dyn_cast_or_null<TransposeOp>(op);

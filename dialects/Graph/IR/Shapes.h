@@ -20,6 +20,8 @@ mlir::RankedTensorType typeOf(mlir::Value v);
 std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 /// x with the dimensions `axes` removed, or 1 with keepdims.
 Shape reducedShape(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> axes, bool keepdims);
+/// Whether axes are strictly increasing and within the rank; otherwise the message goes to `error`.
+llvm::LogicalResult verifyAxes(llvm::ArrayRef<int64_t> axes, int64_t rank, llvm::function_ref<mlir::InFlightDiagnostic()> error);
 /// Elements of a pooling or convolution output along one dimension; negative when the window does not fit.
 int64_t windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow, int64_t padHigh,
                     bool ceil = false);
@@ -42,6 +44,9 @@ bool isFloat8(mlir::Type element);
 llvm::APFloat rounded(llvm::APFloat value, mlir::FloatType type);
 /// f32 for floats of 8 and 16 bits, else the type itself: what arithmetic is carried out in.
 mlir::Type computeType(mlir::Type element);
+
+/// The one number that a float constant holds everywhere, looking through reshapes, transposes and broadcasts of it.
+std::optional<double> splatNumber(mlir::Value v);
 
 /// A constant filled with `value`, rounded to the type's element type.
 mlir::Value splat(mlir::OpBuilder &b, mlir::Location loc, mlir::RankedTensorType type, double value);

@@ -1,7 +1,8 @@
 //===- Decompose.cpp - composite graph ops become primitive ones ----------------===//
 #include "passes/Lowering/Decompose/Passes.h"
 #include "passes/Lowering/Decompose/Patterns.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "dialects/Support/Rewrite.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -27,6 +28,19 @@ struct DecomposeMean : OpRewritePattern<ReduceMeanOp> {
       count *= shapeOf(op.getX())[axis];
     Value sum = m.sum(m.widen(op.getX()), op.getAxes(), op.getKeepdims());
     rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), m.mul(sum, m.constant(1.0 / double(count))), element));
+    return success();
+  }
+};
+
+/// reduce_l2(x) = sqrt(sum(x^2)), in fp32 at least.
+struct DecomposeL2 : OpRewritePattern<ReduceL2Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceL2Op op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Value x = m.widen(op.getX()), squares = m.mul(x, x);
+    Value sum = op.getAxes().empty() ? squares : m.sum(squares, op.getAxes(), op.getKeepdims());
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), SqrtOp::create(rewriter, op.getLoc(), sum), element));
     return success();
   }
 };
@@ -74,16 +88,17 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
   using DecomposePassBase::DecomposePassBase;
   void runOnOperation() override {
     getOperation()->walk([&](Operation *op) {
-      if (isa<ReduceMeanOp, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp>(op))
+      if (isa<ReduceMeanOp, ReduceL2Op, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp,
+              LayerNormOp, LayerNormGradOp, GroupNormOp, GroupNormGradOp>(op))
         ++numDecomposed;
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeMean, RepeatMatrices>(&getContext());
+    patterns.add<DecomposeMean, DecomposeL2, RepeatMatrices>(&getContext());
     if (!gpu) // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyWithinBudget(getOperation(), std::move(patterns))))
       return signalPassFailure();
     if (!split)
       return;

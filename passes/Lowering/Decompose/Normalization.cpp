@@ -1,4 +1,4 @@
-//===- Normalization.cpp - batch normalisation -------------------------------------===//
+//===- Normalization.cpp - batch, layer and group normalisation -------------------------------------===//
 //
 // Statistics in two passes, mean then squared deviations: stable where |mean| is large against the deviation. Per-channel
 // factors are computed once, on [C].
@@ -85,6 +85,170 @@ struct DecomposeBatchNormGrad : OpRewritePattern<BatchNormGradOp> {
 };
 } // namespace
 
+//===-- Layer and group normalisation -----------------------------------------------===//
+
+namespace {
+/// What a layer or group norm and its gradient compute with: x as a tensor of which some dimensions are normalised over.
+struct Norm {
+  Norm(const Arithmetic &m, NormKind kind, double epsilon, ArrayRef<int64_t> shape) : m(m), kind(kind), epsilon(epsilon), shape(shape) {}
+
+  /// Sums over `first`, then over `second`, which both stay as 1. A group's elements lie apart in channels-last order: what is summed
+  /// over the spatial dimensions first is small.
+  Value sum(Value x) const {
+    Value total = m.sum(x, first, /*keepdims=*/true);
+    return second.empty() ? total : m.sum(total, second, /*keepdims=*/true);
+  }
+  Value mean(Value x) const { return m.mul(sum(x), m.constant(1.0 / count())); }
+  double count() const {
+    double n = 1;
+    for (const Shape *axes : {&first, &second})
+      for (int64_t axis : *axes)
+        n *= double(shape[axis]);
+    return n;
+  }
+  /// x*scale, or x where the scale is 1 everywhere.
+  Value scaled(Value x, Value scale) const { return splatNumber(scale) == 1.0 ? x : m.mul(x, scale); }
+
+  struct Statistics {
+    Value mean, inverse;
+  };
+  Statistics statistics(Value x) const;
+  Value apply(Value x, const Statistics &statistics, Value scale, Value bias) const;
+  struct Gradients {
+    Value dx, dscale, dbias;
+  };
+  Gradients gradients(Value x, const Statistics &statistics, Value scale, Value bias, Value dy) const;
+
+  const Arithmetic &m;
+  NormKind kind;
+  double epsilon;
+  Shape shape, first, second;
+};
+
+/// graph.layer_norm states the formulas.
+Norm::Statistics Norm::statistics(Value x) const {
+  if (kind == NormKind::l2) {
+    Value norm = SqrtOp::create(m.b, m.loc, sum(m.mul(x, x)));
+    Value divisor = MaxOp::create(m.b, m.loc, norm, m.constant(epsilon));
+    Value isZero = CompareOp::create(m.b, m.loc, Predicate::eq, divisor, m.constant(0));
+    Value inverse = m.div(m.constant(1), SelectOp::create(m.b, m.loc, isZero, m.constant(1), divisor));
+    return {{}, SelectOp::create(m.b, m.loc, isZero, m.constant(0), inverse)};
+  }
+  Value average = kind == NormKind::layer ? mean(x) : Value(), deviation = average ? m.sub(x, average) : x;
+  return {average, m.rsqrt(m.add(mean(m.mul(deviation, deviation)), m.constant(epsilon)))};
+}
+
+Value Norm::apply(Value x, const Statistics &statistics, Value scale, Value bias) const {
+  Value y = m.mul(statistics.mean ? m.sub(x, statistics.mean) : x, statistics.inverse);
+  y = scaled(y, scale);
+  return splatNumber(bias) == 0.0 ? y : m.add(y, bias);
+}
+
+/// graph.layer_norm_grad states the formulas.
+Norm::Gradients Norm::gradients(Value x, const Statistics &statistics, Value scale, Value bias, Value dy) const {
+  Value normalised = m.mul(kind == NormKind::layer ? m.sub(x, statistics.mean) : x, statistics.inverse);
+  Value g = scaled(dy, scale), along = sum(m.mul(g, normalised));
+  if (kind != NormKind::l2) {
+    along = m.mul(along, m.constant(1.0 / count()));
+  } else {
+    Value acts = CompareOp::create(m.b, m.loc, Predicate::lt, m.mul(statistics.inverse, m.constant(epsilon)), m.constant(1));
+    along = SelectOp::create(m.b, m.loc, acts, along, m.constant(0));
+  }
+  Value inner = kind == NormKind::layer ? m.sub(g, mean(g)) : g;
+  Value dx = m.mul(m.sub(inner, m.mul(normalised, along)), statistics.inverse);
+  return {dx, sumTo(m.b, m.loc, m.mul(dy, normalised), shapeOf(scale)), sumTo(m.b, m.loc, dy, shapeOf(bias))};
+}
+
+struct DecomposeLayerNorm : OpRewritePattern<LayerNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(LayerNormOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Norm norm(m, op.getKind(), op.getEpsilon().convertToDouble(), shapeOf(op.getX()));
+    norm.first = Shape(op.getAxes());
+    Value x = m.widen(op.getX());
+    Norm::Statistics statistics = norm.statistics(x);
+    Value y = castTo(rewriter, op.getLoc(), norm.apply(x, statistics, op.getScale(), op.getBias()), element);
+    Value mean = statistics.mean ? statistics.mean : splat(rewriter, op.getLoc(), typeOf(op.getMean()), 0);
+    rewriter.replaceOp(op, {y, mean, statistics.inverse});
+    return success();
+  }
+};
+
+struct DecomposeLayerNormGrad : OpRewritePattern<LayerNormGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(LayerNormGradOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Norm norm(m, op.getKind(), op.getEpsilon().convertToDouble(), shapeOf(op.getX()));
+    norm.first = Shape(op.getAxes());
+    Norm::Gradients grads = norm.gradients(m.widen(op.getX()), {op.getMean(), op.getInverse()}, op.getScale(), op.getBias(), m.widen(op.getDy()));
+    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), grads.dx, element), grads.dscale, grads.dbias});
+    return success();
+  }
+};
+
+/// The channels of an activation as [groups, channels of a group]: one more dimension.
+struct Groups {
+  Groups(const Arithmetic &m, double epsilon, Value x, int64_t axis, int64_t groups)
+      : m(m), shape(shapeOf(x)), perChannel(shape.size() + 1, 1), perGroup(shape.size() + 1, 1), norm(m, NormKind::layer, epsilon, {}) {
+    int64_t samples = shape[0], width = shape[axis] / groups, rank = shape.size();
+    shape[axis] = groups;
+    shape.insert(shape.begin() + axis + 1, width);
+    perChannel[axis] = perGroup[axis] = groups;
+    perChannel[axis + 1] = width;
+    perGroup[0] = samples;
+    norm.shape = shape;
+    for (int64_t i = 1; i <= rank; ++i)
+      if (i != axis && i != axis + 1)
+        norm.first.push_back(i);
+    // Neighbours in memory are summed at once.
+    Shape &own = axis == 1 ? norm.first : norm.second;
+    own.insert(llvm::lower_bound(own, axis + 1), axis + 1);
+    if (norm.first.empty())
+      std::swap(norm.first, norm.second);
+  }
+  Value activation(Value v) const { return m.widen(reshapeTo(m.b, m.loc, v, shape)); }
+  Value channels(Value v) const { return reshapeTo(m.b, m.loc, v, perChannel); }
+  Value groups(Value v) const { return reshapeTo(m.b, m.loc, v, perGroup); }
+
+  const Arithmetic &m;
+  Shape shape, perChannel, perGroup;
+  Norm norm;
+};
+
+struct DecomposeGroupNorm : OpRewritePattern<GroupNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GroupNormOp op, PatternRewriter &rewriter) const override {
+    Arithmetic m{rewriter, op.getLoc(), computeType(elementOf(op.getX()))};
+    Groups groups(m, op.getEpsilon().convertToDouble(), op.getX(), op.getAxis(), op.getGroups());
+    Value x = groups.activation(op.getX());
+    Norm::Statistics statistics = groups.norm.statistics(x);
+    Value y = groups.norm.apply(x, statistics, groups.channels(op.getScale()), groups.channels(op.getBias()));
+    y = castTo(rewriter, op.getLoc(), y, elementOf(op.getY()));
+    auto as = [&](Value v, Value like) { return reshapeTo(rewriter, op.getLoc(), v, shapeOf(like)); };
+    rewriter.replaceOp(op, {as(y, op.getY()), as(statistics.mean, op.getMean()), as(statistics.inverse, op.getInverse())});
+    return success();
+  }
+};
+
+struct DecomposeGroupNormGrad : OpRewritePattern<GroupNormGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GroupNormGradOp op, PatternRewriter &rewriter) const override {
+    Arithmetic m{rewriter, op.getLoc(), computeType(elementOf(op.getX()))};
+    Groups groups(m, op.getEpsilon().convertToDouble(), op.getX(), op.getAxis(), op.getGroups());
+    Value scale = groups.channels(op.getScale());
+    Norm::Gradients grads = groups.norm.gradients(groups.activation(op.getX()), {groups.groups(op.getMean()), groups.groups(op.getInverse())},
+                                                  scale, /*bias=*/scale, groups.activation(op.getDy()));
+    Value dx = castTo(rewriter, op.getLoc(), grads.dx, elementOf(op.getDx()));
+    auto as = [&](Value v, Value like) { return reshapeTo(rewriter, op.getLoc(), v, shapeOf(like)); };
+    rewriter.replaceOp(op, {as(dx, op.getDx()), as(grads.dscale, op.getDscale()), as(grads.dbias, op.getDbias())});
+    return success();
+  }
+};
+} // namespace
+
 void mpc::populateNormalizationPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeBatchNorm, DecomposeBatchNormInference, DecomposeBatchNormGrad>(patterns.getContext());
+  patterns.add<DecomposeBatchNorm, DecomposeBatchNormInference, DecomposeBatchNormGrad, DecomposeLayerNorm, DecomposeLayerNormGrad,
+               DecomposeGroupNorm, DecomposeGroupNormGrad>(patterns.getContext());
 }

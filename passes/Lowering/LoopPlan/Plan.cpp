@@ -18,7 +18,8 @@ LoopRole mpc::loopRole(Operation *op) {
   if (isa<graph::MatMulOp, graph::ConvOp, graph::ConvInputGradOp, graph::ConvWeightGradOp>(op))
     return LoopRole::Library;
   if (isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::NllLossOp, graph::SoftmaxCrossEntropyOp,
-          graph::BatchNormOp, graph::BatchNormGradOp, graph::BatchNormInferenceOp>(op))
+          graph::BatchNormOp, graph::BatchNormGradOp, graph::BatchNormInferenceOp, graph::LayerNormOp, graph::LayerNormGradOp, graph::GroupNormOp,
+          graph::GroupNormGradOp, graph::ReduceL2Op>(op))
     return LoopRole::Composite;
   return LoopRole::Unknown;
 }

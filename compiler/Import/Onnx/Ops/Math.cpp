@@ -52,7 +52,7 @@ static void mod(Node &n) {
             }).getResult());
 }
 
-/// Pow: the result has the base's type, whatever the exponent's. Squares and roots become what they are.
+/// Pow: the result has the base's type, whatever the exponent's. Squares of floats stay powers: they need the range of fp32.
 static void pow(Node &n) {
   Value x = n.in(0);
   Type element = elementOf(x);
@@ -61,10 +61,8 @@ static void pow(Node &n) {
     double e = exponent.constant->doubles()[0];
     if (e == 1)
       return n.forward(0, 0);
-    if (e == 2)
+    if (e == 2 && !isFloat(element))
       return n.out(0, n.mul(x, x));
-    if (e == 0.5 && isFloat(element))
-      return n.out(0, n.unary<SqrtOp>(x));
   }
   Value y = n.in(1);
   if (isFloat(element) || !isFloat(y)) {
@@ -165,13 +163,13 @@ static void shrink(Node &n) {
   Value above = n.select(n.compare(Predicate::gt, x, n.number(lambda, x)), n.sub(x, n.number(bias, x)), zero);
   n.out(0, n.select(n.compare(Predicate::lt, x, n.number(-lambda, x)), n.add(x, n.number(bias, x)), above));
 }
-/// PRelu: x where x >= 0, slope*x elsewhere; the slope broadcasts one way.
+/// PRelu: x where x > 0, slope*x elsewhere; the slope broadcasts one way.
 static void prelu(Node &n) {
   Value x = n.in(0), slope = n.in(1);
   auto shape = broadcastShapes(shapeOf(x), shapeOf(slope));
   if (!shape || ArrayRef<int64_t>(*shape) != shapeOf(x))
     n.fail("the slope does not broadcast to the input");
-  n.out(0, n.select(n.compare(Predicate::lt, x, n.number(0, x)), n.mul(x, slope), x));
+  n.out(0, n.make<PReluOp>(ValueRange{x, slope}).getY());
 }
 /// Softsign: x / (1 + |x|).
 static void softsign(Node &n) {

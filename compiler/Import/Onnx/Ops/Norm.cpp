@@ -119,20 +119,7 @@ static void dropout(Node &n) {
   }
 }
 
-//===-- Norms from primitives, in fp32 at least ---------------------------------------===//
-
-/// (x - mean)/sqrt(variance + epsilon) over the axes, with the statistics.
-static Value normalise(Node &n, Value x, ArrayRef<int64_t> axes, double epsilon, Value *meanOut = nullptr,
-                       Value *invOut = nullptr) {
-  Value mean = n.mean(x, axes), centred = n.sub(x, mean);
-  Value variance = n.mean(n.mul(centred, centred), axes);
-  Value inv = n.unary<RsqrtOp>(n.add(variance, n.number(epsilon, x)));
-  if (meanOut)
-    *meanOut = mean;
-  if (invOut)
-    *invOut = inv;
-  return n.mul(centred, inv);
-}
+//===-- Layer and group norms ------------------------------------------------------------===//
 
 static Shape axesFrom(int64_t first, int64_t rank) {
   Shape axes;
@@ -141,13 +128,23 @@ static Shape axesFrom(int64_t first, int64_t rank) {
   return axes;
 }
 
-/// [C] as [C, 1, ...] for a channels-first tensor.
-static Value perChannel(Node &n, size_t input, int64_t channels, int64_t rank, Type element) {
-  if (n.shape(input) != ArrayRef<int64_t>{channels})
-    n.fail("input " + Twine(input) + " must have one element for each of " + Twine(channels) + " channels");
-  Shape shape(rank - 1, 1);
-  shape[0] = channels;
-  return n.cast(n.reshape(n.floatIn(input), shape), element);
+/// A scale or bias that stands for none.
+static Value everywhere(Node &n, double value, Type element) { return n.number(value, element); }
+
+static LayerNormOp layerNormOver(Node &n, Value x, Value scale, Value bias, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
+  return n.make<LayerNormOp>(ValueRange{x, scale, bias}, [&](auto &p) {
+    p.axes = n.b.getDenseI64ArrayAttr(axes);
+    p.epsilon = n.b.getF64FloatAttr(epsilon);
+    p.kind = NormKindAttr::get(n.context, kind);
+  });
+}
+
+/// A scale or bias of a layer norm, in the type of statistics.
+static Value broadcasting(Node &n, size_t input, Type compute) {
+  auto shape = broadcastShapes(n.shape(0), n.shape(input));
+  if (!shape || ArrayRef<int64_t>(*shape) != n.shape(0))
+    n.fail("input " + Twine(input) + " does not broadcast to the input");
+  return n.cast(n.floatIn(input), compute);
 }
 
 /// LayerNormalization-17: statistics in stash_type (fp32) over the dimensions from `axis` on.
@@ -157,16 +154,11 @@ static void layerNorm(Node &n) {
   double epsilon = n.floatAttribute("epsilon", 1e-5);
   n.ignore({"stash_type"});
   Type compute = computeType(elementOf(x));
-  Value mean, inv;
-  Value y = normalise(n, n.cast(x, compute), axesFrom(axis, rank), epsilon, &mean, &inv);
-  y = n.mul(y, n.cast(n.floatIn(1), compute));
-  if (n.has(2))
-    y = n.add(y, n.cast(n.floatIn(2), compute));
-  if (shapeOf(y) != shapeOf(x))
-    n.fail("scale and bias do not broadcast to the input");
-  n.out(0, n.cast(y, elementOf(x)));
-  n.out(1, mean);
-  n.out(2, inv);
+  Value scale = broadcasting(n, 1, compute), bias = n.has(2) ? broadcasting(n, 2, compute) : everywhere(n, 0, compute);
+  auto norm = layerNormOver(n, x, scale, bias, axesFrom(axis, rank), epsilon, NormKind::layer);
+  n.out(0, norm.getY());
+  n.out(1, norm.getMean());
+  n.out(2, norm.getInverse());
 }
 
 /// RMSNormalization-23: x / sqrt(mean(x^2) + epsilon) * scale.
@@ -176,51 +168,51 @@ static void rmsNorm(Node &n) {
   double epsilon = n.floatAttribute("epsilon", 1e-5);
   n.ignore({"stash_type"});
   Type compute = computeType(elementOf(x));
-  Value wide = n.cast(x, compute);
-  Value square = n.mean(n.mul(wide, wide), axesFrom(axis, rank));
-  Value y = n.mul(wide, n.unary<RsqrtOp>(n.add(square, n.number(epsilon, wide))));
-  y = n.mul(y, n.cast(n.floatIn(1), compute));
-  if (shapeOf(y) != shapeOf(x))
-    n.fail("the scale does not broadcast to the input");
-  n.out(0, n.cast(y, elementOf(x)));
+  Value scale = broadcasting(n, 1, compute);
+  n.out(0, layerNormOver(n, x, scale, everywhere(n, 0, compute), axesFrom(axis, rank), epsilon, NormKind::rms).getY());
+}
+
+/// `width` copies of each element, for the channels of a group; an input of `count` elements in the type of statistics.
+static Value perChannel(Node &n, size_t input, int64_t count, int64_t width, Type compute) {
+  if (n.shape(input) != ArrayRef<int64_t>{count})
+    n.fail("input " + Twine(input) + " must have one element for each of " + Twine(count) + (width == 1 ? " channels" : " groups"));
+  Value v = n.cast(n.floatIn(input), compute);
+  return width == 1 ? v : n.reshape(n.broadcast(n.reshape(v, {count, 1}), {count, width}), {count * width});
+}
+
+static void groupNormOver(Node &n, int64_t groups, double epsilon, Value scale, Value bias) {
+  n.out(0, n.make<GroupNormOp>(ValueRange{n.floatIn(0), scale, bias}, [&](auto &p) {
+              p.epsilon = n.b.getF64FloatAttr(epsilon);
+              p.axis = n.b.getI64IntegerAttr(1);
+              p.groups = n.b.getI64IntegerAttr(groups);
+            }).getY());
 }
 
 static void instanceNorm(Node &n) {
-  Value x = n.floatIn(0);
-  int64_t rank = n.rank(0);
-  if (rank < 3)
+  if (n.rank(0) < 3)
     n.fail("the input needs a batch, a channel and a spatial dimension");
   double epsilon = n.floatAttribute("epsilon", 1e-5);
-  Type compute = computeType(elementOf(x));
-  Value y = normalise(n, n.cast(x, compute), axesFrom(2, rank), epsilon);
-  y = n.add(n.mul(y, perChannel(n, 1, n.shape(0)[1], rank, compute)),
-            perChannel(n, 2, n.shape(0)[1], rank, compute));
-  n.out(0, n.cast(y, elementOf(x)));
+  int64_t channels = n.shape(0)[1];
+  Type compute = computeType(elementOf(n.floatIn(0)));
+  groupNormOver(n, channels, epsilon, perChannel(n, 1, channels, 1, compute), perChannel(n, 2, channels, 1, compute));
 }
 
 /// GroupNormalization: scale and bias per group at opset 18, per channel from 21 on.
 static void groupNorm(Node &n) {
-  Value x = n.floatIn(0);
   int64_t rank = n.rank(0), groups = n.intAttribute("num_groups");
   double epsilon = n.floatAttribute("epsilon", 1e-5);
   n.ignore({"stash_type"});
   if (rank < 2 || groups < 1 || n.shape(0)[1] % groups)
     n.fail("channels do not divide into " + Twine(groups) + " groups", "", "num_groups");
-  int64_t channels = n.shape(0)[1];
-  Shape grouped = {n.shape(0)[0], groups, channels / groups};
-  llvm::append_range(grouped, n.shape(0).drop_front(2));
-  int64_t inner = int64_t(grouped.size());
-  Type compute = computeType(elementOf(x));
-  Value y = normalise(n, n.reshape(n.cast(x, compute), grouped), axesFrom(2, inner), epsilon);
-  if (n.opset < 21) {
-    y = n.add(n.mul(y, perChannel(n, 1, groups, inner, compute)), perChannel(n, 2, groups, inner, compute));
-    y = n.reshape(y, shapeOf(x));
-  } else {
-    y = n.reshape(y, shapeOf(x));
-    y = n.add(n.mul(y, perChannel(n, 1, channels, rank, compute)), perChannel(n, 2, channels, rank, compute));
-  }
-  n.out(0, n.cast(y, elementOf(x)));
+  int64_t channels = n.shape(0)[1], count = n.opset < 21 ? groups : channels, width = n.opset < 21 ? channels / groups : 1;
+  Type compute = computeType(elementOf(n.floatIn(0)));
+  groupNormOver(n, groups, epsilon, perChannel(n, 1, count, width, compute), perChannel(n, 2, count, width, compute));
 }
+
+//===-- Others -----------------------------------------------------------------------===//
+
+/// x^2 as a power: what fp16 holds may square to what it does not, so it has the precision class of pow.
+static Value square(Node &n, Value x) { return n.binary<PowOp>(x, n.number(2, x)); }
 
 /// LRN: x / (bias + alpha/size * sum of x^2 over `size` neighbouring channels)^beta.
 static void lrn(Node &n) {
@@ -236,7 +228,7 @@ static void lrn(Node &n) {
   Value wide = n.cast(x, computeType(elementOf(x)));
   // Channels become the rows of an image, so that an average pooling sums neighbours; its padding counts:
   // /size.
-  Value squares = n.reshape(n.mul(wide, wide), {n.shape(0)[0], 1, channels, rest});
+  Value squares = n.reshape(square(n, wide), {n.shape(0)[0], 1, channels, rest});
   Value mean = n.make<AvgPoolOp>(squares, [&](auto &p) {
                   p.kernel = n.b.getDenseI64ArrayAttr({size, 1});
                   p.strides = n.b.getDenseI64ArrayAttr({1, 1});
@@ -250,15 +242,15 @@ static void lrn(Node &n) {
   n.out(0, n.cast(y, elementOf(x)));
 }
 
-/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9), as its function body in the ONNX
-/// specification.
+/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9). The specification's function takes E[x^2] - E[x]^2 for the
+/// variance, which cancels where the mean is large; E[(x - mean)^2] is the same and does not.
 static void mvn(Node &n) {
   Value x = n.floatIn(0);
   Shape axes = n.axes(n.intsAttribute("axes").value_or(Shape{0, 2, 3}), n.rank(0));
   Value wide = n.cast(x, computeType(elementOf(x)));
   Value mean = n.mean(wide, axes), centred = n.sub(wide, mean);
-  Value variance = n.sub(n.mean(n.mul(wide, wide), axes), n.mul(mean, mean));
-  Value y = n.div(centred, n.add(n.unary<SqrtOp>(variance), n.number(1e-9, wide)));
+  Value deviation = n.unary<SqrtOp>(n.mean(square(n, centred), axes));
+  Value y = n.div(centred, n.add(deviation, n.number(1e-9, deviation)));
   n.out(0, n.cast(y, elementOf(x)));
 }
 
@@ -269,10 +261,14 @@ static void lpNorm(Node &n) {
   int64_t p = n.intAttribute("p", 2);
   if (p != 1 && p != 2)
     n.fail("p must be 1 or 2", "", "p");
-  Value norm = p == 1 ? n.sum(n.unary<AbsOp>(x), axes) : n.unary<SqrtOp>(n.sum(n.mul(x, x), axes));
-  Value isZero = n.compare(Predicate::eq, norm, n.number(0, x));
-  Value safe = n.select(isZero, n.number(1, x), norm);
-  n.out(0, n.div(x, safe));
+  Type compute = computeType(elementOf(x));
+  if (p == 2) {
+    n.out(0, layerNormOver(n, x, everywhere(n, 1, compute), everywhere(n, 0, compute), axes, 0, NormKind::l2).getY());
+    return;
+  }
+  Value norm = n.sum(n.unary<AbsOp>(x), axes);
+  Value isZero = n.compare(Predicate::eq, norm, n.number(0, norm));
+  n.out(0, n.div(x, n.select(isZero, n.number(1, norm), norm)));
 }
 
 OpFamily onnx_import::normOps() {

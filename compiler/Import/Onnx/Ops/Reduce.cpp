@@ -65,13 +65,15 @@ static void l1(Node &n) {
 }
 static void sumSquare(Node &n) {
   Reduction r = reduction(n, 18);
-  n.out(0, apply<ReduceSumOp>(n, r, n.mul(r.x, r.x)));
+  // A power and not a product, so that autocast knows that squares need the range of fp32.
+  Value squares = isFloat(r.x) ? n.binary<PowOp>(r.x, n.number(2, r.x)) : n.mul(r.x, r.x);
+  n.out(0, apply<ReduceSumOp>(n, r, squares));
 }
 static void l2(Node &n) {
   Reduction r = reduction(n, 18);
   Type element = elementOf(r.x);
   Value x = isFloat(element) ? r.x : n.cast(r.x, n.b.getF64Type());
-  n.out(0, n.cast(n.unary<SqrtOp>(apply<ReduceSumOp>(n, r, n.mul(x, x))), element));
+  n.out(0, n.cast(r.axes.empty() ? n.unary<AbsOp>(x) : n.reduce<ReduceL2Op>(x, r.axes, r.keepdims), element));
 }
 static void logSum(Node &n) {
   Reduction r = reduction(n, 18);

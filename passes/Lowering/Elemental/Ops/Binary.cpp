@@ -32,20 +32,22 @@ ARITH(SubOp, SubFOp, SubIOp)
 ARITH(MulOp, MulFOp, MulIOp)
 #undef ARITH
 
-/// Quotient and remainder toward zero. Division by zero and the overflow of min/-1 trap on x86: both divide by 1 instead,
-/// and -1 negates.
+/// Quotient and remainder toward zero, both 0 for division by zero. That and the overflow of min/-1 trap on x86: both divide by 1
+/// instead; -1 negates.
 static std::pair<Value, Value> safeDivision(const Operands &o, ElementEmitter &e) {
   Type type = o.a.getType();
   Value zero = e.constantInt(type, 0), one = e.constantInt(type, 1);
-  Value divisor = arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, o.b, zero), one, o.b);
-  if (o.isUnsigned)
-    return {arith::DivUIOp::create(e.b, o.a, divisor), arith::RemUIOp::create(e.b, o.a, divisor)};
+  Value isZero = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, o.b, zero);
+  Value divisor = arith::SelectOp::create(e.b, isZero, one, o.b);
+  auto zeroForZero = [&](Value v) -> Value { return arith::SelectOp::create(e.b, isZero, zero, v); };
+  if (o.isUnsigned) // the remainder of a division by 1 is 0
+    return {zeroForZero(arith::DivUIOp::create(e.b, o.a, divisor)), arith::RemUIOp::create(e.b, o.a, divisor)};
   Value isMinusOne = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, o.b, e.constantInt(type, -1));
   divisor = arith::SelectOp::create(e.b, isMinusOne, one, divisor);
   Value quotient = arith::DivSIOp::create(e.b, o.a, divisor);
   quotient = arith::SelectOp::create(e.b, isMinusOne, arith::SubIOp::create(e.b, zero, o.a), quotient);
   Value remainder = arith::RemSIOp::create(e.b, o.a, divisor);
-  return {quotient, arith::SelectOp::create(e.b, isMinusOne, zero, remainder)};
+  return {zeroForZero(quotient), arith::SelectOp::create(e.b, isMinusOne, zero, remainder)};
 }
 static Value emit(graph::DivOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Operands o = operandsOf(op, index, e);
@@ -87,23 +89,6 @@ static Value emit(graph::MaxOp op, unsigned, ArrayRef<Index> index, ElementEmitt
   return o.isUnsigned ? Value(arith::MaxUIOp::create(e.b, o.a, o.b)) : arith::MaxSIOp::create(e.b, o.a, o.b);
 }
 
-/// The number that all elements of a value are, if it is one constant.
-static std::optional<double> splatOf(Value v) {
-  while (auto broadcast = v.getDefiningOp<graph::BroadcastOp>())
-    v = broadcast.getX();
-  auto op = v.getDefiningOp<graph::ConstantOp>();
-  auto dense = op ? dyn_cast<SplatElementsAttr>(op.getValue()) : SplatElementsAttr();
-  if (!dense)
-    return std::nullopt;
-  if (isa<FloatType>(dense.getElementType())) {
-    APFloat value = dense.getSplatValue<APFloat>();
-    bool inexact;
-    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
-    return value.convertToDouble();
-  }
-  return std::nullopt;
-}
-
 /// a to the power of b modulo 2^width, by squaring; a negative power is 0 unless a is 1 or -1.
 static Value integerPower(const Operands &o, ElementEmitter &e) {
   Type type = o.a.getType();
@@ -123,16 +108,31 @@ static Value integerPower(const Operands &o, ElementEmitter &e) {
   return select(arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, o.b, zero), inverse, squares[0]);
 }
 
-static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  std::optional<double> exponent = splatOf(op.getRhs());
-  if (exponent && (*exponent == 1 || *exponent == 2 || *exponent == -1)) {
-    Value x = e.broadcastOperand(op, 0, index);
-    if (*exponent == 1)
-      return x;
-    Value y = *exponent == 2 ? Value(arith::MulFOp::create(e.b, x, x))
-                             : arith::DivFOp::create(e.b, e.constant(x.getType(), 1), x);
-    return e.round(y, graph::elementOf(op.getResult()));
+/// Powers that arithmetic gives faster, and no less exactly, than pow.
+static bool isSimplePower(double p) { return p == 1 || p == 2 || p == -1 || p == 0.5 || p == -0.5; }
+static Value simplePower(Value x, double p, ElementEmitter &e) {
+  if (p == 1)
+    return x;
+  if (p == 2)
+    return arith::MulFOp::create(e.b, x, x);
+  Value y = p == -1 ? x : Value(math::SqrtOp::create(e.b, x));
+  return p < 0 ? Value(arith::DivFOp::create(e.b, e.constant(x.getType(), 1), y)) : y;
+}
+
+static Value emit(graph::PReluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Operands o = operandsOf(op, index, e);
+  Value zero = e.constant(o.a.getType(), 0);
+  if (!o.isFloat) {
+    auto greater = o.isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+    return arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, greater, o.a, zero), o.a, arith::MulIOp::create(e.b, o.a, o.b));
   }
+  Value positive = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGT, o.a, zero);
+  return e.round(arith::SelectOp::create(e.b, positive, o.a, arith::MulFOp::create(e.b, o.a, o.b)), o.element);
+}
+
+static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  if (std::optional<double> exponent = graph::splatNumber(op.getRhs()); exponent && isSimplePower(*exponent))
+    return e.round(simplePower(e.broadcastOperand(op, 0, index), *exponent, e), graph::elementOf(op.getResult()));
   Operands o = operandsOf(op, index, e);
   if (o.isFloat)
     return e.round(math::PowFOp::create(e.b, o.a, o.b), o.element);
@@ -176,6 +176,6 @@ static Value emit(graph::SelectOp op, unsigned, ArrayRef<Index> index, ElementEm
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
 void mpc::attachBinaryModels(MLIRContext *context) {
   ATTACH(AddOp), ATTACH(SubOp), ATTACH(MulOp), ATTACH(DivOp), ATTACH(ModOp), ATTACH(PowOp);
-  ATTACH(MinOp), ATTACH(MaxOp), ATTACH(AndOp), ATTACH(OrOp), ATTACH(XorOp);
+  ATTACH(PReluOp), ATTACH(MinOp), ATTACH(MaxOp), ATTACH(AndOp), ATTACH(OrOp), ATTACH(XorOp);
   ATTACH(CompareOp), ATTACH(SelectOp);
 }

@@ -1,0 +1,33 @@
+#include "dialects/Support/Rewrite.h"
+#include "dialects/Support/Diagnostics.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+/// Rewrites that one op may take part in, on average, and rewrites that a small program may take. Canonicalization needs fewer than two
+/// for each op of any network in the tests.
+static constexpr int64_t kRewritesPerOp = 32, kLeastBudget = 4096;
+/// Times that the driver starts again from all ops. Patterns that make progress settle in two or three.
+static constexpr int64_t kMostIterations = 16;
+
+namespace {
+/// Remembers the op that was rewritten last.
+struct LastRewrite : RewriterBase::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { last = op->getLoc(); }
+  void notifyOperationModified(Operation *op) override { last = op->getLoc(); }
+  std::optional<Location> last;
+};
+} // namespace
+
+LogicalResult mpc::applyWithinBudget(Operation *scope, const FrozenRewritePatternSet &patterns) {
+  int64_t ops = 0;
+  scope->walk([&](Operation *) { ++ops; });
+  LastRewrite listener;
+  GreedyRewriteConfig config;
+  config.setMaxIterations(kMostIterations).setMaxNumRewrites(kLeastBudget + kRewritesPerOp * ops).setListener(&listener);
+  if (succeeded(applyPatternsGreedily(scope, patterns, config)))
+    return success();
+  return emitErrorWithHint(listener.last.value_or(scope->getLoc()),
+                           "the rewrites of this op do not come to an end: this is a defect of mpc",
+                           "report it with the model; a node of another kind here, or another order of its operands, may avoid it");
+}

@@ -1,0 +1,57 @@
+//===- Orders.h - the two orders of an activation's dimensions -----------------===//
+#ifndef MPC_PASSES_LAYOUT_ORDERS_H
+#define MPC_PASSES_LAYOUT_ORDERS_H
+#include "dialects/Graph/IR/Shapes.h"
+
+namespace mpc::layout {
+
+/// [0, 2, ..., r-1, 1]: the permutation that makes [N, C, spatial...] channels-last.
+graph::Shape toLast(int64_t rank);
+/// Its inverse, [0, r-1, 1, ..., r-2].
+graph::Shape toFirst(int64_t rank);
+
+/// Per-dimension values in channels-last order.
+template <typename T>
+llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values) {
+  llvm::SmallVector<T> result;
+  for (int64_t i : toLast(values.size()))
+    result.push_back(values[i]);
+  return result;
+}
+/// The type of a channels-first tensor in the other order.
+mlir::RankedTensorType lastType(mlir::Type type);
+
+/// Dimension i of the result is dimension permutation[i] of x. Returns what is there already where it can: the operand of an opposite
+/// transpose, a constant, an iota; a view where only dimensions of size 1 move; and rather moves x before a broadcast than behind it.
+mlir::Value transposed(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+/// Whether `transposed` moves no elements.
+bool isFreeToTranspose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+
+/// One entry's values in both orders, made when they are asked for. Keys are the values of the program as it was.
+class Orders {
+public:
+  /// v in the order that it had; made behind its definition if only the other form exists.
+  mlir::Value first(mlir::Value v);
+  /// v channels-last, alike. v has three dimensions at least.
+  mlir::Value last(mlir::Value v);
+  /// Whether v was computed channels-last, so that its own order costs a transpose.
+  bool isLast(mlir::Value v) const { return forms.lookup(v).computedLast; }
+  /// Whether the channels-last form is there already, behind a transpose of the program.
+  bool hasLast(mlir::Value v);
+
+  void setFirst(mlir::Value v, mlir::Value first) { forms[v].first = first; }
+  void setLast(mlir::Value v, mlir::Value last) {
+    forms[v].last = last;
+    forms[v].computedLast = true;
+  }
+
+private:
+  struct Forms {
+    mlir::Value first, last;
+    bool computedLast = false;
+  };
+  llvm::DenseMap<mlir::Value, Forms> forms;
+};
+
+} // namespace mpc::layout
+#endif

@@ -1,0 +1,303 @@
+//===- ComposedNorms.cpp - norms written as means, powers and roots -----------===//
+//
+// Exporters without a norm op, and networks with norms of their own, write them as primitive ops, of which some would be computed in 16 bits:
+// a square of 256 is infinite in f16. Matched are x - mean(x) or x alone, its square as a power or a product, means as
+// reduce_mean or as sums times 1/n, roots as sqrt, pow and rsqrt, quotients as div and as products with a reciprocal; then a scale and a
+// bias behind it, and the reshapes that group norms are exported with.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "passes/Simplify/Recognizers.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+//===-- Matching --------------------------------------------------------------------===//
+
+/// A statistic that is written out to x's shape, or has its reduced dimensions put back, as the reduction gave it.
+static Value statisticOf(Value v) {
+  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
+    v = broadcast.getX();
+  if (auto view = v.getDefiningOp<ReshapeOp>())
+    v = view.getX();
+  return v;
+}
+
+namespace {
+struct Reduced {
+  Value x;
+  Shape axes;
+};
+} // namespace
+
+/// The operand and axes of a reduction that v, of x's shape with some dimensions as 1, is the result of.
+template <typename OpT>
+static std::optional<Reduced> reductionOf(Value v, ArrayRef<int64_t> shape) {
+  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
+    v = broadcast.getX();
+  auto op = statisticOf(v).getDefiningOp<OpT>();
+  if (!op || op.getAxes().empty() || shapeOf(op.getX()) != shape)
+    return std::nullopt;
+  if (shapeOf(v) != ArrayRef<int64_t>(reducedShape(shape, op.getAxes(), /*keepdims=*/true)))
+    return std::nullopt;
+  return Reduced{op.getX(), Shape(op.getAxes())};
+}
+
+static int64_t countOf(const Reduced &reduced) {
+  int64_t n = 1;
+  for (int64_t axis : reduced.axes)
+    n *= shapeOf(reduced.x)[axis];
+  return n;
+}
+
+/// mean(x), also as sum(x)/n or sum(x)*(1/n).
+static std::optional<Reduced> meanOf(Value v, ArrayRef<int64_t> shape) {
+  if (auto mean = reductionOf<ReduceMeanOp>(v, shape))
+    return mean;
+  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
+    v = broadcast.getX();
+  auto isCount = [&](const std::optional<Reduced> &sum, std::optional<double> number, bool inverse) {
+    if (!sum || !number || countOf(*sum) == 0)
+      return false;
+    double n = double(countOf(*sum)), wanted = inverse ? 1 / n : n;
+    return std::abs(*number - wanted) <= 1e-6 * wanted; // a fraction was rounded to fp32
+  };
+  if (auto div = v.getDefiningOp<DivOp>())
+    if (auto sum = reductionOf<ReduceSumOp>(div.getLhs(), shape); isCount(sum, splatNumber(div.getRhs()), /*inverse=*/false))
+      return sum;
+  if (auto mul = v.getDefiningOp<MulOp>())
+    for (auto [total, number] : {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())})
+      if (auto sum = reductionOf<ReduceSumOp>(total, shape); isCount(sum, splatNumber(number), /*inverse=*/true))
+        return sum;
+  return std::nullopt;
+}
+
+/// d of d^2 or d*d; null otherwise.
+static Value squareRootOf(Value v) {
+  if (auto pow = v.getDefiningOp<PowOp>(); pow && splatNumber(pow.getRhs()) == 2.0)
+    return pow.getLhs();
+  if (auto mul = v.getDefiningOp<MulOp>(); mul && mul.getLhs() == mul.getRhs())
+    return mul.getLhs();
+  return {};
+}
+
+namespace {
+/// E[d^2] + epsilon.
+struct Variance {
+  Value deviation;
+  Shape axes;
+  double epsilon;
+};
+} // namespace
+
+static std::optional<Variance> varianceOf(Value v, ArrayRef<int64_t> shape) {
+  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
+    v = broadcast.getX();
+  auto add = v.getDefiningOp<AddOp>();
+  if (!add)
+    return std::nullopt;
+  for (auto [variance, number] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
+    std::optional<double> epsilon = splatNumber(number);
+    if (!epsilon || *epsilon < 0)
+      continue;
+    if (auto mean = meanOf(variance, shape))
+      if (Value d = squareRootOf(mean->x))
+        return Variance{d, mean->axes, *epsilon};
+  }
+  return std::nullopt;
+}
+
+/// sqrt(variance) as a root or a power.
+static std::optional<Variance> ofRoot(Value v, ArrayRef<int64_t> shape) {
+  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
+    v = broadcast.getX();
+  if (auto root = v.getDefiningOp<SqrtOp>())
+    return varianceOf(root.getX(), shape);
+  if (auto pow = v.getDefiningOp<PowOp>(); pow && splatNumber(pow.getRhs()) == 0.5)
+    return varianceOf(pow.getLhs(), shape);
+  return std::nullopt;
+}
+/// 1/sqrt(variance) in its forms.
+static std::optional<Variance> ofInverseRoot(Value v, ArrayRef<int64_t> shape) {
+  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
+    v = broadcast.getX();
+  if (auto rsqrt = v.getDefiningOp<RsqrtOp>())
+    return varianceOf(rsqrt.getX(), shape);
+  if (auto reciprocal = v.getDefiningOp<ReciprocalOp>())
+    return ofRoot(reciprocal.getX(), shape);
+  if (auto div = v.getDefiningOp<DivOp>(); div && splatNumber(div.getLhs()) == 1.0)
+    return ofRoot(div.getRhs(), shape);
+  if (auto pow = v.getDefiningOp<PowOp>(); pow && splatNumber(pow.getRhs()) == -0.5)
+    return varianceOf(pow.getLhs(), shape);
+  return std::nullopt;
+}
+
+/// Whether two values are the same difference, or the same value.
+static bool same(Value a, Value b) {
+  auto x = a.getDefiningOp<SubOp>(), y = b.getDefiningOp<SubOp>();
+  return a == b || (x && y && x->getOperands() == y->getOperands());
+}
+
+//===-- Building --------------------------------------------------------------------------===//
+
+/// A norm over `axes` with neither scale nor bias.
+static LayerNormOp plainNorm(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
+  Type compute = computeType(elementOf(x));
+  return LayerNormOp::create(b, loc, x, scalar(b, loc, compute, 1), scalar(b, loc, compute, 0), b.getDenseI64ArrayAttr(axes),
+                             b.getF64FloatAttr(epsilon), NormKindAttr::get(b.getContext(), kind));
+}
+
+namespace {
+
+/// d/sqrt(E[d^2] + epsilon), d being x - mean(x) or x.
+template <typename OpT>
+struct ComposedNorm : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
+    if (!isFloat(op.getResult()))
+      return failure();
+    ArrayRef<int64_t> shape = shapeOf(op.getResult());
+    auto rewrite = [&](Value d, const std::optional<Variance> &variance) {
+      if (!variance || d.getType() != op.getType() || !same(d, variance->deviation))
+        return failure();
+      NormKind kind = NormKind::rms;
+      Value x = d;
+      if (auto difference = d.getDefiningOp<SubOp>(); difference && difference.getLhs().getType() == op.getType())
+        if (auto mean = meanOf(difference.getRhs(), shape); mean && mean->x == difference.getLhs() && mean->axes == variance->axes) {
+          kind = NormKind::layer;
+          x = difference.getLhs();
+        }
+      rewriter.replaceOp(op, plainNorm(rewriter, op.getLoc(), x, variance->axes, variance->epsilon, kind).getY());
+      return success();
+    };
+    if constexpr (std::is_same_v<OpT, DivOp>)
+      return rewrite(op.getLhs(), ofRoot(op.getRhs(), shape));
+    if (succeeded(rewrite(op.getLhs(), ofInverseRoot(op.getRhs(), shape))))
+      return success();
+    return rewrite(op.getRhs(), ofInverseRoot(op.getLhs(), shape));
+  }
+};
+
+/// x/max(|x|, epsilon), the bound as a clip or a maximum.
+struct ComposedL2 : OpRewritePattern<DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DivOp op, PatternRewriter &rewriter) const override {
+    if (!isFloat(op.getResult()) || op.getLhs().getType() != op.getType())
+      return failure();
+    Value bounded = op.getRhs(), norm;
+    while (auto broadcast = bounded.getDefiningOp<BroadcastOp>())
+      bounded = broadcast.getX();
+    std::optional<double> epsilon;
+    if (auto clip = bounded.getDefiningOp<ClipOp>(); clip && clip.getMax().isInfinity()) {
+      epsilon = clip.getMin().convertToDouble();
+      norm = clip.getX();
+    } else if (auto max = bounded.getDefiningOp<MaxOp>()) {
+      bool right = splatNumber(max.getRhs()).has_value();
+      epsilon = splatNumber(right ? max.getRhs() : max.getLhs());
+      norm = right ? max.getLhs() : max.getRhs();
+    }
+    if (!epsilon || !(*epsilon > 0) || std::isinf(*epsilon))
+      return failure();
+    ArrayRef<int64_t> shape = shapeOf(op.getResult());
+    std::optional<Reduced> reduced = reductionOf<ReduceL2Op>(norm, shape);
+    if (auto root = norm.getDefiningOp<SqrtOp>(); root && !reduced)
+      if (auto sum = reductionOf<ReduceSumOp>(root.getX(), shape))
+        if (Value x = squareRootOf(sum->x))
+          reduced = Reduced{x, sum->axes};
+    if (!reduced || reduced->x != op.getLhs())
+      return failure();
+    rewriter.replaceOp(op, plainNorm(rewriter, op.getLoc(), op.getLhs(), reduced->axes, *epsilon, NormKind::l2).getY());
+    return success();
+  }
+};
+
+/// The y of a norm, which nobody else reads, and whose statistics nobody reads.
+template <typename NormT>
+static NormT onlyReadHere(Value v) {
+  auto norm = v.getDefiningOp<NormT>();
+  return norm && v == norm.getY() && v.hasOneUse() && norm.getMean().use_empty() && norm.getInverse().use_empty() ? norm : NormT();
+}
+
+/// norm(x)*scale and norm(x)*scale + bias, for the norms that have none yet.
+template <typename OpT>
+struct AbsorbAffine : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  static constexpr bool isScale = std::is_same_v<OpT, MulOp>;
+
+  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
+    for (auto [y, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      // A factor of the size of x is a gate, not a scale.
+      if (y.getType() != op.getType() || typeOf(other).getNumElements() >= typeOf(y).getNumElements())
+        continue;
+      if (LayerNormOp norm = onlyReadHere<LayerNormOp>(y); norm && hasNone(norm)) {
+        Value v = castTo(rewriter, op.getLoc(), other, computeType(elementOf(y)));
+        auto made = LayerNormOp::create(rewriter, op.getLoc(), norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
+                                        norm.getAxesAttr(), norm.getEpsilonAttr(), norm.getKindAttr());
+        rewriter.replaceOp(op, made.getY());
+        return success();
+      }
+      GroupNormOp norm = onlyReadHere<GroupNormOp>(y);
+      if (!norm || !hasNone(norm) || !isPerChannel(other, norm))
+        continue;
+      Value v = castTo(rewriter, op.getLoc(), other, computeType(elementOf(y)));
+      v = reshapeTo(rewriter, op.getLoc(), v, shapeOf(norm.getScale()));
+      auto made = GroupNormOp::create(rewriter, op.getLoc(), norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
+                                      norm.getEpsilonAttr(), norm.getAxisAttr(), norm.getGroupsAttr());
+      rewriter.replaceOp(op, made.getY());
+      return success();
+    }
+    return failure();
+  }
+
+  template <typename NormT>
+  static bool hasNone(NormT norm) {
+    return splatNumber(norm.getBias()) == 0.0 && (!isScale || splatNumber(norm.getScale()) == 1.0);
+  }
+  static bool isPerChannel(Value v, GroupNormOp norm) {
+    int64_t rank = typeOf(norm.getX()).getRank(), own = typeOf(v).getRank(), at = int64_t(norm.getAxis()) - (rank - own);
+    return at >= 0 && shapeOf(v)[at] == shapeOf(norm.getX())[norm.getAxis()] && typeOf(v).getNumElements() == shapeOf(v)[at];
+  }
+};
+
+/// A group norm as exporters write it: [N, C, ...] seen as [N, groups, ...], every group normalised by itself, and seen as [N, C, ...] again.
+struct ReshapedGroups : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    Value inner;
+    double epsilon = 0;
+    bool none = false;
+    if (LayerNormOp norm = onlyReadHere<LayerNormOp>(op.getX())) {
+      int64_t rank = typeOf(norm.getX()).getRank();
+      bool spatial = rank >= 3 && norm.getKind() == NormKind::layer && norm.getAxes() == ArrayRef<int64_t>(llvm::to_vector(llvm::seq<int64_t>(2, rank)));
+      none = spatial && splatNumber(norm.getScale()) == 1.0 && splatNumber(norm.getBias()) == 0.0;
+      inner = norm.getX();
+      epsilon = norm.getEpsilon().convertToDouble();
+    } else if (GroupNormOp norm = onlyReadHere<GroupNormOp>(op.getX())) {
+      none = norm.getAxis() == 1 && int64_t(norm.getGroups()) == shapeOf(norm.getX())[1] && splatNumber(norm.getScale()) == 1.0 &&
+             splatNumber(norm.getBias()) == 0.0;
+      inner = norm.getX();
+      epsilon = norm.getEpsilon().convertToDouble();
+    }
+    auto view = none ? inner.getDefiningOp<ReshapeOp>() : ReshapeOp();
+    if (!view || view.getX().getType() != op.getType())
+      return failure();
+    ArrayRef<int64_t> shape = shapeOf(op), seen = shapeOf(inner);
+    if (shape.size() < 2 || shape[0] != seen[0] || seen[1] == 0 || shape[1] % seen[1] != 0)
+      return failure();
+    Type compute = computeType(elementOf(op));
+    auto channels = RankedTensorType::get({shape[1]}, compute);
+    auto made = GroupNormOp::create(rewriter, op.getLoc(), view.getX(), splat(rewriter, op.getLoc(), channels, 1),
+                                    splat(rewriter, op.getLoc(), channels, 0), rewriter.getF64FloatAttr(epsilon),
+                                    rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(seen[1]));
+    rewriter.replaceOp(op, made.getY());
+    return success();
+  }
+};
+
+} // namespace
+
+void simplify::populateComposedNorms(RewritePatternSet &patterns) {
+  patterns.add<ComposedNorm<MulOp>, ComposedNorm<DivOp>, ComposedL2, AbsorbAffine<MulOp>, AbsorbAffine<AddOp>, ReshapedGroups>(
+      patterns.getContext());
+}

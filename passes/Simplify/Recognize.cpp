@@ -1,0 +1,42 @@
+//===- Recognize.cpp - composed forms that have an op of their own ------------===//
+//
+// See Passes.td. The patterns are in ComposedNorms.cpp and StableLogs.cpp. Every one replaces several ops by fewer, so that applying them
+// ends: each rewrite lowers the number of ops of the entry.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Support/Rewrite.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
+#include "passes/Simplify/Passes.h"
+#include "passes/Simplify/Recognizers.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_RECOGNIZEPASS
+#include "passes/Simplify/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+struct RecognizePass : mpc::impl::RecognizePassBase<RecognizePass> {
+  using Base::Base;
+  void runOnOperation() override {
+    RewritePatternSet owned(&getContext());
+    simplify::populateComposedNorms(owned);
+    simplify::populateStableLogs(owned);
+    FrozenRewritePatternSet patterns(std::move(owned));
+    auto count = [&] {
+      unsigned n = 0;
+      getOperation().walk([&](Operation *op) { n += isa<graph::LayerNormOp, graph::GroupNormOp>(op); });
+      return n;
+    };
+    unsigned before = count();
+    for (auto entry : getOperation().getOps<FunctionOpInterface>())
+      if (!entry.isExternal() && failed(applyWithinBudget(entry, patterns)))
+        return signalPassFailure();
+    numNorms += count() - std::min(before, count());
+  }
+};
+} // namespace

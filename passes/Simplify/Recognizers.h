@@ -1,0 +1,14 @@
+//===- Recognizers.h - patterns of the recognize pass, by family --------------===//
+#ifndef MPC_PASSES_SIMPLIFY_RECOGNIZERS_H
+#define MPC_PASSES_SIMPLIFY_RECOGNIZERS_H
+#include "mlir/IR/PatternMatch.h"
+
+namespace mpc::simplify {
+
+/// Layer, RMS, L2 and group norms that are written as means, powers and roots.
+void populateComposedNorms(mlir::RewritePatternSet &patterns);
+/// Logarithms of what is near 0 or 1 by construction.
+void populateStableLogs(mlir::RewritePatternSet &patterns);
+
+} // namespace mpc::simplify
+#endif
