@@ -8,6 +8,7 @@
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "passes/Autodiff/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -173,9 +174,10 @@ void Differentiator::emitUpdates(OpBuilder &b) {
       ++numSums;
     sum = sum ? Value(graph::AddOp::create(b, gradient.getLoc(), sum, gradient)) : gradient;
   }
+  train::VariableTable variables(step);
   for (FlatSymbolRefAttr parameter : step.getParameters().getAsRange<FlatSymbolRefAttr>()) {
     Value gradient = byParameter.lookup(parameter);
-    StringRef name = train::userName(train::lookupVariable(step, parameter));
+    StringRef name = train::userName(variables.lookup(parameter));
     if (!gradient) {
       emitWarning(step.getLoc()) << "the loss of step @" << step.getSymName()
                                  << " does not depend on parameter @" << name

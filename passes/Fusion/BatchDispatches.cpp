@@ -10,6 +10,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Fusion/Grouping.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mpc;
@@ -129,17 +130,22 @@ int64_t Batcher::lastReader(Value storage) const {
 }
 
 void Batcher::countLive() {
-  live.assign(positions.size(), 0);
+  // Changes at each position first, then their sums.
+  live.assign(positions.size() + 1, 0);
   auto add = [&](Value v, int64_t first) {
-    if (!isAssigned(v)) // lies in the variable
-      for (int64_t at = first, last = lastReader(v); at <= last; ++at)
-        live[at] += bytesOf(v.getType());
+    int64_t last = lastReader(v);
+    if (last < first || isAssigned(v)) // lies in the variable
+      return;
+    live[first] += bytesOf(v.getType());
+    live[last + 1] -= bytesOf(v.getType());
   };
   for (BlockArgument argument : block.getArguments())
     add(argument, 0);
   for (auto dispatch : block.getOps<DispatchOp>())
     for (Value result : dispatch.getResults())
       add(result, positions.lookup(dispatch));
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
   peak = *llvm::max_element(live);
 }
 

@@ -1,5 +1,6 @@
 #include "passes/Fusion/Grouping.h"
 #include "dialects/Graph/IR/Storage.h"
+#include <queue>
 
 using namespace mlir;
 using namespace mpc;
@@ -415,25 +416,30 @@ void Grouping::merge(Group *into, Group *from) {
       }
 }
 
+/// Of the groups whose producers are placed, always the one that stood first.
 void Grouping::order() {
-  DenseMap<Group *, int> state; // 1: on the stack, 2: done
-  DenseMap<Group *, std::unique_ptr<Group> *> holders;
-  for (auto &group : owned)
-    holders[group.get()] = &group;
-  std::vector<Group *> byPosition;
-  for (auto &group : owned)
-    if (!group->roots.empty())
-      byPosition.push_back(group.get());
-  llvm::stable_sort(byPosition, [](Group *a, Group *b) { return a->position < b->position; });
-  std::function<void(Group *)> visit = [&](Group *group) {
-    if (state[group])
-      return;
-    state[group] = 1;
-    for (Group *producer : producersOf(group))
-      visit(producer);
-    state[group] = 2;
-    ordered.push_back(std::move(*holders[group]));
-  };
-  for (Group *group : byPosition)
-    visit(group);
+  llvm::stable_sort(owned, [](const auto &a, const auto &b) { return a->position < b->position; });
+  llvm::erase_if(owned, [](const auto &group) { return group->roots.empty(); });
+  DenseMap<Group *, size_t> places;
+  for (auto [i, group] : llvm::enumerate(owned))
+    places[group.get()] = i;
+  std::vector<SmallVector<size_t, 4>> readers(owned.size());
+  std::vector<size_t> missing(owned.size(), 0);
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<size_t>> ready;
+  for (auto [i, group] : llvm::enumerate(owned)) {
+    for (Group *producer : producersOf(group.get())) {
+      readers[places.at(producer)].push_back(i);
+      ++missing[i];
+    }
+    if (missing[i] == 0)
+      ready.push(i);
+  }
+  while (!ready.empty()) {
+    size_t i = ready.top();
+    ready.pop();
+    ordered.push_back(std::move(owned[i]));
+    for (size_t reader : readers[i])
+      if (--missing[reader] == 0)
+        ready.push(reader);
+  }
 }

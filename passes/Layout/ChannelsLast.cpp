@@ -8,7 +8,7 @@
 #include "passes/Layout/Orders.h"
 #include "passes/Layout/Passes.h"
 #include "dialects/Support/Rewrite.h"
-#include "dialects/Train/IR/Train.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -311,7 +311,7 @@ bool EntryLayout::moveTranspose(TransposeOp op) {
 }
 
 /// Variables with the shape of a convolution's weight, the weight itself among them: all that has to change its order at once.
-static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module) {
+static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module, const train::VariableTable &variables) {
   llvm::SmallDenseSet<StringRef> parameters;
   auto nameOf = [](train::VariableOp variable) { return variable.getOf() ? *variable.getOf() : variable.getSymName(); };
   module.walk([&](Operation *op) {
@@ -321,7 +321,7 @@ static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module) {
     while (auto cast = w.getDefiningOp<CastOp>())
       w = cast.getX();
     if (auto read = w.getDefiningOp<train::ReadOp>())
-      if (auto variable = train::lookupVariable(read, read.getVariableAttr()))
+      if (train::VariableOp variable = variables.lookup(read.getVariableAttr()))
         parameters.insert(nameOf(variable));
   });
   llvm::SetVector<train::VariableOp> result;
@@ -333,14 +333,15 @@ static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module) {
 
 /// Stores them channels-last: reads and assignments go through transposes, which then meet their opposites.
 static void storeWeightsChannelsLast(ModuleOp module) {
-  llvm::SetVector<train::VariableOp> variables = weightVariables(module);
+  train::VariableTable table(module);
+  llvm::SetVector<train::VariableOp> variables = weightVariables(module, table);
   for (train::VariableOp variable : variables) {
     variable->setAttr(train::kPermutationAttr, DenseI64ArrayAttr::get(module.getContext(), toLast(variable.getTensorType().getRank())));
     variable.setType(lastType(variable.getType()));
   }
   module.walk([&](Operation *op) {
     OpBuilder b(op);
-    if (auto read = dyn_cast<train::ReadOp>(op); read && variables.contains(train::lookupVariable(read, read.getVariableAttr()))) {
+    if (auto read = dyn_cast<train::ReadOp>(op); read && variables.contains(table.lookup(read.getVariableAttr()))) {
       Value value = read.getValue();
       RankedTensorType logical = typeOf(value);
       value.setType(lastType(logical));
@@ -348,7 +349,7 @@ static void storeWeightsChannelsLast(ModuleOp module) {
       auto back = TransposeOp::create(b, op->getLoc(), value, toFirst(logical.getRank()));
       value.replaceAllUsesExcept(back, back);
     } else if (auto assign = dyn_cast<train::AssignOp>(op);
-               assign && variables.contains(train::lookupVariable(assign, assign.getVariableAttr()))) {
+               assign && variables.contains(table.lookup(assign.getVariableAttr()))) {
       Value value = assign.getValue();
       assign.getValueMutable().assign(TransposeOp::create(b, op->getLoc(), value, toLast(typeOf(value).getRank())));
     }

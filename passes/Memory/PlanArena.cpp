@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
-#include "dialects/Train/IR/Train.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "passes/Memory/Offsets.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -28,7 +28,8 @@ namespace {
 /// Plans one entry. Positions number its dispatches in program order; the terminator comes after all.
 class EntryPlanner {
 public:
-  EntryPlanner(FunctionOpInterface entry, const MayShareFn &mayShare) : entry(entry), mayShare(mayShare) {}
+  EntryPlanner(FunctionOpInterface entry, const MayShareFn &mayShare, const train::VariableTable &variables)
+      : entry(entry), mayShare(mayShare), variables(variables) {}
 
   /// Makes assignments and results explicit launches where they cannot be in place. Returns the copies made.
   int64_t insertCopies();
@@ -47,9 +48,11 @@ private:
   int64_t lastUse(Value storage);
   bool canAssignInPlace(train::AssignOp assign);
   int64_t offsetOf(Value v);
+  train::VariableOp variableOf(train::ReadOp read) const { return variables.lookup(read.getVariableAttr()); }
 
   FunctionOpInterface entry;
   const MayShareFn &mayShare;
+  const train::VariableTable &variables;
   DenseMap<Operation *, int64_t> positions;
   /// By variable.
   DenseMap<Attribute, SmallVector<train::ReadOp, 1>> reads;
@@ -62,8 +65,6 @@ private:
 };
 
 } // namespace
-
-static train::VariableOp variableOf(train::ReadOp read) { return train::lookupVariable(read, read.getVariableAttr()); }
 
 kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
   auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), builder.getStringAttr(name), ValueRange(v), UnitAttr());
@@ -161,7 +162,7 @@ int64_t EntryPlanner::insertCopies() {
   number();
   SmallVector<train::AssignOp> assigns(block.getOps<train::AssignOp>());
   for (train::AssignOp assign : assigns) {
-    auto variable = train::lookupVariable(assign, assign.getVariableAttr());
+    train::VariableOp variable = variables.lookup(assign.getVariableAttr());
     if (canAssignInPlace(assign)) {
       homes[storageOf(assign.getValue())] = variable;
       continue;
@@ -378,11 +379,12 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
     if (failed(verifyDisjoint(getOperation())))
       return signalPassFailure();
 
+    train::VariableTable variables(getOperation());
     int64_t base = offset, end = base, peak = base, saved = 0;
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;
-      EntryPlanner planner(entry, mayShare);
+      EntryPlanner planner(entry, mayShare, variables);
       numCopies += planner.insertCopies();
       numInPlace += planner.assignBuffers();
       int64_t entryEnd = planner.place(base);

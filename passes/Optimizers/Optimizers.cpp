@@ -9,6 +9,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
 #include "dialects/Train/IR/Names.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "passes/Optimizers/Passes.h"
 #include "passes/Optimizers/Registry.h"
 #include "llvm/Support/Format.h"
@@ -48,7 +49,7 @@ struct Group {
 
 class StepExpander {
 public:
-  explicit StepExpander(train::StepOp step) : step(step), b(step.getBody().front().getTerminator()) {}
+  explicit StepExpander(train::StepOp step) : step(step), variables(step), b(step.getBody().front().getTerminator()) {}
 
   LogicalResult run();
 
@@ -68,6 +69,7 @@ private:
   }
 
   train::StepOp step;
+  train::VariableTable variables;
   OpBuilder b;
   const Optimizer *optimizer = nullptr;
   llvm::StringMap<double> hyper;
@@ -169,7 +171,7 @@ Value StepExpander::learningRate(double factor) {
 
 void StepExpander::expand(train::UpdateOp update) {
   Location loc = update.getLoc();
-  train::VariableOp parameter = train::lookupVariable(step, update.getParameterAttr());
+  train::VariableOp parameter = variables.lookup(update.getParameterAttr());
   RankedTensorType f32Type = parameter.getTensorType().clone(b.getF32Type());
   llvm::StringMap<double> own = hyper;
   double factor = 1;
@@ -193,8 +195,7 @@ void StepExpander::expand(train::UpdateOp update) {
                         own};
   SmallVector<train::VariableOp> slots;
   for (StringRef name : optimizer->slots(own)) {
-    slots.push_back(train::getOrCreateState(step, parameter, name, train::Role::slot, f32Type,
-                                            train::FillAttr::get(b.getContext(), 0)));
+    slots.push_back(variables.getOrCreateState(step, parameter, name, train::Role::slot, f32Type, train::FillAttr::get(b.getContext(), 0)));
     context.slots.push_back(train::readVariable(b, loc, slots.back()));
     slotBytes += uint64_t(f32Type.getNumElements()) * sizeof(float);
   }

@@ -8,6 +8,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Precision/Caster.h"
 #include "passes/Precision/LowStorage.h"
@@ -43,15 +44,6 @@ bool isFp32Operand(Operation *op, unsigned i) {
   return stated && stated.isFp32Operand(i);
 }
 
-/// Whether a value is a parameter, possibly reshaped.
-bool isParameter(Value v) {
-  auto read = stripMoves(v).getDefiningOp<train::ReadOp>();
-  if (!read)
-    return false;
-  train::VariableOp variable = train::lookupVariable(read, read.getVariableAttr());
-  return variable && variable.getRole() == train::Role::parameter;
-}
-
 /// Whether numbers written into the graph, which are exact in no type, would lose more than their last digits: one becomes infinite, or
 /// the largest becomes zero or a subnormal of fewer digits (the epsilon of a norm).
 bool leavesRange(DenseElementsAttr constant, FloatType low) {
@@ -79,8 +71,8 @@ bool leavesRange(DenseElementsAttr constant, FloatType low) {
 /// Casts in one entry.
 class EntryCaster {
 public:
-  EntryCaster(FunctionOpInterface entry, PrecisionPolicy &policy, bool cache)
-      : entry(entry), block(entry.getFunctionBody().front()), policy(policy), caster(cache),
+  EntryCaster(FunctionOpInterface entry, PrecisionPolicy &policy, const train::VariableTable &variables, bool cache)
+      : entry(entry), block(entry.getFunctionBody().front()), policy(policy), variables(variables), caster(cache),
         f32(Float32Type::get(entry.getContext())) {}
 
   void run();
@@ -93,6 +85,8 @@ private:
   Type computeType(Operation *op, const Decision &decision);
   Type widest(Operation *op);
   bool widens(Operation *op, unsigned i);
+  /// Whether a value is a parameter, possibly reshaped.
+  bool isParameter(Value v) const;
   std::string reason(Operation *op, const Decision &decision, Type type);
   void castOp(Operation *op);
   void retype(Operation *op, Type type);
@@ -102,11 +96,18 @@ private:
   FunctionOpInterface entry;
   Block &block;
   PrecisionPolicy &policy;
+  const train::VariableTable &variables;
   Caster caster;
   Type f32;
   /// Ops with a low op (matmul, convolution) downstream, or being one.
   llvm::DenseSet<Operation *> reachesLow;
 };
+
+bool EntryCaster::isParameter(Value v) const {
+  auto read = stripMoves(v).getDefiningOp<train::ReadOp>();
+  train::VariableOp variable = read ? variables.lookup(read.getVariableAttr()) : train::VariableOp();
+  return variable && variable.getRole() == train::Role::parameter;
+}
 
 void EntryCaster::findReachesLow() {
   for (Operation &op : llvm::reverse(block)) {
@@ -252,7 +253,7 @@ void EntryCaster::restoreResults() {
                                            "results of an entry keep their type"));
   }
   for (train::AssignOp assign : block.getOps<train::AssignOp>()) {
-    train::VariableOp variable = train::lookupVariable(assign, assign.getVariableAttr());
+    train::VariableOp variable = variables.lookup(assign.getVariableAttr());
     if (variable && assign.getValue().getType() != variable.getType())
       assign->setOperand(0, caster.get(assign.getValue(), variable.getTensorType().getElementType(), assign,
                                        "@" + train::userName(variable) + " keeps its type"));
@@ -290,10 +291,11 @@ public:
       return;
     if (policy->storesLow)
       storeParametersLow(module, *policy);
+    train::VariableTable variables(module);
     for (auto entry : module.getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;
-      EntryCaster entryCaster(entry, *policy, castCache);
+      EntryCaster entryCaster(entry, *policy, variables, castCache);
       entryCaster.run();
       numCasts += entryCaster.casts().numCasts;
       numLow += entryCaster.numLow;

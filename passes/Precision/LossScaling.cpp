@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Train/IR/Names.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/ScalerState.h"
 #include "llvm/ADT/SetVector.h"
@@ -33,7 +34,7 @@ struct Gradient {
 class StepScaler {
 public:
   StepScaler(train::StepOp step, const ScalerOptions &options)
-      : step(step), options(options), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
+      : step(step), options(options), variables(step), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
 
   void run(train::SeedOp seed);
 
@@ -53,6 +54,7 @@ private:
 
   train::StepOp step;
   const ScalerOptions &options;
+  train::VariableTable variables;
   OpBuilder b;
   Location loc;
   SmallVector<Gradient> gradients;
@@ -144,8 +146,8 @@ void StepScaler::accumulate() {
   for (Gradient &gradient : gradients) {
     Location at = gradient.update.getLoc();
     train::VariableOp sum =
-        train::getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator,
-                                typeOf(gradient.value), train::FillAttr::get(b.getContext(), 0));
+        variables.getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator, typeOf(gradient.value),
+                                   train::FillAttr::get(b.getContext(), 0));
     gradient.value = AddOp::create(b, at, train::readVariable(b, at, sum), gradient.value);
     Value cleared = scalar(b, at, b.getF32Type(), 0);
     train::assignVariable(b, at, sum, SelectOp::create(b, at, due, cleared, gradient.value));
@@ -208,7 +210,7 @@ void StepScaler::guardBuffers() {
   // The new assignments go to the same block: walk over those from before.
   SmallVector<train::AssignOp> assigns(step.getBody().front().getOps<train::AssignOp>());
   for (train::AssignOp assign : assigns) {
-    train::VariableOp variable = train::lookupVariable(step, assign.getVariableAttr());
+    train::VariableOp variable = variables.lookup(assign.getVariableAttr());
     if (variable.getRole() != train::Role::buffer)
       continue;
     Value old = train::readVariable(b, assign.getLoc(), variable);
@@ -232,7 +234,7 @@ void StepScaler::run(train::SeedOp seed) {
     findCotangents(scale);
 
   for (train::UpdateOp update : step.getBody().front().getOps<train::UpdateOp>())
-    gradients.push_back({update, train::lookupVariable(step, update.getParameterAttr()),
+    gradients.push_back({update, variables.lookup(update.getParameterAttr()),
                          castTo(b, update.getLoc(), update.getGradient(), b.getF32Type())});
   if (gradients.empty())
     return;

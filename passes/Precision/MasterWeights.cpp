@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "passes/Precision/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -29,6 +30,7 @@ public:
       if (read && graph::elementOf(read).isF32() && graph::isLowPrecision(graph::elementOf(cast.getY())))
         casts.push_back(cast);
     });
+    variables.emplace(getOperation());
     for (graph::CastOp cast : casts)
       replace(cast);
     for (Operation &entry : *getOperation().getBody())
@@ -39,14 +41,14 @@ public:
 private:
   void replace(graph::CastOp cast) {
     auto read = cast.getX().getDefiningOp<train::ReadOp>();
-    train::VariableOp master = train::lookupVariable(read, read.getVariableAttr());
+    train::VariableOp master = variables->lookup(read.getVariableAttr());
     if (master.getRole() != train::Role::parameter)
       return;
     auto type = llvm::cast<RankedTensorType>(cast.getType());
     StringRef suffix = type.getElementType().isF16() ? "/f16" : "/bf16";
     auto of = FlatSymbolRefAttr::get(master.getSymNameAttr());
-    train::VariableOp copy = train::getOrCreateVariable(read, master.getSymName() + suffix, train::Role::copy,
-                                                        type, train::CopyOfAttr::get(&getContext(), of), of);
+    train::VariableOp copy = variables->getOrCreate(master.getSymName() + suffix, train::Role::copy, type,
+                                                       train::CopyOfAttr::get(&getContext(), of), of);
     SmallVector<train::VariableOp> &known = copies[master];
     if (!llvm::is_contained(known, copy)) {
       known.push_back(copy);
@@ -68,7 +70,7 @@ private:
     for (train::AssignOp assign : block.getOps<train::AssignOp>())
       assigned.insert(assign.getVariableAttr());
     for (train::AssignOp assign : llvm::to_vector(block.getOps<train::AssignOp>())) {
-      train::VariableOp master = train::lookupVariable(step, assign.getVariableAttr());
+      train::VariableOp master = variables->lookup(assign.getVariableAttr());
       for (train::VariableOp copy : copies.lookup(master)) {
         if (assigned.contains(FlatSymbolRefAttr::get(copy.getSymNameAttr())))
           continue;
@@ -79,6 +81,7 @@ private:
     }
   }
 
+  std::optional<train::VariableTable> variables;
   /// Copies by their masters.
   llvm::DenseMap<Operation *, SmallVector<train::VariableOp>> copies;
 };

@@ -6,6 +6,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
 #include "dialects/Train/IR/Names.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/Training/EvalForm.h"
 #include "passes/Training/LossForms.h"
@@ -35,6 +36,7 @@ public:
     forward = getOperation().lookupSymbol<func::FuncOp>("forward");
     if (!forward)
       return; // already attached, or nothing to train
+    variables.emplace(forward);
     if (failed(attach()))
       return signalPassFailure();
     forward.erase();
@@ -74,7 +76,7 @@ private:
       forward.walk([&](train::AssignOp assign) {
         if (isBuffer(assign) && !claimed.contains(assign.getVariable()))
           assign.emitWarning() << "no step's loss depends on the normalisation that updates @"
-                               << train::userName(train::lookupVariable(assign, assign.getVariableAttr()))
+                               << train::userName(variables->lookup(assign.getVariableAttr()))
                                << ": it keeps its initial value";
       });
     return success();
@@ -133,8 +135,8 @@ private:
     return success();
   }
 
-  static bool isBuffer(train::AssignOp assign) {
-    train::VariableOp variable = train::lookupVariable(assign, assign.getVariableAttr());
+  bool isBuffer(train::AssignOp assign) const {
+    train::VariableOp variable = variables->lookup(assign.getVariableAttr());
     return variable && variable.getRole() == train::Role::buffer;
   }
 
@@ -146,8 +148,7 @@ private:
     SetVector<Operation *> slice;
     (void)getBackwardSlice(loss, &slice, options);
     for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>())) {
-      // The entry is not in the module yet, so roles are looked up from @forward.
-      train::VariableOp variable = train::lookupVariable(forward, assign.getVariableAttr());
+      train::VariableOp variable = variables->lookup(assign.getVariableAttr());
       if (!variable || variable.getRole() != train::Role::buffer)
         continue;
       bool needed =
@@ -198,7 +199,7 @@ private:
       advanceRng(entry);
     else
       for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>()))
-        if (train::lookupVariable(forward, assign.getVariableAttr()).getRole() != train::Role::buffer)
+        if (variables->lookup(assign.getVariableAttr()).getRole() != train::Role::buffer)
           assign.erase();
     entry.addResult(*lossValue, "loss", "loss");
     train::StepOp step = entry.finishStep(at, spec.name, *trained, *optimizerAttr, *scalerAttr);
@@ -344,6 +345,7 @@ private:
   }
 
   func::FuncOp forward;
+  std::optional<train::VariableTable> variables;
   llvm::StringSet<> claimed;
 };
 

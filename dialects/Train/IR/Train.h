@@ -45,10 +45,6 @@ VariableOp lookupVariable(mlir::Operation *from, llvm::StringRef name);
 /// The variable of this name, made behind the module's last one if there is none. `of` and `step` may be null.
 VariableOp getOrCreateVariable(mlir::Operation *from, const llvm::Twine &name, Role role, mlir::RankedTensorType type,
                                mlir::Attribute init, mlir::FlatSymbolRefAttr of = {}, mlir::FlatSymbolRefAttr step = {});
-/// State that `step` keeps for a parameter: `@"<parameter>/<suffix>"`, or `@"<parameter>/<step>/<suffix>"` when another
-/// step already has the first.
-VariableOp getOrCreateState(StepOp step, VariableOp parameter, llvm::StringRef suffix, Role role,
-                            mlir::RankedTensorType type, mlir::Attribute init);
 /// State of the step itself: the scalar `@"<step>/<suffix>"`.
 VariableOp getOrCreateScalar(StepOp step, llvm::StringRef suffix, Role role, mlir::Type element, double init);
 mlir::Value readVariable(mlir::OpBuilder &b, mlir::Location loc, VariableOp variable);

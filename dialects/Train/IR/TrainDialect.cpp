@@ -1,4 +1,4 @@
-#include "dialects/Train/IR/Train.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -124,8 +124,9 @@ LogicalResult StepOp::verify() {
     if (bound && !(bound.getValueAsDouble() > 0))
       return emitOpError("clips at a positive number");
 
+  VariableTable variables(*this);
   for (Attribute parameter : getParameters()) {
-    auto variable = lookupVariable(*this, cast<FlatSymbolRefAttr>(parameter));
+    VariableOp variable = variables.lookup(cast<FlatSymbolRefAttr>(parameter));
     if (!variable || variable.getRole() != Role::parameter)
       return emitOpError("trains ") << parameter << ", which is not a parameter";
   }

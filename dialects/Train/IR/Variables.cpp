@@ -1,5 +1,5 @@
 //===- Variables.cpp - finding and making variables ---------------------------===//
-#include "dialects/Train/IR/Train.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -14,28 +14,40 @@ VariableOp mpc::train::lookupVariable(Operation *from, StringRef name) {
   return lookupVariable(from, FlatSymbolRefAttr::get(from->getContext(), name));
 }
 
-VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, Role role,
-                                           RankedTensorType type, Attribute init, FlatSymbolRefAttr of,
-                                           FlatSymbolRefAttr step) {
-  std::string text = name.str();
-  if (VariableOp existing = lookupVariable(from, text))
-    return existing;
-  auto module = from->getParentOfType<ModuleOp>();
-  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
-  for (VariableOp variable : module.getOps<VariableOp>())
-    b.setInsertionPointAfter(variable);
-  auto loc = NameLoc::get(b.getStringAttr(text));
-  return VariableOp::create(b, loc, text, role, type, init, of, step);
+VariableTable::VariableTable(Operation *from) : module(dyn_cast<ModuleOp>(from)) {
+  if (!module)
+    module = from->getParentOfType<ModuleOp>();
+  for (VariableOp variable : module.getOps<VariableOp>()) {
+    variables[variable.getSymNameAttr()] = variable;
+    last = variable;
+  }
 }
 
-VariableOp mpc::train::getOrCreateState(StepOp step, VariableOp parameter, StringRef suffix, Role role,
-                                        RankedTensorType type, Attribute init) {
+VariableOp VariableTable::getOrCreate(const Twine &name, Role role, RankedTensorType type, Attribute init, FlatSymbolRefAttr of,
+                                      FlatSymbolRefAttr step) {
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  StringAttr symbol = b.getStringAttr(name);
+  if (VariableOp existing = variables.lookup(symbol))
+    return existing;
+  if (last)
+    b.setInsertionPointAfter(last);
+  auto made = VariableOp::create(b, NameLoc::get(symbol), symbol.getValue(), role, type, init, of, step);
+  last = made;
+  return variables[symbol] = made;
+}
+
+VariableOp VariableTable::getOrCreateState(StepOp step, VariableOp parameter, StringRef suffix, Role role, RankedTensorType type,
+                                           Attribute init) {
   auto owner = FlatSymbolRefAttr::get(step.getContext(), stateOwner(step));
   std::string name = (parameter.getSymName() + "/" + suffix).str();
-  if (VariableOp existing = lookupVariable(step, name); existing && existing.getStepAttr() != owner)
+  if (VariableOp existing = lookup(FlatSymbolRefAttr::get(step.getContext(), name)); existing && existing.getStepAttr() != owner)
     name = (parameter.getSymName() + "/" + owner.getValue() + "/" + suffix).str();
-  return getOrCreateVariable(step, name, role, type, init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
-                             owner);
+  return getOrCreate(name, role, type, init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()), owner);
+}
+
+VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, Role role, RankedTensorType type, Attribute init,
+                                           FlatSymbolRefAttr of, FlatSymbolRefAttr step) {
+  return VariableTable(from).getOrCreate(name, role, type, init, of, step);
 }
 
 VariableOp mpc::train::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element,
