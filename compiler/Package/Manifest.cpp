@@ -118,6 +118,8 @@ json ManifestBuilder::steps() {
     } else {
       s["hyper"] = json::object();
     }
+    if (has(name + "/nan_guard"))
+      s["nan_guard"] = name + "/nan_guard";
     if (has(name + "/skipped")) {
       json &scaler = s["scaler"];
       scaler["kind"] = step.getScaler().getAs<StringAttr>("kind").str();

@@ -62,6 +62,7 @@ LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options
   loss.metrics.assign(options.metrics.begin(), options.metrics.end());
   LossScalingPassOptions scaling;
   scaling.keepGradients = options.keepGradients;
+  scaling.guardLoss = true;
 
   if (failed(runStage(module, observe, "training", createSimplifyPass(), createRecognizePass(), createAttachLossPass(loss))))
     return failure();

@@ -33,8 +33,8 @@ struct Gradient {
 
 class StepScaler {
 public:
-  StepScaler(train::StepOp step, const ScalerOptions &options)
-      : step(step), options(options), variables(step), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
+  StepScaler(train::StepOp step, const ScalerOptions &options, bool guardsLoss)
+      : step(step), options(options), guardsLoss(guardsLoss), variables(step), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
 
   void run(train::SeedOp seed);
 
@@ -44,6 +44,7 @@ private:
   Value allAxes(Value x, bool any);
   Value anyOf(ArrayRef<Value> flags);
   Value anyNonFinite();
+  Value nonFiniteLoss();
   void findCotangents(Value scale);
   Value largestMagnitude();
   void accumulate();
@@ -54,6 +55,7 @@ private:
 
   train::StepOp step;
   const ScalerOptions &options;
+  bool guardsLoss;
   train::VariableTable variables;
   OpBuilder b;
   Location loc;
@@ -61,6 +63,8 @@ private:
   SmallVector<Value> cotangents; // what calibration watches: every low-precision value of the backward pass
   Value due;       // tensor<i1>: this call ends an accumulation window; null without accumulation
   Value nonFinite; // tensor<i1>: some scaled gradient is not finite; null without a scale
+  Value badLoss;   // tensor<i1>: the loss is not finite and the run guards against that; null where the pass does not
+  Value unusable;  // tensor<i1>: either; null where nothing is checked
 };
 
 /// reduce_any or reduce_sum over everything, to a scalar.
@@ -132,7 +136,16 @@ Value StepScaler::largestMagnitude() {
   return maxima[0];
 }
 
-/// Sums scaled gradients in variables; the sum replaces each gradient.
+/// Whether the step's loss is not finite, where the run asks: `nan_guard` is 1 unless the user said to ignore it.
+Value StepScaler::nonFiniteLoss() {
+  Value loss = step.getBody().front().getTerminator()->getOperand(0);
+  Value flag = allAxes(IsNonFiniteOp::create(b, loc, loss), /*any=*/true);
+  train::VariableOp guard = train::getOrCreateScalar(step, "nan_guard", train::Role::hyper, b.getF32Type(), 1);
+  Value guarded = CompareOp::create(b, loc, Predicate::ne, train::readVariable(b, loc, guard), scalar(b, loc, b.getF32Type(), 0));
+  return AndOp::create(b, loc, flag, guarded);
+}
+
+/// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite adds nothing.
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
   train::VariableOp micro =
@@ -148,7 +161,10 @@ void StepScaler::accumulate() {
     train::VariableOp sum =
         variables.getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator, typeOf(gradient.value),
                                    train::FillAttr::get(b.getContext(), 0));
-    gradient.value = AddOp::create(b, at, train::readVariable(b, at, sum), gradient.value);
+    Value before = train::readVariable(b, at, sum);
+    gradient.value = AddOp::create(b, at, before, gradient.value);
+    if (badLoss)
+      gradient.value = SelectOp::create(b, at, badLoss, before, gradient.value);
     Value cleared = scalar(b, at, b.getF32Type(), 0);
     train::assignVariable(b, at, sum, SelectOp::create(b, at, due, cleared, gradient.value));
   }
@@ -204,7 +220,7 @@ void StepScaler::unscaleAndClip(Value scale) {
   }
 }
 
-/// Running statistics stay as they were when the gradients overflow: the activations behind both may be
+/// Running statistics stay as they were when the gradients overflow, or the loss is not finite: the activations behind both may be
 /// infinite.
 void StepScaler::guardBuffers() {
   // The new assignments go to the same block: walk over those from before.
@@ -214,7 +230,7 @@ void StepScaler::guardBuffers() {
     if (variable.getRole() != train::Role::buffer)
       continue;
     Value old = train::readVariable(b, assign.getLoc(), variable);
-    Value next = SelectOp::create(b, assign.getLoc(), nonFinite, old, assign.getValue());
+    Value next = SelectOp::create(b, assign.getLoc(), unusable, old, assign.getValue());
     train::assignVariable(b, assign.getLoc(), variable, next);
     assign.erase();
     ++numGuarded;
@@ -241,16 +257,20 @@ void StepScaler::run(train::SeedOp seed) {
   if (step.getTrace())
     returnGradients(scale);
   Value largest = options.calibrates() ? largestMagnitude() : Value();
+  if (guardsLoss)
+    badLoss = nonFiniteLoss();
   if (accumulates())
     accumulate();
   if (options.scales())
     nonFinite = anyNonFinite();
   unscaleAndClip(scale);
 
-  Value skip = nonFinite, overflow = nonFinite;
+  auto either = [&](Value x, Value y) { return x && y ? Value(OrOp::create(b, loc, x, y)) : x ? x : y; };
+  Value overflow = nonFinite;
+  // A sum over several batches is used without the batch that has no loss.
+  Value skip = either(nonFinite, accumulates() ? Value() : badLoss);
   if (due) {
-    Value early = NotOp::create(b, loc, due);
-    skip = nonFinite ? Value(OrOp::create(b, loc, early, nonFinite)) : early;
+    skip = either(NotOp::create(b, loc, due), nonFinite);
     overflow = nonFinite ? Value(AndOp::create(b, loc, due, nonFinite)) : Value();
   }
   for (Gradient &gradient : gradients) {
@@ -258,10 +278,11 @@ void StepScaler::run(train::SeedOp seed) {
                             skip);
     gradient.update.erase();
   }
-  if (options.scales()) {
+  unusable = either(nonFinite, badLoss);
+  if (unusable)
     guardBuffers();
+  if (options.scales())
     advanceScaler(b, loc, step, options, scale, {overflow, due, largest});
-  }
 }
 
 class LossScalingPass : public mpc::impl::LossScalingPassBase<LossScalingPass> {
@@ -291,7 +312,7 @@ public:
 
 private:
   void scale(train::StepOp step, const ScalerOptions &options, bool counts) {
-    StepScaler scaler(step, options);
+    StepScaler scaler(step, options, guardLoss);
     scaler.run(*step.getBody().front().getOps<train::SeedOp>().begin());
     if (counts) {
       numChecked += scaler.numChecked;

@@ -135,9 +135,13 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
     `keep-gradients` adds `train.step @"<step>.trace" attributes {trace}`, the same step on the same state, whose results also hold the unscaled,
     unclipped fp32 gradient of each parameter (role "grad", `train.of` names the parameter).
 
+    `guard-loss` adds that a step whose loss is not finite updates nothing, with or without a scale, while the variable `@"<step>/nan_guard"`, which is 1 at first, is
+    not 0; of several accumulated batches one without a finite loss adds nothing.
+
     A step without `train.seed` is left alone.
   }];
   let options = [
+    Option<"guardLoss", "guard-loss", "bool", "false", "a step whose loss is not finite updates nothing">,
     Option<"keepGradients", "keep-gradients", "bool", "false", "add a trace form of each step, which returns its gradients">,
   ];
   let statistics = [

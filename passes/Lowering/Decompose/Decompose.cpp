@@ -94,6 +94,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     });
     RewritePatternSet patterns(&getContext());
     patterns.add<DecomposeMean, DecomposeL2, RepeatMatrices>(&getContext());
+    populateEmptyTensorPatterns(patterns);
     if (!gpu) // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);

@@ -8,6 +8,7 @@ namespace mpc {
 
 void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
+void populateEmptyTensorPatterns(mlir::RewritePatternSet &patterns);
 
 /// When a reduction has too few results to keep a target busy, and into how many pieces it is split.
 struct SplitSizes {

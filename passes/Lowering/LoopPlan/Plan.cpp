@@ -142,7 +142,8 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
   Plan plan;
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
-  llvm::DenseMap<Operation *, unsigned> stageOf;
+  if (llvm::all_of(yielded, [](Value v) { return count(v) == 0; }))
+    return plan; // nothing to walk over
   llvm::SmallVector<Operation *> reductions;
   for (Operation &op : body.without_terminator()) {
     LoopRole role = loopRole(&op);
