@@ -149,11 +149,8 @@ void Grouping::fuseEpilogue(Operation *hero) {
     Operation *producer = bias.getDefiningOp();
     if (add.getType() == hero->getResult(0).getType() && isPerColumn(bias, add) && !(producer && inlined.contains(producer))) {
       absorb(add);
-      user = onlyUser(last);
     }
   }
-  if (auto relu = dyn_cast_or_null<ReluOp>(user))
-    absorb(relu);
 }
 
 const Grouping::Cone &Grouping::coneOf(Operation *root) {
