@@ -356,9 +356,19 @@ void Grouping::mergeSiblings() {
       visit(v);
 }
 
-/// Merging must not make too large a loop body, nor a cycle: no path between the two through a third group.
+/// Whether `reader` reads a reshaped value of `writer`. The view stands between launches, so they cannot be one.
+bool Grouping::readsView(Group *reader, Group *writer) {
+  return llvm::any_of(reader->roots, [&](Operation *root) {
+    return llvm::any_of(inputsOf(root), [&](Value v) {
+      Operation *producer = v.getDefiningOp<ReshapeOp>() ? storedBy(v) : nullptr;
+      return producer && groupOf.lookup(producer) == writer;
+    });
+  });
+}
+
+/// Merging must not make too large a loop body, nor a cycle: no path between the two through a third group, nor through a view.
 bool Grouping::canMerge(Group *a, Group *b) {
-  if (a->ops + b->ops > kLargestGroup)
+  if (a->ops + b->ops > kLargestGroup || readsView(a, b) || readsView(b, a))
     return false;
   // Ranks rise along every path.
   return a->rank == b->rank ||

@@ -152,3 +152,16 @@ func.func @moved(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
   %3 = graph.pad %2 {value = 0.0, low = array<i64: 8, 0>, high = array<i64: -8, 0>, interior = array<i64: 0, 0>} : (tensor<16x8xf32>) -> tensor<16x8xf32>
   return %3 : tensor<16x8xf32>
 }
+
+// -----
+// A value and a view of it, read by one op: the view stands between two launches.
+// CHECK-LABEL: @view_of_producer
+// CHECK: %[[A:.*]] = kernel.dispatch "exp"
+// CHECK: %[[V:.*]] = graph.reshape %[[A]]
+// CHECK: kernel.dispatch "mod"({{.*}}%[[V]]
+func.func @view_of_producer(%x: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>) {
+  %0 = graph.exp %x : tensor<1xf32>
+  %1 = graph.reshape %0 : tensor<1xf32> to tensor<f32>
+  %2 = graph.mod %1, %0 {fmod} : (tensor<f32>, tensor<1xf32>) -> tensor<1xf32>
+  return %2, %0 : tensor<1xf32>, tensor<1xf32>
+}
