@@ -3,7 +3,7 @@
 // x - mean(x), squared as a product, divided by a root; then a scale and a bias.
 // CHECK-LABEL: @layer
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[S:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>)
-// CHECK-NEXT: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.layer_norm %[[X]], %[[S]], %[[B]] {axes = array<i64: 1>, epsilon = 1.0{{.*}}e-05 : f64, kind = #graph<norm layer>}
+// CHECK-NEXT: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.layer_norm %[[X]], %[[S]], %[[B]] {axes = array<i64: 1>, epsilon = 9.99{{.*}}E-6 : f64, kind = #graph<norm layer>}
 // CHECK-NEXT: return %[[Y]]
 func.func @layer(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
   %eps = graph.constant dense<1.0e-05> : tensor<f32>
