@@ -42,27 +42,44 @@ static void writeHolder(int file) {
     [[maybe_unused]] ssize_t written = pwrite(file, text.data(), text.size(), 0);
 }
 
-FolderLock::FolderLock(const std::string &folder, const std::function<void(const std::string &)> &note) {
-  const std::string path = folder + "/.mpc-lock";
+/// Opens the file and takes its lock.
+Lock FolderLock::take() {
   constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | kSafely, 0666);
-  if (file_ < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
-    file_ = open(path.c_str(), O_RDONLY | kSafely); // another user's
-  Lock lock = file_ < 0 ? Lock::Impossible : lockFile(file_);
-  if (lock == Lock::Taken)
+  for (;;) {
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | kSafely, 0666);
+    if (file_ < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
+      file_ = open(path_.c_str(), O_RDONLY | kSafely); // another user's
+    Lock lock = file_ < 0 ? Lock::Impossible : lockFile(file_);
+    struct stat ours, now;
+    if (lock != Lock::Taken || fstat(file_, &ours) != 0 ||
+        (lstat(path_.c_str(), &now) == 0 && now.st_ino == ours.st_ino && now.st_dev == ours.st_dev))
+      return lock;
+    close(file_); // its holder removed it after we had opened it: the next one takes another file
+  }
+}
+
+FolderLock::FolderLock(const std::string &folder, const std::function<void(const std::string &)> &note)
+    : path_(folder + "/.mpc-lock") {
+  Lock lock = take();
+  if (lock == Lock::Taken) {
     writeHolder(file_);
-  if (lock == Lock::Busy) {
-    std::string who = holder(file_);
-    close(file_);
-    fail(folder, concat("is in use: ", who, " trains there"), "wait for its end, or give this training a --checkpoint-dir of its own");
+    return;
   }
   if (lock == Lock::Impossible && note)
     note(concat(folder, " cannot be locked (", std::strerror(errno), "): a second training there would not be noticed"));
+  std::string who = lock == Lock::Busy ? holder(file_) : "";
+  if (file_ >= 0)
+    close(file_);
+  file_ = -1;
+  if (lock == Lock::Busy)
+    fail(folder, concat("is in use: ", who, " trains there"), "wait for its end, or give this training a --checkpoint-dir of its own");
 }
 
 FolderLock::~FolderLock() {
-  if (file_ >= 0)
-    close(file_);
+  if (file_ < 0)
+    return;
+  unlink(path_.c_str()); // before the lock is released
+  close(file_);
 }
 
 } // namespace mpc::rt

@@ -10,7 +10,8 @@ enum class Lock { Taken, Busy, Impossible }; // Impossible: on this file system,
 /// Takes the lock of an open file, as long as that stays open. Never waits.
 Lock lockFile(int file);
 
-/// While one lives, no other process has one of the same folder. The file ".mpc-lock" in it stays behind, without meaning.
+/// While one lives, no other process has one of the same folder. It is the lock of the file ".mpc-lock" in it; one that a killed
+/// process leaves behind has no meaning.
 class FolderLock {
 public:
   /// Throws Error that names the process that holds it. A folder that cannot be locked (one that only others may write, a file
@@ -21,6 +22,8 @@ public:
   FolderLock &operator=(const FolderLock &) = delete;
 
 private:
+  Lock take();
+  std::string path_;
   int file_ = -1;
 };
 

@@ -227,7 +227,11 @@ TEST(FolderLock, IsOfOneHolderAndNamesIt) {
     EXPECT_EQ(message, concat("error: ", folder.path(), ": is in use: process ", getpid(),
                               " trains there\nhint: wait for its end, or give this training a --checkpoint-dir of its own\n"));
   }
+  EXPECT_FALSE(std::filesystem::exists(folder / ".mpc-lock"));
+  // What a killed process left behind.
+  writeFile(folder / ".mpc-lock", "1 elsewhere\n");
   FolderLock again(folder.path(), {});
+  EXPECT_EQ(readFile(folder / ".mpc-lock").find(concat(getpid(), " ")), 0u);
   EXPECT_TRUE(CheckpointFolder(folder / "other", 3).empty());
 }
 
