@@ -18,6 +18,8 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <set>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
@@ -252,4 +254,55 @@ TEST(AtomicFile, FullDiskIsALocatedError) {
   });
   EXPECT_EQ(error.where(), "/dev/full");
   EXPECT_NE(error.text().find("No space left on device\nhint: free some disk space"), std::string::npos);
+}
+
+//===-- Threads ---------------------------------------------------------------------------------------===//
+
+/// CPU time of the process while `work` runs, in milliseconds.
+static double cpuMilliseconds(const std::function<void()> &work) {
+  auto now = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    auto of = [](timeval time) { return double(time.tv_sec) * 1e3 + double(time.tv_usec) / 1e3; };
+    return of(usage.ru_utime) + of(usage.ru_stime);
+  };
+  double begin = now();
+  work();
+  return now() - begin;
+}
+
+TEST(Threads, SleepWhileTheyWait) {
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT"))
+    GTEST_SKIP() << "the user's policy";
+  constexpr int kTimes = 100;
+  for (bool own : {false, true}) {
+    if (own)
+      setenv("MPC_NO_LIBGOMP", "1", 1);
+    Threads threads(2);
+    unsetenv("MPC_NO_LIBGOMP");
+    auto each = [&](void (*body)(void *, int64_t, int64_t)) { threads.parallelFor(body, nullptr, 2, 1); };
+    // Workers that have nothing to do between two launches.
+    double idle = cpuMilliseconds([&] {
+      for (int i = 0; i < kTimes; ++i) {
+        each([](void *, int64_t, int64_t) {});
+        usleep(10000);
+      }
+    });
+    // One thread that waits for the other, whichever is which.
+    auto unequal = [&](void (*body)(void *, int64_t, int64_t)) {
+      return cpuMilliseconds([&] {
+        for (int i = 0; i < kTimes; ++i)
+          each(body);
+      });
+    };
+    double first = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 10000 : 0); });
+    double second = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 0 : 10000); });
+    for (double spent : {idle, first, second})
+      EXPECT_LT(spent, 0.5 * kTimes) << threads.backend(); // half a millisecond each; they wait for 10
+  }
+}
+
+TEST(Threads, LeaveTheEnvironmentAsItWas) {
+  Threads threads(2);
+  EXPECT_TRUE(std::getenv("GOMP_SPINCOUNT") == nullptr || std::string(std::getenv("GOMP_SPINCOUNT")) != "1000");
 }
