@@ -67,7 +67,10 @@ class Campaign:
         except RuntimeError as error:
             self.report(graph, seed, work, Fault("generator", "the reference fails", str(error)[:200]))
             return []
-        faults = examine(graph, self.worker, work, self.refused, oracle)
+        try:
+            faults = examine(graph, self.worker, work, self.refused, oracle)
+        except RuntimeError as error:
+            faults = [Fault("generator", "the reference fails under noise", str(error)[:200])]
         refused = sum(self.refused.values()) > before
         self.counts["refused"] += refused
         if not refused:

@@ -69,6 +69,8 @@ def finish(b):
             # A mean of nothing is not a number.
             x = b.add("ReduceMean" if b.chance(0.5) and 0 not in b.shape(x) else "ReduceSum", [x], {"keepdims": 0})
             terms.append(x)
+        if not b.chance(0.03):  # a network without data is a case of its own
+            terms.append(b.add("ReduceMean", [b.input((b.batch,))], {"keepdims": 0}))
         loss = b.add("Sum", terms) if len(terms) > 1 else b.add("Identity", terms) if b.chance(0.5) else terms[0]
         g.outputs = [loss]
     for x in ends[1:]:

@@ -9,6 +9,7 @@ import torch
 from graph import is_float, round_to
 
 OPS = {}
+current = [None]  # noise of values inside the op that is evaluated
 
 
 class NotDefined(Exception):
@@ -26,6 +27,10 @@ def op(*names):
 def single(value):
     """An attribute of type float, as ONNX stores it."""
     return float(np.float32(value))
+
+
+def attribute(attributes, name, otherwise):
+    return single(attributes[name]) if name in attributes else float(otherwise)
 
 
 def ints(tensor):
@@ -52,6 +57,19 @@ class Noise(torch.autograd.Function):
         return noise.apply(g, noise.backward), None
 
 
+class EdgeNoise(torch.autograd.Function):
+    """One use of a value: the cotangent of each use is rounded before they are added."""
+
+    @staticmethod
+    def forward(ctx, x, noise):
+        ctx.noise = noise
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.noise.apply(g, ctx.noise.backward), None
+
+
 class NoiseSource:
     """Also records the largest magnitudes that were met: whether a storage type can hold them."""
 
@@ -59,6 +77,12 @@ class NoiseSource:
         self.u, self.forward, self.backward = u, forward, backward
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
+
+    def inner(self):
+        """Of values that an op keeps to itself: fp32 inside whatever the storage."""
+        inner = NoiseSource(min(self.u, 2.0 ** -24))
+        inner.generator = self.generator
+        return inner
 
     def seen(self, x):
         if x.numel():
@@ -76,6 +100,11 @@ class NoiseSource:
         return y + absolute * (torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1) * (x != 0) if absolute else y
 
 
+def inner(x):
+    """A value that an op of several steps keeps to itself."""
+    return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x
+
+
 def evaluate(graph, noise=None, gradients=True):
     """{"loss", "grad/<parameter>", outputs...} as float64 NumPy arrays."""
     noise = noise or NoiseSource()
@@ -86,7 +115,8 @@ def evaluate(graph, noise=None, gradients=True):
             if tensor.is_floating_point():
                 if gradients and name.startswith("p") and group is graph.initializers:
                     leaves[name] = tensor = tensor.requires_grad_()
-                tensor = Noise.apply(tensor, noise)
+                if not held_exactly(name, array):
+                    tensor = Noise.apply(tensor, noise)
             values[name] = tensor
     for node in graph.nodes:
         step(node, values, graph, noise)
@@ -109,9 +139,17 @@ def cast(x, dtype):
     return (torch.trunc(x.detach()) if x.is_floating_point() else x).to(torch.int64)
 
 
+def held_exactly(name, values):
+    """Constants that every type holds, such as exponents and scales, are rounded by none."""
+    return name.startswith("c") and np.array_equal(values, round_to("bf16", values))
+
+
 def step(node, values, graph, noise):
     """Evaluates one node into `values`."""
     inputs = [values[n] if n else None for n in node.inputs]
+    if noise.u:
+        inputs = [EdgeNoise.apply(x, noise) if x is not None and x.requires_grad else x for x in inputs]
+    current[0] = noise.inner()
     if node.op in ("Cast", "CastLike"):
         outputs = cast(inputs[0], graph.types[node.outputs[0]])
     elif node.op == "Constant":
@@ -122,7 +160,8 @@ def step(node, values, graph, noise):
         outputs = [outputs]
     for name, y in zip(node.outputs, outputs):
         if name:
-            values[name] = Noise.apply(y, noise) if y.is_floating_point() else y
+            exact = not y.is_floating_point() or (node.op == "Constant" and held_exactly(name, y.numpy()))
+            values[name] = y if exact else Noise.apply(y, noise)
 
 
 def loss_of(graph, values):

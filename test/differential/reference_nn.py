@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as f
 
-from reference import NotDefined, axes_of, ints, op, single
+from reference import attribute, axes_of, inner, op, single
 
 CONV = {1: f.conv1d, 2: f.conv2d, 3: f.conv3d}
 TRANSPOSED = {1: f.conv_transpose1d, 2: f.conv_transpose2d, 3: f.conv_transpose3d}
@@ -103,16 +103,16 @@ op("MatMul")(lambda a, x, o: torch.matmul(x[0], x[1]))
 def _(a, x, o):
     left = x[0].T if a.get("transA", 0) else x[0]
     right = x[1].T if a.get("transB", 0) else x[1]
-    y = single(a.get("alpha", 1)) * (left @ right)
-    return y + single(a.get("beta", 1)) * x[2] if len(x) > 2 else y
+    y = attribute(a, "alpha", 1) * (left @ right)
+    return y + attribute(a, "beta", 1) * x[2] if len(x) > 2 else y
 
 
 # -- norms -------------------------------------------------------------------------------------------------
 def normalised(x, axes, epsilon, centre=True):
     mean = x.mean(axes, keepdim=True) if centre else 0
-    centred = x - mean
-    inverse = 1 / torch.sqrt((centred * centred).mean(axes, keepdim=True) + epsilon)
-    return centred * inverse, mean, inverse
+    centred = inner(x - mean)
+    inverse = inner(1 / torch.sqrt(inner((centred * centred).mean(axes, keepdim=True)) + epsilon))
+    return inner(centred * inverse), mean, inverse
 
 
 def channels(v, rank):
@@ -122,7 +122,7 @@ def channels(v, rank):
 @op("LayerNormalization")
 def _(a, x, o):
     axis = a.get("axis", -1) % x[0].dim()
-    y, mean, inverse = normalised(x[0], list(range(axis, x[0].dim())), single(a.get("epsilon", 1e-5)))
+    y, mean, inverse = normalised(x[0], list(range(axis, x[0].dim())), attribute(a, "epsilon", 1e-5))
     y = y * x[1]
     return (y + x[2] if len(x) > 2 else y), mean, inverse
 
@@ -130,20 +130,20 @@ def _(a, x, o):
 @op("RMSNormalization")
 def _(a, x, o):
     axis = a.get("axis", -1) % x[0].dim()
-    return normalised(x[0], list(range(axis, x[0].dim())), single(a.get("epsilon", 1e-5)), centre=False)[0] * x[1]
+    return normalised(x[0], list(range(axis, x[0].dim())), attribute(a, "epsilon", 1e-5), centre=False)[0] * x[1]
 
 
 @op("InstanceNormalization")
 def _(a, x, o):
     rank = x[0].dim()
-    return normalised(x[0], list(range(2, rank)), single(a.get("epsilon", 1e-5)))[0] * channels(x[1], rank) + channels(x[2], rank)
+    return normalised(x[0], list(range(2, rank)), attribute(a, "epsilon", 1e-5))[0] * channels(x[1], rank) + channels(x[2], rank)
 
 
 @op("GroupNormalization")
 def _(a, x, o):
     groups, shape = a["num_groups"], x[0].shape
     g = x[0].reshape([shape[0], groups, shape[1] // groups] + list(shape[2:]))
-    y = normalised(g, list(range(2, g.dim())), single(a.get("epsilon", 1e-5)))[0]
+    y = normalised(g, list(range(2, g.dim())), attribute(a, "epsilon", 1e-5))[0]
     if o < 21:
         return (y * channels(x[1], g.dim()) + channels(x[2], g.dim())).reshape(shape)
     return y.reshape(shape) * channels(x[1], x[0].dim()) + channels(x[2], x[0].dim())
@@ -153,31 +153,31 @@ def _(a, x, o):
 def _(a, x, o):
     """Training: statistics of the batch."""
     rank = x[0].dim()
-    y = normalised(x[0], [0] + list(range(2, rank)), single(a.get("epsilon", 1e-5)))[0]
+    y = normalised(x[0], [0] + list(range(2, rank)), attribute(a, "epsilon", 1e-5))[0]
     return y * channels(x[1], rank) + channels(x[2], rank)
 
 
 @op("LRN")
 def _(a, x, o):
-    size, alpha, beta, bias = a["size"], single(a.get("alpha", 1e-4)), single(a.get("beta", 0.75)), single(a.get("bias", 1))
+    size, alpha, beta, bias = a["size"], attribute(a, "alpha", 1e-4), attribute(a, "beta", 0.75), attribute(a, "bias", 1)
     low = (size - 1) // 2
     n, c = x[0].shape[:2]
     squares = padded((x[0] * x[0]).reshape(n, 1, c, -1), [low, 0], [size - 1 - low, 0])
     total = f.conv2d(squares, torch.ones([1, 1, size, 1], dtype=torch.float64)).reshape(x[0].shape)
-    return x[0] / (bias + alpha / size * total) ** beta
+    return x[0] / inner((bias + alpha / size * inner(total)) ** beta)
 
 
 @op("MeanVarianceNormalization")
 def _(a, x, o):
     axes = axes_of(a.get("axes", [0, 2, 3]), x[0].dim())
     mean = x[0].mean(axes, keepdim=True)
-    variance = (x[0] * x[0]).mean(axes, keepdim=True) - mean * mean
-    return (x[0] - mean) / (torch.sqrt(variance) + single(1e-9))
+    variance = inner((x[0] * x[0]).mean(axes, keepdim=True)) - inner(mean * mean)
+    return inner(x[0] - mean) / inner(torch.sqrt(variance) + single(1e-9))
 
 
 @op("LpNormalization")
 def _(a, x, o):
-    norm = torch.linalg.vector_norm(x[0], a.get("p", 2), dim=a.get("axis", -1), keepdim=True)
+    norm = inner(torch.linalg.vector_norm(x[0], a.get("p", 2), dim=a.get("axis", -1), keepdim=True))
     return x[0] / torch.where(norm == 0, torch.ones_like(norm), norm)
 
 
@@ -200,7 +200,7 @@ op("NegativeLogLikelihoodLoss")(loss(f.nll_loss))
 def _(a, x, o):
     """Whole factors of the spatial dimensions: nearest (asymmetric, floor) and linear (half_pixel)."""
     scales = [float(v) for v in x[{"Upsample": 1}.get(a.get("kind"), 1 if o < 11 else 2)].tolist()]
-    factors = [int(s) for s in scales]
+    factors = [round(s) for s in scales]
     if a.get("mode", "nearest") == "nearest":
         y = x[0]
         for d, k in enumerate(factors):

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from reference import NotDefined, axes_of, ints, op, single
+from reference import NotDefined, attribute, axes_of, inner, ints, op, single
 
 
 # -- one operand ---------------------------------------------------------------------------------------
@@ -25,44 +25,44 @@ def _(a, x, o):
 
 @op("LeakyRelu")
 def _(a, x, o):
-    return torch.nn.functional.leaky_relu(x[0], single(a.get("alpha", 0.01)))
+    return torch.nn.functional.leaky_relu(x[0], attribute(a, "alpha", 0.01))
 
 
 @op("Elu")
 def _(a, x, o):
-    return torch.nn.functional.elu(x[0], single(a.get("alpha", 1)))
+    return torch.nn.functional.elu(x[0], attribute(a, "alpha", 1))
 
 
 @op("Selu")
 def _(a, x, o):
-    alpha, gamma = single(a.get("alpha", 1.67326319217681884765625)), single(a.get("gamma", 1.05070102214813232421875))
+    alpha, gamma = attribute(a, "alpha", 1.67326319217681884765625), attribute(a, "gamma", 1.05070102214813232421875)
     return gamma * torch.nn.functional.elu(x[0], alpha)
 
 
 @op("Celu")
 def _(a, x, o):
-    return torch.nn.functional.celu(x[0], single(a.get("alpha", 1)))
+    return torch.nn.functional.celu(x[0], attribute(a, "alpha", 1))
 
 
 @op("HardSigmoid")
 def _(a, x, o):
-    return torch.clamp(single(a.get("alpha", 0.2)) * x[0] + single(a.get("beta", 0.5)), 0, 1)
+    return torch.clamp(attribute(a, "alpha", 0.2) * x[0] + attribute(a, "beta", 0.5), 0, 1)
 
 
 @op("ThresholdedRelu")
 def _(a, x, o):
-    return torch.where(x[0] > single(a.get("alpha", 1)), x[0], torch.zeros_like(x[0]))
+    return torch.where(x[0] > attribute(a, "alpha", 1), x[0], torch.zeros_like(x[0]))
 
 
 @op("Shrink")
 def _(a, x, o):
-    lambd, bias = single(a.get("lambd", 0.5)), single(a.get("bias", 0))
+    lambd, bias = attribute(a, "lambd", 0.5), attribute(a, "bias", 0)
     return torch.where(x[0] < -lambd, x[0] + bias, torch.where(x[0] > lambd, x[0] - bias, torch.zeros_like(x[0])))
 
 
 @op("Swish")
 def _(a, x, o):
-    return x[0] * torch.sigmoid(single(a.get("alpha", 1)) * x[0])
+    return x[0] * torch.sigmoid(attribute(a, "alpha", 1) * x[0])
 
 
 @op("Clip")
@@ -156,8 +156,6 @@ def reducer(name, function):
     def run(a, x, o):
         axes = reduction_axes(a, x, o, 13 if name == "ReduceSum" else 18)
         if not axes:
-            if a.get("noop_with_empty_axes", 0) and x[0].dim():
-                return x[0].clone()
             return SINGLE.get(name, torch.clone)(x[0])
         return function(x[0], axes, bool(a.get("keepdims", 1)))
     op(name)(run)
@@ -211,8 +209,8 @@ def hardmax(x, axis):
     return torch.zeros_like(x).scatter(axis, best, 1.0)
 
 
-op("Softmax")(softmaxes(torch.softmax))
-op("LogSoftmax")(softmaxes(torch.log_softmax))
+op("Softmax")(softmaxes(lambda x, d: torch.softmax(inner(x), d)))
+op("LogSoftmax")(softmaxes(lambda x, d: torch.log_softmax(inner(x), d)))
 op("Hardmax")(softmaxes(hardmax))
 
 
@@ -289,7 +287,7 @@ op("Tile")(lambda a, x, o: x[0].repeat(ints(x[1])) if x[0].dim() else x[0].clone
 @op("Pad")
 def _(a, x, o):
     pads, mode = (a["pads"], a.get("mode", "constant")) if o < 11 else (ints(x[1]), a.get("mode", "constant"))
-    fill = single(a.get("value", 0)) if o < 11 else (x[2].item() if len(x) > 2 and x[2] is not None else 0)
+    fill = attribute(a, "value", 0) if o < 11 else (x[2].item() if len(x) > 2 and x[2] is not None else 0)
     rank, y = x[0].dim(), x[0]
     for d in range(rank):
         low, high, length = pads[d], pads[d + rank], y.shape[d]
