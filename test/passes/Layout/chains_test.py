@@ -49,6 +49,10 @@ def check(seeds):
             changed = f"{folder}/changed{i}.mlir"
             # A pass that does not end within its budget says so; one without an end is stopped.
             harness.must([OPTIONS.bin + "/mpc-opt", plain, *pipeline, "-o", changed], seconds=60, memory_bytes=4 << 30)
+            with open(changed) as file:
+                text = file.read()
+            if "channels_last" not in text:
+                raise harness.Failure(f"{pipeline[0]} changed no layout of {len(seeds)} chains")
             compare(seeds, before, results(changed), pipeline[0])
 
 
