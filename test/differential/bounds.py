@@ -9,6 +9,8 @@ exceeded; 16 standard deviations are not) and that an op may round a few times i
 import numpy as np
 
 import reference
+import reference_nn  # noqa: F401 (fills the table of ops)
+import reference_ops  # noqa: F401
 
 FACTOR = 16
 DRAWS = 3

@@ -109,7 +109,7 @@ def _(a, x, o):
 
 # -- norms -------------------------------------------------------------------------------------------------
 def normalised(x, axes, epsilon, centre=True):
-    mean = x.mean(axes, keepdim=True) if centre else 0
+    mean = inner(x.mean(axes, keepdim=True)) if centre else 0
     centred = inner(x - mean)
     inverse = inner(1 / torch.sqrt(inner((centred * centred).mean(axes, keepdim=True)) + epsilon))
     return inner(centred * inverse), mean, inverse
@@ -170,7 +170,7 @@ def _(a, x, o):
 @op("MeanVarianceNormalization")
 def _(a, x, o):
     axes = axes_of(a.get("axes", [0, 2, 3]), x[0].dim())
-    mean = x[0].mean(axes, keepdim=True)
+    mean = inner(x[0].mean(axes, keepdim=True))
     variance = inner((x[0] * x[0]).mean(axes, keepdim=True)) - inner(mean * mean)
     return inner(x[0] - mean) / inner(torch.sqrt(variance) + single(1e-9))
 
