@@ -30,6 +30,7 @@ private:
   FailureOr<json> entry(FunctionOpInterface op, const TargetPlan &plan);
   json kernelLaunch(kernel::DispatchOp dispatch, const KernelLaunch &kernel, const TargetPlan &plan);
   FailureOr<json> libraryLaunch(kernel::DispatchOp dispatch);
+  FailureOr<json> launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan);
   /// Appends to the data section, aligned; returns the offset.
   int64_t append(const std::string &bytes);
 
@@ -168,6 +169,49 @@ static ArrayRef<int64_t> argOffsets(kernel::DispatchOp dispatch) {
   return dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
 }
 
+/// Adds the names of ONNX nodes in a location, all of them.
+static void addNodes(Location loc, llvm::SetVector<StringRef> &names) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    names.insert(name.getName().strref());
+  else if (auto call = dyn_cast<CallSiteLoc>(loc))
+    addNodes(call.getCallee(), names);
+  else if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location inner : fused.getLocations())
+      addNodes(inner, names);
+}
+
+/// Adds [offset, type, elements] of a tensor of floats, which may be scanned for what is not finite.
+static void addFloats(json &list, int64_t offset, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(tensor.getElementType()) || tensor.getNumElements() == 0)
+    return;
+  json floats = {offset, dtypeName(tensor.getElementType()).str(), tensor.getNumElements()};
+  if (!llvm::is_contained(list, floats))
+    list.push_back(std::move(floats));
+}
+
+/// What the runtime needs to say of a dispatch that computes something not finite: its float operands, on the first of its launches, its float results, on the
+/// last one, and its nodes, where they are more than its `loc`.
+static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last) {
+  ArrayRef<int64_t> offsets = argOffsets(dispatch);
+  json operands = json::array(), results = json::array();
+  for (auto [offset, input] : llvm::zip(offsets, dispatch.getInputs()))
+    addFloats(operands, offset, input.getType());
+  for (auto [offset, type] : llvm::zip(offsets.drop_front(dispatch.getInputs().size()), dispatch.getResultTypes()))
+    addFloats(results, offset, type);
+  if (results.empty())
+    return;
+  if (!operands.empty())
+    first["operands"] = std::move(operands);
+  last["results"] = std::move(results);
+  llvm::SetVector<StringRef> nodes;
+  dispatch.getBody().walk([&](Operation *op) { addNodes(op->getLoc(), nodes); });
+  addNodes(dispatch.getLoc(), nodes);
+  if (nodes.size() > 1 || (nodes.size() == 1 && nodes[0] != locationName(dispatch.getLoc())))
+    for (StringRef node : nodes)
+      last["nodes"].push_back(node.str());
+}
+
 /// How the runtime tells the driver of it.
 static json tensorMap(kernel::TensorMapAttr map) {
   json j = {{"arg", map.getParameter()}, {"dtype", dtypeName(map.getElement()).str()}, {"sizes", map.getSizes().vec()}, {"strides", map.getStrides().vec()},
@@ -221,6 +265,21 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
   else
     j.update({{"scratch", 0}, {"scratch_bytes", 0}});
   return j;
+}
+
+/// The launches of a dispatch, in order.
+FailureOr<json> ManifestBuilder::launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan) {
+  json launches = json::array();
+  if (auto kernels = plan.launches.find(dispatch); kernels != plan.launches.end()) {
+    for (const KernelLaunch &kernel : kernels->second)
+      launches.push_back(kernelLaunch(dispatch, kernel, plan));
+    return launches;
+  }
+  FailureOr<json> call = libraryLaunch(dispatch);
+  if (failed(call))
+    return failure();
+  launches.push_back(std::move(*call));
+  return launches;
 }
 
 /// Which integers a dictionary of an argument's attributes allows.
@@ -281,15 +340,13 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
   for (auto dispatch : op.getFunctionBody().getOps<kernel::DispatchOp>()) {
     if (computesNothing(dispatch))
       continue;
-    if (auto launches = plan.launches.find(dispatch); launches != plan.launches.end()) {
-      for (const KernelLaunch &kernel : launches->second)
-        j["launches"].push_back(kernelLaunch(dispatch, kernel, plan));
-      continue;
-    }
-    FailureOr<json> l = libraryLaunch(dispatch);
-    if (failed(l))
+    FailureOr<json> launches = launchesOf(dispatch, plan);
+    if (failed(launches))
       return failure();
-    j["launches"].push_back(std::move(*l));
+    if (!launches->empty())
+      describeFloats(dispatch, launches->front(), launches->back());
+    for (json &launch : *launches)
+      j["launches"].push_back(std::move(launch));
   }
   return j;
 }

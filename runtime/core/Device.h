@@ -39,6 +39,14 @@ public:
   virtual const std::byte *range(size_t slot, size_t index) = 0;
 };
 
+/// Looks at the arena between the launches of an entry.
+class LaunchObserver {
+public:
+  virtual ~LaunchObserver() = default;
+  virtual void before(const Launch &launch) = 0;
+  virtual void after(const Launch &launch) = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -60,6 +68,8 @@ public:
   /// Executes the launches of an entry in order, allocating nothing. With `seconds`, adds to its elements the
   /// time of each launch. Throws Error where the device found a fault.
   virtual void run(const Entry &entry, std::vector<double> *seconds = nullptr) = 0;
+  /// The same launch by launch, each done before the observer hears of it.
+  virtual void runObserved(const Entry &entry, LaunchObserver &observer) = 0;
 
   /// How many iterations may be started before the report of the first is looked at: 1 where `run` returns
   /// when all is done.

@@ -99,13 +99,13 @@ static double shortened(double value) {
   return std::strtod(text, nullptr);
 }
 
-static void describe(json &out, const StepReport &report, bool scaler) {
+static void describe(json &out, const StepReport &report, const StepLoop &loop) {
   out["loss"] = shortened(report.loss);
   out["lr"] = report.rate;
-  if (scaler) {
+  if (loop.hasScaler())
     out["scale"] = report.scale;
+  if (loop.maySkip())
     out["skipped"] = report.skipped;
-  }
 }
 
 void RunLog::step(int64_t step, int64_t epoch, const StepLoop &loop, const std::vector<StepReport> &reports,
@@ -113,10 +113,10 @@ void RunLog::step(int64_t step, int64_t epoch, const StepLoop &loop, const std::
   if (!file_)
     return;
   json out = {{"step", step}, {"epoch", epoch}};
-  describe(out, reports[0], loop.hasScaler());
+  describe(out, reports[0], loop);
   if (reports.size() > 1)
     for (size_t i = 0; i < reports.size(); ++i)
-      describe(out["steps"][loop.name(i)], reports[i], loop.hasScaler());
+      describe(out["steps"][loop.name(i)], reports[i], loop);
   out["samples_per_s"] = double(int64_t(samplesPerSecond * 10)) / 10;
   line(out.dump());
 }

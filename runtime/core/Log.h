@@ -11,7 +11,7 @@ namespace mpc::rt {
 
 /// A step's line:
 ///   {"step": 12, "epoch": 0, "loss": …, "lr": …, "scale": …, "skipped": false, "samples_per_s": …}
-/// "scale" and "skipped" with a scaler; "steps": {name: {loss, lr, …}} with several optimizers, whose first is
+/// "scale" with a scaler; "skipped" where a step may be; "steps": {name: {loss, lr, …}} with several optimizers, whose first is
 /// repeated at the top. A loss that is not finite is null.
 ///
 /// An evaluation's line:

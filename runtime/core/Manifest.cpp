@@ -134,6 +134,14 @@ struct Checker {
                     manifest.batch));
   }
 
+  void floats(const std::vector<FloatTensor> &tensors, const Plan &plan, const std::string &what) const {
+    for (const FloatTensor &tensor : tensors) {
+      if (!isFloat(tensor.dtype))
+        broken(concat(what, " is no tensor of floats"));
+      inside(tensor.offset, tensor.count < 0 || tensor.count > plan.arenaBytes / int64_t(sizeOf(tensor.dtype)) ? -1 : tensor.bytes(), plan.arenaBytes, what);
+    }
+  }
+
   /// A map's lists go together, and its tensor lies inside the argument of `bytes`.
   void tensorMap(const TensorMap &map, int64_t bytes, const std::string &what) const {
     size_t rank = map.sizes.size();
@@ -219,6 +227,8 @@ struct Checker {
         for (size_t i = 0; i < launch.args.size(); ++i)
           inside(launch.args[i], sized ? launch.argBytes[i] : 0, plan.arenaBytes, "an argument of " + what);
         inside(launch.scratch, launch.scratchBytes, plan.arenaBytes, "the scratch of " + what);
+        floats(launch.operands, plan, "an operand of " + what);
+        floats(launch.results, plan, "a result of " + what);
       }
     }
     gpuKernels(plan);
@@ -235,6 +245,8 @@ struct Checker {
       };
       for (const Hyper &hyper : step.hyper)
         scalar(hyper.variable);
+      if (!step.nanGuard.variable.empty())
+        scalar(step.nanGuard.variable);
       if (step.scaler) {
         if (!step.scaler->scale.empty())
           scalar(step.scaler->scale);

@@ -59,6 +59,7 @@ struct Step {
   std::string traceEntry; // the same step with gradients as outputs; "" when there is none
   std::vector<Hyper> hyper;
   std::optional<Scaler> scaler;
+  Hyper nanGuard; // while it is not 0, a step whose loss is not finite updates nothing; its variable is "" when there is none
   int64_t accumulate = 1;
 };
 
@@ -97,6 +98,14 @@ struct Port {
   std::string refusal(int64_t value, int64_t element) const;
 };
 
+/// Floats in the arena.
+struct FloatTensor {
+  int64_t offset = 0;
+  mpc_dtype dtype = MPC_F32;
+  int64_t count = 0;
+  int64_t bytes() const { return count * int64_t(sizeOf(dtype)); }
+};
+
 struct Launch {
   std::string name, loc;
   std::string kernel;                      // symbol; empty for a library call
@@ -107,6 +116,9 @@ struct Launch {
   std::vector<int64_t> args;     // arena offsets
   std::vector<int64_t> argBytes; // GPUs: what the kernel may touch behind each
   std::vector<int64_t> writes;   // GPUs: positions of the args that are written
+  // A dispatch may be several launches: the first has its operands, the last its results and nodes.
+  std::vector<FloatTensor> operands, results;
+  std::vector<std::string> nodes; // of ONNX; empty: `loc` is the only one
 };
 
 /// What a launch passes to a kernel behind its pointers: a tensor that one of them points to, and the boxes

@@ -69,6 +69,7 @@ Step parseStep(const json &object) {
   step.optimizer = text(object, "optimizer");
   step.entry = object.at("entry");
   step.accumulate = integer(object, "accumulate", 1);
+  step.nanGuard = {"nan_guard", text(object, "nan_guard"), 1};
   if (object.contains("trace"))
     step.traceEntry = object.at("trace");
   if (object.contains("hyper"))
@@ -188,6 +189,14 @@ Port parsePort(const json &object) {
   return port;
 }
 
+std::vector<FloatTensor> parseFloats(const json &object, const char *key) {
+  std::vector<FloatTensor> tensors;
+  if (object.contains(key))
+    for (const json &item : object.at(key))
+      tensors.push_back({item.at(0), dtypeOf(item.at(1).get<std::string>(), key), item.at(2)});
+  return tensors;
+}
+
 Launch parseLaunch(const json &object) {
   Launch launch;
   launch.name = text(object, "name");
@@ -205,6 +214,11 @@ Launch parseLaunch(const json &object) {
   launch.writes = integers(object, "writes");
   launch.scratch = integer(object, "scratch");
   launch.scratchBytes = integer(object, "scratch_bytes");
+  launch.operands = parseFloats(object, "operands");
+  launch.results = parseFloats(object, "results");
+  if (object.contains("nodes"))
+    for (const json &node : object.at("nodes"))
+      launch.nodes.push_back(node);
   return launch;
 }
 

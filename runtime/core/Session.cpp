@@ -119,6 +119,11 @@ void Session::run(const Entry &entry) {
   device_->run(entry, profiling_ ? &launchSeconds_[&entry] : nullptr);
 }
 
+void Session::runObserved(const Entry &entry, LaunchObserver &observer) {
+  ++changes_;
+  device_->runObserved(entry, observer);
+}
+
 void Session::startProfile(bool on) {
   profiling_ = on;
   launchSeconds_.clear();

@@ -45,6 +45,8 @@ public:
   void setFirst(const Port &port, double value);
   /// Executes the entry's launches in order. Allocates nothing; throws Error only where the device found a fault.
   void run(const Entry &entry);
+  /// The same launch by launch.
+  void runObserved(const Entry &entry, LaunchObserver &observer);
   /// From now on `run` sums the seconds of each launch (true), or does not (false); forgets earlier sums.
   void startProfile(bool on);
   /// Seconds of each launch of the entry, in order, since startProfile(true); empty when it has not run since.

@@ -56,6 +56,10 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
       if (known.find(h.name) == known.npos)
         known += (known.empty() ? "" : ", ") + h.name;
     }
+    if (!step.nanGuard.variable.empty()) {
+      prepared.guard = prepared.values.size();
+      prepared.values.push_back({&step.nanGuard, session.manifest().variable(step.nanGuard.variable)->dtype, 1, std::nullopt});
+    }
     steps_.push_back(std::move(prepared));
   }
   if (!unused.empty())
@@ -81,6 +85,19 @@ void StepLoop::setHyper(const std::string &name, double value) {
       }
   if (!found)
     fail(name, "the program's optimizer has no such hyperparameter", "the program's info lists them");
+}
+
+void StepLoop::setGuard(bool guards) {
+  for (Prepared &prepared : steps_)
+    if (prepared.guard)
+      prepared.values[*prepared.guard].value = guards;
+}
+
+bool StepLoop::maySkip() const {
+  for (const Prepared &prepared : steps_)
+    if (prepared.step->scaler || prepared.guard)
+      return true;
+  return false;
 }
 
 bool StepLoop::hasScaler() const {
@@ -138,7 +155,8 @@ void StepLoop::finish(size_t i, Round &round) {
                     : absent;
   };
   report.loss = value(prepared.loss, 0);
-  report.skipped = false;
+  report.overflowed = false;
+  report.skipped = prepared.guard && prepared.values[*prepared.guard].value != 0 && !std::isfinite(report.loss);
   report.unbounded.reset();
   const std::optional<Scaler> &scaler = prepared.step->scaler;
   if (!scaler)
@@ -147,7 +165,8 @@ void StepLoop::finish(size_t i, Round &round) {
               after = {value(prepared.scale, scaler->value), value(prepared.skipped, 0)};
   report.scale = before.scale;
   report.scaleAfter = after.scale;
-  report.skipped = prepared.skipped ? after.skipped != before.skipped : after.scale < before.scale;
+  report.overflowed = prepared.skipped ? after.skipped != before.skipped : after.scale < before.scale;
+  report.skipped |= report.overflowed;
   bool updates = (round.report.iteration + 1) % prepared.step->accumulate == 0;
   if (prepared.tracker)
     report.unbounded = unboundedScale(*scaler, report, updates && value(prepared.tracker, 0) == 0);
@@ -157,11 +176,11 @@ void StepLoop::finish(size_t i, Round &round) {
 /// The scale sits at a bound, and the rule's next value lies beyond it. The tracker counts updates since the
 /// scale last moved, so after an update that was not skipped a 0 (`grows`) says that the scale was to grow.
 std::optional<double> StepLoop::unboundedScale(const Scaler &scaler, const StepReport &report, bool grows) {
-  const std::optional<Scaler::Bound> &bound = report.skipped ? scaler.lower : scaler.upper;
-  if (!bound || !(report.skipped || grows) || report.scaleAfter != double(float(bound->bound)))
+  const std::optional<Scaler::Bound> &bound = report.overflowed ? scaler.lower : scaler.upper;
+  if (!bound || !(report.overflowed || grows) || report.scaleAfter != double(float(bound->bound)))
     return std::nullopt;
   double next = report.scale * bound->factor;
-  return (report.skipped ? next < bound->bound : next > bound->bound) ? std::optional(next) : std::nullopt;
+  return (report.overflowed ? next < bound->bound : next > bound->bound) ? std::optional(next) : std::nullopt;
 }
 
 } // namespace mpc::rt

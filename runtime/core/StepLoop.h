@@ -15,7 +15,8 @@ struct StepReport {
   double rate = 0;       // learning rate
   double scale = 1;      // the loss scale that this iteration used
   double scaleAfter = 1; // and the one it left to the next
-  bool skipped = false;
+  bool overflowed = false; // a gradient was not finite: a dynamic scale shrinks
+  bool skipped = false;    // that, or the loss was not finite and is guarded: nothing was updated
   /// Where torch's GradScaler, which knows no bounds, would have put the scale; absent when no bound acted.
   std::optional<double> unbounded;
 };
@@ -39,11 +40,15 @@ public:
   /// Changes a hyperparameter ("lr" or "main.lr") from the next iteration on. Throws Error for a name that no
   /// step has, and for a value that its variable cannot hold.
   void setHyper(const std::string &name, double value);
+  /// Whether a step whose loss is not finite updates nothing, which is so until this says otherwise. For setHyper its name is "nan_guard".
+  void setGuard(bool guards);
   void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
   /// The train entries in order, one per optimizer.
   const std::vector<const Entry *> &entries() const { return entries_; }
   const std::string &name(size_t step) const { return steps_[step].step->name; }
   bool hasScaler() const;
+  /// Whether reports may say that a step was skipped.
+  bool maySkip() const;
 
   size_t ahead() const { return rounds_.size(); }
   /// Iterations that were started and whose report nobody took.
@@ -92,6 +97,7 @@ private:
     const Step *step;
     double rate = 0;
     std::vector<Value> values;
+    std::optional<size_t> guard; // position among them
     std::unique_ptr<Snapshots> snapshots;                // a slot an iteration
     std::vector<Scalar> scalars;                         // what they hold
     std::optional<size_t> loss, scale, skipped, tracker; // positions among them

@@ -52,10 +52,10 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
     });
     for (size_t o = 0; o < optimizers; ++o) {
       series("loss", o, MPC_F32).as<float>()[size_t(i)] = float(reports[o].loss);
-      if (session.manifest().steps[o].scaler) {
+      if (session.manifest().steps[o].scaler)
         series("scale", o, MPC_F32).as<float>()[size_t(i)] = float(reports[o].scale);
+      if (loop.maySkip())
         series("skipped", o, MPC_BOOL).as<uint8_t>()[size_t(i)] = reports[o].skipped;
-      }
     }
   }
   if (optimizers > 1)

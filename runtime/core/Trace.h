@@ -12,7 +12,8 @@ namespace mpc::rt {
 ///   loss             [steps] f32: unscaled, before the update of step i; of the first optimizer
 ///   loss/<step>      the same for every optimizer, when there are several
 ///   grad/<parameter> unscaled f32 gradients of the first step (outputs of role grad)
-///   scale, skipped   [steps] f32 and bool, with a scaler: the loss scale that step i used, whether it was skipped
+///   scale            [steps] f32, with a scaler: the loss scale that step i used
+///   skipped          [steps] bool, where steps may be: whether step i was skipped
 ///   scale/<step>, skipped/<step>  the same for every optimizer, when there are several
 ///   state/<variable> after the last step, in logical order
 /// Throws Error when the data holds less than one batch.

@@ -2,8 +2,9 @@
 
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/Log.h"
+#include "runtime/core/NonFinite.h"
 #include "runtime/core/Progress.h"
-#include "runtime/core/StepLoop.h"
+#include "runtime/core/SkipWatch.h"
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/support/Error.h"
 
@@ -15,15 +16,13 @@
 namespace mpc::rt {
 
 namespace {
-/// A dynamic scale halves on every skip: 50 skips in a row take the default 65536 far below this, so either
-/// the scale sits at its floor or no scale can help.
-constexpr int64_t kSkipsAllowed = 50;
-constexpr double kSmallestScale = 0x1p-14;
+/// Lost steps in a row that end a training.
+constexpr int64_t kLostAllowed = 10;
 
 class Trainer {
 public:
   Trainer(Session &session, const TrainOptions &options)
-      : session_(session), options_(options), loop_(session, options.hyper, options.schedule),
+      : session_(session), options_(options), loop_(session, options.hyper, options.schedule), watch_(session.manifest()),
         data_(options.data, inputsOf(loop_.entries()), session.manifest().batch) {}
 
   TrainResult run();
@@ -34,10 +33,11 @@ private:
   void checkInjection() const;
   void injectInfinity(const Entry &entry);
   bool logged(int64_t step) const { return options_.logEvery > 0 && step % options_.logEvery == 0; }
-  void takeReports(bool all, bool last, const Batches &batches, const Batches::Batch &batch);
+  void load(const Batches &batches, const Batches::Batch &batch, const Entry &entry, int64_t iteration);
+  void takeReports(bool all, bool last);
   void noteBounds(const IterationReport &done);
-  void watchScale(const IterationReport &done, const Batches &batches, const Batches::Batch &batch);
-  std::string culprit(const std::vector<StepReport> &reports, const Batches &batches, const Batches::Batch &batch);
+  void watchSteps(const IterationReport &done);
+  std::string replay(size_t optimizer, int64_t iteration);
   void report(const IterationReport &done, bool last);
   void endEpoch();
   void checkpoint();
@@ -46,6 +46,7 @@ private:
   Session &session_;
   const TrainOptions &options_;
   StepLoop loop_;
+  SkipWatch watch_;
   Dataset data_;
   std::optional<Dataset> validation_;
   std::optional<CheckpointFolder> folder_;
@@ -53,7 +54,6 @@ private:
   std::optional<Progress> progress_;
   Cursor cursor_; // behind the iteration that was started last
   int64_t perEpoch_ = 0, total_ = 0, savedAt_ = -1;
-  int64_t skippedInARow_ = 0;
   std::set<std::pair<size_t, bool>> boundsNoted_; // optimizer; whether the lower bound
   double markSeconds_ = 0; // since when samples per second are counted
   int64_t markIteration_ = 0;
@@ -120,83 +120,83 @@ void Trainer::injectInfinity(const Entry &entry) {
       session_.setFirst(port, std::numeric_limits<double>::infinity());
 }
 
-/// What was not finite in the first step that was skipped: the loss, or of the parameters' gradients the first
-/// on the way back. The trace form of the step, where the program has it, computes them again, on the newest batch; the state is
-/// given up anyway.
-std::string Trainer::culprit(const std::vector<StepReport> &reports, const Batches &batches,
-                             const Batches::Batch &batch) {
-  size_t i = 0;
-  while (!reports[i].skipped)
-    ++i;
-  const std::string &name = session_.manifest().steps[i].traceEntry;
-  if (!std::isfinite(reports[i].loss) || name.empty())
-    return concat("the loss is ", reports[i].loss);
-  const Entry &trace = session_.entry(name);
-  batches.load(batch, session_, trace);
-  session_.run(trace);
-  std::string found;
-  for (const Port &port : trace.outputs) {
-    if (port.role != "grad")
-      continue;
-    Tensor gradient = session_.read(port);
-    for (float g : gradient.as<float>())
-      if (!std::isfinite(g)) {
-        found = port.of; // models list their parameters as they use them: the last one is the first on the way back
-        break;
-      }
-  }
-  return concat("the loss is ", reports[i].loss, found.empty() ? "" : concat(", the first gradient is that of '", found, "'"));
+void Trainer::load(const Batches &batches, const Batches::Batch &batch, const Entry &entry, int64_t iteration) {
+  batches.load(batch, session_, entry);
+  if (options_.injectInf.count(iteration + 1) != 0)
+    injectInfinity(entry);
 }
 
 /// Says once of each bound that it acts: the run then differs from torch's.
 void Trainer::noteBounds(const IterationReport &done) {
   const std::vector<StepReport> &reports = done.steps;
   for (size_t i = 0; i < reports.size(); ++i) {
-    if (!reports[i].unbounded || !boundsNoted_.insert({i, reports[i].skipped}).second)
+    if (!reports[i].unbounded || !boundsNoted_.insert({i, reports[i].overflowed}).second)
       continue;
     std::string text =
         concat(reports.size() > 1 ? concat(loop_.name(i), ": ") : "", "the loss scale stays at ",
-               reports[i].scaleAfter, " (", reports[i].skipped ? "--min-scale" : "--max-scale",
+               reports[i].scaleAfter, " (", reports[i].overflowed ? "--min-scale" : "--max-scale",
                "), where torch's GradScaler would go on to ", *reports[i].unbounded);
     progress_->line(concat("note: step ", done.iteration + 1, ": ", text));
     log_->note(done.iteration + 1, text);
   }
 }
 
-void Trainer::watchScale(const IterationReport &done, const Batches &batches, const Batches::Batch &batch) {
-  const std::vector<StepReport> &reports = done.steps;
-  int64_t step = done.iteration + 1;
-  bool skipped = false, atFloor = true, due = false;
-  int64_t allowed = kSkipsAllowed;
-  for (size_t i = 0; i < reports.size(); ++i) {
-    // A batch that is only accumulated updates nothing and skips nothing.
-    due |= step % session_.manifest().steps[i].accumulate == 0;
-    if (reports[i].skipped) {
-      skipped = true;
-      if (const std::optional<Scaler> &scaler = session_.manifest().steps[i].scaler)
-        allowed = std::max(allowed, kSkipsAllowed + scaler->hysteresis - 1);
-      atFloor &= reports[i].scaleAfter >= reports[i].scale || reports[i].scaleAfter < kSmallestScale;
-    }
-  }
-  if (!due)
+/// Computes a step of an earlier iteration again, of which only lost ones came after it: they have left the state as it was. Says where
+/// the first number comes from that is not finite, or "". The state is given up.
+std::string Trainer::replay(size_t optimizer, int64_t iteration) {
+  const Entry &entry = *loop_.entries()[optimizer];
+  // Dropout draws from this counter; the entry of the first optimizer is what advances it.
+  if (constexpr char counter[] = "rng.step"; session_.stores(counter))
+    session_.setVariableScalar(counter, session_.variableScalar(counter) - double(cursor_.iteration - iteration - (optimizer > 0)));
+  Batches batches(data_, loop_.entries(), {true, cursor_.shuffle, cursor_.seed, iteration / perEpoch_, iteration % perEpoch_});
+  load(batches, *batches.next(), entry, iteration);
+  return firstNonFinite(session_, entry);
+}
+
+/// Ends the training that cannot use its steps, or says so.
+void Trainer::watchSteps(const IterationReport &done) {
+  watch_.take(done);
+  if (options_.onNan == OnNan::Ignore)
     return;
-  result_.skipped += skipped;
-  skippedInARow_ = skipped ? skippedInARow_ + 1 : 0;
-  if (skippedInARow_ >= allowed && atFloor)
-    fail(concat("step ", step),
-         concat("the gradients of the last ", skippedInARow_,
-                " updates were not finite and the loss scale cannot shrink further (", reports[0].scale, "): ",
-                culprit(reports, batches, batch)),
-         "lower --lr, check the data, or compile with --precision=bf16 or --min-scale");
+  for (size_t i = 0; i < done.steps.size(); ++i) {
+    const SkipWatch::Count &count = watch_.counts()[i];
+    int64_t mark = kLostAllowed; // 10, 100, 1000, ...
+    while (mark < count.lost)
+      mark *= 10;
+    if (!count.grew || count.lost != mark)
+      continue;
+    const StepReport &report = done.steps[i];
+    std::string text = concat("the last ", count.lost, " steps", done.steps.size() > 1 ? concat(" of '", loop_.name(i), "'") : "",
+                              " are lost: ");
+    text += std::isfinite(report.loss)
+                ? concat("gradients are not finite, and the loss scale cannot shrink further (", report.scaleAfter, ")")
+                : concat("the loss is ", report.loss);
+    if (options_.onNan == OnNan::Skip) {
+      progress_->line(concat("note: step ", done.iteration + 1, ": ", text));
+      log_->note(done.iteration + 1, text);
+      continue;
+    }
+    std::string saved = folder_ ? folder_->newestFinite(session_.manifest()) : "";
+    std::string first;
+    attempt([&] { first = replay(i, done.iteration); });
+    fail(concat("step ", done.iteration + 1),
+         concat(text, first.empty() ? "" : "; " + first,
+                saved.empty() ? "; there is no checkpoint of finite parameters" : "; the last good checkpoint is " + saved),
+         concat("lower --lr, check the data, ",
+                session_.manifest().precisionType == "fp16" ? "compile with --precision=bf16 or --deny for that node, " : "",
+                "or leave such steps out with --nan=skip"));
+  }
 }
 
 std::string Trainer::status(const std::vector<StepReport> &reports, double samplesPerSecond) const {
   const StepReport &first = reports[0];
+  auto skipped = [](const StepReport &report) { return report.skipped ? " (skipped)" : ""; };
   std::string text = concat("loss ", first.loss, "  lr ", first.rate);
   for (size_t i = 1; i < reports.size(); ++i)
-    text += concat("  loss/", loop_.name(i), " ", reports[i].loss);
+    text += concat("  loss/", loop_.name(i), " ", reports[i].loss, skipped(reports[i]));
   if (loop_.hasScaler())
-    text += concat("  scale ", first.scale, first.skipped ? " (skipped)" : "");
+    text += concat("  scale ", first.scale);
+  text += skipped(first);
   return text + concat("  ", int64_t(samplesPerSecond), " samples/s");
 }
 
@@ -221,13 +221,13 @@ void Trainer::report(const IterationReport &done, bool last) {
 }
 
 /// Takes the reports that are waiting, all or as many as keep the device from going on. `last`: the newest one ends the training.
-void Trainer::takeReports(bool all, bool last, const Batches &batches, const Batches::Batch &batch) {
+void Trainer::takeReports(bool all, bool last) {
   while (loop_.waiting() == loop_.ahead() || (all && loop_.waiting() > 0)) {
     const IterationReport &done = loop_.next();
     result_.loss = done.steps[0].loss;
     report(done, last && loop_.waiting() == 0);
     noteBounds(done);
-    watchScale(done, batches, batch);
+    watchSteps(done);
   }
 }
 
@@ -264,6 +264,7 @@ TrainResult Trainer::run() {
   Schedule schedule = options_.schedule;
   schedule.total = total_;
   loop_.setSchedule(schedule);
+  loop_.setGuard(options_.onNan != OnNan::Ignore);
   checkInjection();
   openValidation();
   progress_.emplace("train", total_);
@@ -283,15 +284,8 @@ TrainResult Trainer::run() {
   progress_.emplace("train", total_, cursor_.iteration);
   while (cursor_.iteration < total_) {
     const Batches::Batch *batch = batches.next();
-    bool inject = options_.injectInf.count(cursor_.iteration + 1) != 0;
     loop_.start(
-        cursor_.iteration,
-        [&](const Entry &entry) {
-          batches.load(*batch, session_, entry);
-          if (inject)
-            injectInfinity(entry);
-        },
-        [](const Entry &) {});
+        cursor_.iteration, [&](const Entry &entry) { load(batches, *batch, entry, cursor_.iteration); }, [](const Entry &) {});
     bool epochEnds = batch->index + 1 == perEpoch_;
     ++cursor_.iteration;
     cursor_.epoch = batch->epoch + epochEnds;
@@ -299,7 +293,7 @@ TrainResult Trainer::run() {
     result_.interrupted = options_.interrupted && *options_.interrupted;
     bool last = cursor_.iteration == total_ || result_.interrupted;
     bool saves = last || (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds);
-    takeReports(saves || epochEnds || logged(cursor_.iteration) || progress_->due(), last, batches, *batch);
+    takeReports(saves || epochEnds || logged(cursor_.iteration) || progress_->due(), last);
     if (epochEnds)
       endEpoch();
     if (saves)
@@ -308,6 +302,10 @@ TrainResult Trainer::run() {
       break;
   }
   result_.iterations = cursor_.iteration;
+  for (const SkipWatch::Count &count : watch_.counts()) {
+    result_.skipped.push_back(count.skipped);
+    result_.updates += count.updates;
+  }
   if (result_.interrupted)
     progress_->line(concat("interrupted after step ", cursor_.iteration,
                            folder_ ? "; the checkpoint is written, continue with --resume"

@@ -12,6 +12,13 @@
 
 namespace mpc::rt {
 
+/// What to do about steps whose loss is not finite, or whose gradients are not whatever the loss scale.
+enum class OnNan {
+  Stop,   // after 10 in a row
+  Skip,   // leave them out and go on
+  Ignore, // update with them, as without any check of the loss
+};
+
 struct TrainOptions {
   DataOptions data;
   std::vector<std::string> validation; // files, scaled and normalized as the training data; may be empty
@@ -29,6 +36,7 @@ struct TrainOptions {
   int64_t checkpointEvery = 0;  // steps; 0: at the end of each epoch
   int64_t keep = 3;             // checkpoints; 0: all
   bool resume = false;
+  OnNan onNan = OnNan::Stop;
   /// For tests: at these iterations (from 1) the first element of every float input becomes infinite, so
   /// that the gradients of that step are not finite.
   std::set<int64_t> injectInf;
@@ -37,13 +45,14 @@ struct TrainOptions {
 };
 
 struct TrainResult {
-  int64_t iterations = 0;     // done, those of earlier runs included
-  int64_t skipped = 0;        // in this run
-  std::optional<double> loss; // of the last step, when this run did one
+  int64_t iterations = 0;       // done, those of earlier runs included
+  std::vector<int64_t> skipped; // steps in this run, of each optimizer
+  int64_t updates = 0;          // in this run, of all optimizers
+  std::optional<double> loss;   // of the last step, when this run did one
   bool interrupted = false;
 };
 
-/// Trains the session's program. Throws Error for mistakes of the user and when the loss scale has collapsed.
+/// Trains the session's program. Throws Error for mistakes of the user and when steps cannot be used (OnNan).
 TrainResult train(Session &session, const TrainOptions &options);
 
 } // namespace mpc::rt

@@ -283,6 +283,17 @@ void CudaDevice::runChecked(const Entry &entry) {
   }
 }
 
+void CudaDevice::runObserved(const Entry &entry, LaunchObserver &observer) {
+  context_.enter();
+  feed_->deliver();
+  for (const Launch &each : entry.launches) {
+    observer.before(each);
+    launch(each);
+    wait();
+    observer.after(each);
+  }
+}
+
 template <typename Start>
 void CudaDevice::addTimes(size_t count, double *seconds, Start start) {
   while (timers_.size() <= count)

@@ -27,6 +27,7 @@ public:
   void stage(int64_t offset, const void *bytes, size_t count) override;
   void prepare() override;
   void run(const Entry &entry, std::vector<double> *seconds) override;
+  void runObserved(const Entry &entry, LaunchObserver &observer) override;
   size_t iterationsAhead() const override;
   std::unique_ptr<Snapshots> snapshots(std::vector<ArenaRange> ranges, size_t slots) override;
   /// Seconds that each of `count` runs of an entry, which launches something, takes on the GPU.

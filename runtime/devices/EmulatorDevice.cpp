@@ -72,19 +72,30 @@ void EmulatorDevice::prepare() {
     }
 }
 
+void EmulatorDevice::execute(const Launch &launch) {
+  const uint32_t grid[3] = {blocks_.at(&launch), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
+  const std::vector<mpc_emu_buffer> &buffers = buffers_.at(&launch);
+  if (interface_->launch(emulator_, launch.kernel.c_str(), grid, buffers.data(), uint32_t(buffers.size()),
+                         launch.name.c_str()))
+    failFromPlugin();
+}
+
 void EmulatorDevice::run(const Entry &entry, std::vector<double> *seconds) {
   if (seconds)
     seconds->resize(entry.launches.size());
   for (size_t i = 0; i < entry.launches.size(); ++i) {
-    const Launch &launch = entry.launches[i];
     auto start = std::chrono::steady_clock::now();
-    const uint32_t grid[3] = {blocks_.at(&launch), uint32_t(launch.grid[1]), uint32_t(launch.grid[2])};
-    const std::vector<mpc_emu_buffer> &buffers = buffers_.at(&launch);
-    if (interface_->launch(emulator_, launch.kernel.c_str(), grid, buffers.data(), uint32_t(buffers.size()),
-                           launch.name.c_str()))
-      failFromPlugin();
+    execute(entry.launches[i]);
     if (seconds)
       (*seconds)[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+}
+
+void EmulatorDevice::runObserved(const Entry &entry, LaunchObserver &observer) {
+  for (const Launch &launch : entry.launches) {
+    observer.before(launch);
+    execute(launch);
+    observer.after(launch);
   }
 }
 

@@ -25,9 +25,11 @@ public:
   std::string description() const override;
   void prepare() override;
   void run(const Entry &entry, std::vector<double> *seconds) override;
+  void runObserved(const Entry &entry, LaunchObserver &observer) override;
 
 private:
   [[noreturn]] void failFromPlugin() const;
+  void execute(const Launch &launch);
 
   const Program &program_;
   const Plan &plan_;

@@ -104,6 +104,16 @@ void HostDevice::run(const Entry &entry, std::vector<double> *seconds) {
   }
 }
 
+void HostDevice::runObserved(const Entry &entry, LaunchObserver &observer) {
+  if (provider_)
+    LibraryProvider::useThreads(&threads_);
+  for (size_t i = 0; i < entry.launches.size(); ++i) {
+    observer.before(entry.launches[i]);
+    execute(prepared_.at(&entry)[i]);
+    observer.after(entry.launches[i]);
+  }
+}
+
 void HostDevice::execute(const Prepared &launch) {
   if (launch.kernel)
     threads_.parallelFor(launch.kernel, launch.buffers.data(), launch.grid, launch.grain);

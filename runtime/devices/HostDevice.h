@@ -18,6 +18,7 @@ public:
   std::string description() const override;
   void prepare() override;
   void run(const Entry &entry, std::vector<double> *seconds) override;
+  void runObserved(const Entry &entry, LaunchObserver &observer) override;
 
 private:
   struct Prepared {

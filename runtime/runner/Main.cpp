@@ -40,10 +40,17 @@ static int runTrain(Session &session, Options &options) {
   TrainResult result = train(session, options.train);
   if (result.interrupted)
     return 128 + interrupted;
-  progress.line(concat("done: ", result.iterations, " steps, ", result.skipped, " skipped, ",
+  int64_t skipped = 0;
+  std::string each; // " (body 0, head 3)"
+  for (size_t i = 0; i < result.skipped.size(); ++i) {
+    skipped += result.skipped[i];
+    if (result.skipped.size() > 1)
+      each += concat(i == 0 ? " (" : ", ", session.manifest().steps[i].name, " ", result.skipped[i], i + 1 == result.skipped.size() ? ")" : "");
+  }
+  progress.line(concat("done: ", result.iterations, " steps, ", skipped, " skipped", each, ", ",
                        result.loss ? concat("loss ", *result.loss, ", ") : "",
                        clockText(progress.seconds())));
-  if (result.iterations > 0 && result.skipped == result.iterations)
+  if (skipped > 0 && result.updates == 0)
     std::fputs("warning: every step was skipped: nothing was learned\n", stderr);
   else if (result.loss && !std::isfinite(*result.loss))
     std::fputs("warning: the last loss is not finite: the parameters may be lost\n", stderr);

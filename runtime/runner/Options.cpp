@@ -103,6 +103,15 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       .add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(count());
   command.add_option("--keep", train.keep, "checkpoints to keep (3; 0: all)")->check(count());
+  command
+      .add_option_function<std::string>(
+          "--nan",
+          [&train](const std::string &name) {
+            train.onNan = name == "stop" ? OnNan::Stop : name == "skip" ? OnNan::Skip : OnNan::Ignore;
+          },
+          "steps whose loss is not finite, or whose gradients are not at any loss scale: stop after 10 in a row (default), "
+          "skip them, or ignore it: update with them")
+      ->check(oneOf("stop,skip,ignore"));
   command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
   command
       .add_option_function<std::vector<int64_t>>(

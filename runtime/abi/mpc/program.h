@@ -82,7 +82,7 @@ typedef struct mpc_step_report {
   double loss;     /* unscaled, before the update */
   double lr;
   double scale;    /* the loss scale of this step; 1 without scaling */
-  int32_t skipped; /* 1: the gradients were not finite and nothing was updated */
+  int32_t skipped; /* 1: the loss or the gradients were not finite and nothing was updated */
 } mpc_step_report;
 
 /* Optimizers of the program: reports per mpc_step. 0 where it only predicts, and on failure. */
@@ -91,7 +91,8 @@ size_t mpc_optimizer_count(mpc_session *session);
 int mpc_step(mpc_session *session, mpc_step_report *reports);
 /* Steps since the beginning of the training; a checkpoint carries it on. -1 on failure. */
 int64_t mpc_iteration(mpc_session *session);
-/* Sets a hyperparameter from the next step on: "lr", or "STEP.lr" where a program has several optimizers. */
+/* Sets a hyperparameter from the next step on: "lr", or "STEP.lr" where a program has several optimizers. "nan_guard" is 1: a step whose
+ * loss is not finite is skipped; at 0 it updates. */
 int mpc_set_hyper(mpc_session *session, const char *name, double value);
 
 /* ---- Evaluation and prediction: the state does not change ---- */

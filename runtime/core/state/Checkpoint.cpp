@@ -1,5 +1,6 @@
 #include "runtime/core/state/Checkpoint.h"
 
+#include "runtime/core/NonFinite.h"
 #include "runtime/core/state/Network.h"
 #include "runtime/core/state/Safetensors.h"
 #include "runtime/support/AtomicFile.h"
@@ -204,6 +205,27 @@ std::vector<int64_t> CheckpointFolder::iterations() const {
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+std::string CheckpointFolder::newestFinite(const Manifest &manifest) const {
+  std::vector<int64_t> all = iterations();
+  for (size_t i = all.size(); i-- > 0;) {
+    bool good = true;
+    std::optional<Error> damaged = attempt([&] {
+      SafetensorsReader reader(pathOf(all[i]));
+      verify(reader);
+      for (const auto &[name, array] : reader.tensors()) {
+        const Variable *variable = manifest.variable(name);
+        Numbers numbers{array.dtype};
+        if (variable && variable->role == "parameter" && isFloat(array.dtype))
+          numbers.add(array.data, size_t(array.elements()));
+        good &= numbers.finite();
+      }
+    });
+    if (good && !damaged)
+      return pathOf(all[i]);
+  }
+  return "";
 }
 
 void CheckpointFolder::save(const Session &session, const Cursor &cursor) {
