@@ -29,7 +29,6 @@ public:
 private:
   [[noreturn]] void failFromPlugin() const;
 
-  const Program &program_;
   const Plan &plan_;
   DeviceOptions options_;
   std::unique_ptr<SharedObject> plugin_;
