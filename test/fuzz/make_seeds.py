@@ -15,6 +15,8 @@ import zlib
 
 import numpy as np
 
+from model_seeds import model_seeds
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -210,7 +212,7 @@ def program_seeds():
 
 
 SEEDS = {"npy": npy_seeds, "npz": npz_seeds, "idx": idx_seeds, "safetensors": safetensors_seeds, "log": log_seeds, "manifest": manifest_seeds,
-         "program": program_seeds}
+         "program": program_seeds, "import": model_seeds}
 
 
 def main():
