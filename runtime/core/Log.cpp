@@ -2,12 +2,15 @@
 
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/FileLock.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace mpc::rt {
 
@@ -27,31 +30,56 @@ static void checkIsLog(const std::string &path) {
     fail(path, "exists and is no log of a training", "give --log a file of its own");
 }
 
+/// The lines of a log whose step is at most `keepBelow`.
+static std::string keptLines(const std::string &path, int64_t keepBelow) {
+  std::string kept, line;
+  std::ifstream old(path);
+  while (std::getline(old, line)) {
+    // As a view: every type that is parsed from is a copy of the parser in the runner.
+    json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
+    bool unfinished = old.eof() && parsed.is_discarded(); // by a killed process
+    bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
+                 parsed["step"].get<int64_t>() > keepBelow;
+    if (!unfinished && !later)
+      kept += line + "\n";
+  }
+  return kept;
+}
+
+/// Opens the log at its end and takes its lock: a second training would mix its lines with ours.
+static int openLocked(const std::string &path) {
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (file < 0)
+    failErrno(path, "cannot write", errno);
+  if (lockFile(file) == Lock::Busy) {
+    close(file);
+    fail(path, "is the log of a training that runs", "wait for its end, or give --log a file of its own");
+  }
+  return file;
+}
+
 RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
   if (path.empty())
     return;
-  checkIsLog(path);
-  if (keepBelow >= 0) {
-    std::string kept, line;
-    std::ifstream old(path);
-    while (std::getline(old, line)) {
-      // As a view: every type that is parsed from is a copy of the parser in the runner.
-      json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
-      bool unfinished = old.eof() && parsed.is_discarded(); // by a killed process
-      bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
-                   parsed["step"].get<int64_t>() > keepBelow;
-      if (!unfinished && !later)
-        kept += line + "\n";
-    }
-    if (old.is_open() && std::ifstream(path).good()) {
-      AtomicFile file(path);
-      file.write(kept);
-      file.commit();
+  struct stat info;
+  int file = -1;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    file = AtomicFile::openDevice(path);
+  } else {
+    checkIsLog(path);
+    file = openLocked(path);
+    if (keepBelow < 0 && ftruncate(file, 0) != 0)
+      failErrno(path, "cannot write", errno);
+    if (keepBelow >= 0) {
+      AtomicFile kept(path);
+      kept.write(keptLines(path, keepBelow));
+      kept.commit();
+      int old = file; // locked until the new one is
+      file = openLocked(path);
+      close(old);
     }
   }
-  file_ = std::fopen(path.c_str(), keepBelow >= 0 ? "ae" : "we");
-  if (!file_)
-    failErrno(path, "cannot write", errno);
+  file_ = fdopen(file, "a");
 }
 
 RunLog::~RunLog() {

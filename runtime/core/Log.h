@@ -21,7 +21,8 @@ namespace mpc::rt {
 class RunLog {
 public:
   /// Replaces the file, or with `keepBelow` >= 0 (a resumed training) keeps its lines whose step is at most
-  /// that number. An empty path logs nothing. Throws Error when the file cannot be written.
+  /// that number. An empty path logs nothing. Throws Error when the file cannot be written, or another training
+  /// writes it.
   RunLog(const std::string &path, int64_t keepBelow = -1);
   ~RunLog();
   RunLog(const RunLog &) = delete;

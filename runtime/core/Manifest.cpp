@@ -83,10 +83,8 @@ struct Checker {
   }
 
   void shape(const Shape &shape, const std::string &what) const {
-    int64_t product = 1;
-    for (int64_t extent : shape)
-      if (extent < 0 || __builtin_mul_overflow(product, extent, &product) || product > INT64_MAX / 8)
-        broken(concat(what, " has the impossible shape ", toString(shape)));
+    if (!bytesOf(MPC_F64, shape))
+      broken(concat(what, " has the impossible shape ", toString(shape)));
   }
 
   void permutation(const std::vector<int64_t> &permutation, const Shape &shape,
@@ -204,8 +202,11 @@ struct Checker {
       inside(c.dataOffset, c.bytes, dataBytes, "a constant's value");
     }
     for (const Entry &entry : plan.entries) {
-      for (const Port &p : entry.inputs)
+      for (const Port &p : entry.inputs) {
         port(p, plan, entry.name);
+        if (p.batched && p.shape[0] == 0)
+          broken(concat("'", p.name, "' of entry '", entry.name, "' has no samples"));
+      }
       for (const Port &p : entry.outputs)
         port(p, plan, entry.name);
       for (const Launch &launch : entry.launches) {

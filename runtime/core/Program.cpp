@@ -1,17 +1,14 @@
 #include "runtime/core/Program.h"
 
+#include "runtime/support/Checksum.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/OwnFile.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 namespace mpc::rt {
 
@@ -22,9 +19,7 @@ struct Trailer {
 };
 static_assert(sizeof(Trailer) == 32);
 
-static uint32_t checksum(std::string_view bytes) {
-  return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
-}
+static uint32_t checksum(std::string_view bytes) { return rt::checksum(0, bytes.data(), bytes.size()); }
 
 static constexpr char kRebuild[] =
     "the file is truncated or damaged; copy it again or compile the model again";
@@ -36,21 +31,9 @@ std::shared_ptr<const Program> Program::openSelf() {
 std::shared_ptr<const Program> Program::open(const std::string &path) {
   std::shared_ptr<Program> program(new Program);
   program->where_ = path;
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    failErrno(path, "cannot open", errno);
-  struct stat info;
-  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size < off_t(sizeof(Trailer))) {
-    close(file);
+  program->file_ = MappedFile::open(path);
+  if (program->file_->bytes().size() < sizeof(Trailer))
     fail(path, "not a compiled program", "make one with 'mpc compile MODEL.onnx -o PROGRAM'");
-  }
-  program->mappingBytes_ = size_t(info.st_size);
-  void *mapping = mmap(nullptr, program->mappingBytes_, PROT_READ, MAP_PRIVATE, file, 0);
-  int error = errno;
-  close(file);
-  if (mapping == MAP_FAILED)
-    failErrno(path, "cannot map", error);
-  program->mapping_ = mapping;
   program->readSections();
   return program;
 }
@@ -68,14 +51,10 @@ std::shared_ptr<const Program> Program::fromMemory(std::string_view manifestJson
   return program;
 }
 
-Program::~Program() {
-  kernels_.reset();
-  if (mapping_)
-    munmap(mapping_, mappingBytes_);
-}
+Program::~Program() { kernels_.reset(); }
 
 void Program::readSections() {
-  std::string_view file(static_cast<const char *>(mapping_), mappingBytes_);
+  std::string_view file = file_->bytes();
   Trailer trailer;
   std::memcpy(&trailer, file.data() + file.size() - sizeof trailer, sizeof trailer);
   if (std::memcmp(trailer.magic, kMagic, 8) != 0)
@@ -121,7 +100,7 @@ std::string_view Program::section(const std::string &name) const {
 }
 
 void Program::releaseData() const {
-  if (!mapping_)
+  if (!file_)
     return;
   auto found = sections_.find("data");
   std::string_view data = found == sections_.end() ? std::string_view() : found->second;

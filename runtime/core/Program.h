@@ -3,6 +3,7 @@
 
 #include "runtime/core/Manifest.h"
 #include "runtime/host/Kernels.h"
+#include "runtime/support/MappedFile.h"
 
 #include <map>
 #include <memory>
@@ -48,8 +49,7 @@ private:
   std::string where_ = "program";
   Manifest manifest_;
   std::map<std::string, std::string> owned_; // fromMemory
-  void *mapping_ = nullptr;                  // open
-  size_t mappingBytes_ = 0;
+  std::shared_ptr<const MappedFile> file_;   // open
   std::map<std::string, std::string_view> sections_;
   std::map<std::string, uint32_t> checksums_;
   KernelTable table_;

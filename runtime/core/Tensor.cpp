@@ -1,12 +1,29 @@
 #include "runtime/core/Tensor.h"
 
+#include <algorithm>
+
 namespace mpc::rt {
 
 int64_t elementsOf(std::span<const int64_t> shape) {
   int64_t product = 1;
-  for (int64_t extent : shape)
-    product *= extent;
-  return product;
+  bool beyond = false;
+  for (int64_t extent : shape) {
+    if (extent == 0)
+      return 0;
+    beyond |= __builtin_mul_overflow(product, extent, &product);
+  }
+  return beyond ? INT64_MAX : product;
+}
+
+std::optional<int64_t> bytesOf(mpc_dtype dtype, std::span<const int64_t> shape) {
+  int64_t bytes = int64_t(sizeOf(dtype));
+  bool empty = false;
+  for (int64_t extent : shape) {
+    empty |= extent == 0;
+    if (extent < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes))
+      return std::nullopt;
+  }
+  return empty ? 0 : bytes;
 }
 
 bool sameLayout(std::span<const int64_t> a, std::span<const int64_t> b) {

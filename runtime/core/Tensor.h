@@ -4,6 +4,7 @@
 #include "runtime/support/DType.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +13,11 @@ namespace mpc::rt {
 
 using Shape = std::vector<int64_t>;
 
-/// Product of the dimensions; 1 for a scalar.
+/// Product of the dimensions; 1 for a scalar. Beyond 64 bits, 2^63 - 1.
 int64_t elementsOf(std::span<const int64_t> shape);
+/// The bytes of a dense tensor. Nothing for a shape that no tensor has: with a negative dimension, or whose dimensions, but for
+/// those of 0, are of more than 2^63 - 1 bytes: every part of a shape must have a size, not only all of it.
+std::optional<int64_t> bytesOf(mpc_dtype dtype, std::span<const int64_t> shape);
 /// Whether an array may stand for another in row-major order: without dimensions of 1 the shapes are equal,
 /// or one of them is flat and as long. [28,28] and [784] stand for [1,28,28], [8,8,3] does not for [3,8,8].
 bool sameLayout(std::span<const int64_t> a, std::span<const int64_t> b);

@@ -266,9 +266,10 @@ TrainResult Trainer::run() {
   loop_.setSchedule(schedule);
   checkInjection();
   openValidation();
-  if (!options_.checkpointFolder.empty())
-    folder_.emplace(options_.checkpointFolder, options_.keep);
   progress_.emplace("train", total_);
+  if (!options_.checkpointFolder.empty())
+    folder_.emplace(options_.checkpointFolder, options_.keep,
+                    [&](const std::string &text) { progress_->line("note: " + text); });
   resume();
   log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1);
   result_.iterations = cursor_.iteration;

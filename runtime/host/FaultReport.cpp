@@ -1,9 +1,11 @@
 #include "runtime/host/FaultReport.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/MappedFile.h"
 
-#include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <iterator>
 #include <unistd.h>
 
 namespace mpc::rt {
@@ -12,23 +14,49 @@ static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 /// Written beforehand: a handler may not even allocate.
 static char message[1024];
 
-static void report(int) {
-  size_t length = 0;
-  while (message[length])
-    ++length;
-  [[maybe_unused]] ssize_t written = write(2, message, length);
+static void print(const char *text) { [[maybe_unused]] ssize_t written = write(2, text, std::strlen(text)); }
+
+/// Ends the process when the fault is that of a mapped file: the kernel sends SIGBUS where a page has no file behind it.
+static void reportFile(int signal, const siginfo_t *info) {
+  const MappedFile *file = signal == SIGBUS ? MappedFile::at(info->si_addr) : nullptr;
+  if (!file)
+    return;
+  print("error: ");
+  print(file->path().c_str());
+  print(": became shorter while it was read, or its disk cannot be read\n"
+        "hint: leave the file alone while the program runs; go on with --resume where there are checkpoints\n");
   _exit(1);
 }
 
+static void onFileFault(int signal, siginfo_t *info, void *) {
+  reportFile(signal, info);
+  std::signal(signal, SIG_DFL); // the access comes again, and ends the process as it would have
+}
+
+static void onFault(int signal, siginfo_t *info, void *) {
+  reportFile(signal, info);
+  print(message);
+  _exit(1);
+}
+
+static void handle(int signal, void (*handler)(int, siginfo_t *, void *), struct sigaction *before) {
+  struct sigaction action = {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(signal, &action, before);
+}
+
+void reportShortenedFiles() { handle(SIGBUS, onFileFault, nullptr); }
+
 FaultReport::FaultReport() {
   enter("before the first launch");
-  for (int each : kSignals)
-    std::signal(each, report);
+  for (size_t i = 0; i < std::size(kSignals); ++i)
+    handle(kSignals[i], onFault, &before_[i]);
 }
 
 FaultReport::~FaultReport() {
-  for (int each : kSignals)
-    std::signal(each, SIG_DFL);
+  for (size_t i = 0; i < std::size(kSignals); ++i)
+    sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 void FaultReport::enter(const std::string &what) {

@@ -6,10 +6,12 @@
 #include "runtime/core/Trace.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/core/state/Checkpoint.h"
+#include "runtime/host/FaultReport.h"
 #include "runtime/runner/Options.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Outputs.h"
 #include "runtime/support/OwnFile.h"
+#include "runtime/support/Standard.h"
 
 #include <cmath>
 #include <csignal>
@@ -30,6 +32,9 @@ static void onSignal(int signal) {
 static int runTrain(Session &session, Options &options) {
   std::signal(SIGINT, onSignal);
   std::signal(SIGTERM, onSignal);
+  struct sigaction hangUp;
+  if (sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler != SIG_IGN) // nohup ignores it
+    std::signal(SIGHUP, onSignal);
   options.train.interrupted = &interrupted;
   Progress progress("train", 1);
   TrainResult result = train(session, options.train);
@@ -150,17 +155,21 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
 }
 
 int main(int argc, char **argv) {
+  openStandardDescriptors();
   std::signal(SIGPIPE, SIG_IGN);
+  reportShortenedFiles();
   std::shared_ptr<const Program> program;
   std::optional<Error> error = attempt([&] { program = Program::openSelf(); });
   Options options;
-  if (std::optional<int> status = parseOptions(argc, argv, program.get(), options))
-    return *status;
   int status = 0;
-  if (!error)
+  if (std::optional<int> parsed = parseOptions(argc, argv, program.get(), options)) {
+    status = *parsed; // help is printed, or the mistake
+    error.reset();
+  } else if (!error) {
     error = attempt([&] { status = runCommand(program, options); });
-  if (!error && (std::fflush(stdout) != 0 || std::ferror(stdout)))
-    error = Error("standard output", "cannot write");
+  }
+  if (!error && status == 0 && !standardOutputIsWritten())
+    error = Error("standard output", "cannot be written: a part of what was printed is lost", "let it go to a file, or leave '>&-' out");
   if (error) {
     std::fflush(stdout);
     std::fputs(error->text().c_str(), stderr);

@@ -21,10 +21,22 @@ static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples");
 }
 
-static void addDataOptions(CLI::App &app, Options &options) {
+/// Whether the entries of that kind read data. Without a program that is not known: --help names the option as required.
+static bool readsData(const Program *program, std::string_view kind) {
+  if (!program)
+    return true;
+  for (const Plan &plan : program->manifest().plans)
+    for (const Entry &entry : plan.entries)
+      if (entry.kind == kind && !entry.inputs.empty())
+        return true;
+  return false;
+}
+
+static void addDataOptions(CLI::App &app, const Program *program, std::string_view kind, Options &options) {
   app.add_option("--data", options.train.data.files,
-                 "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','")
-      ->required();
+                 "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','; not needed by a "
+                 "program without inputs, which has one batch")
+      ->required(readsData(program, kind));
   app.add_option("--scale", options.train.data.scale, "INPUT=FACTOR: multiply an input");
   app.add_option("--normalize", options.train.data.normalize,
                  "INPUT=MEAN,STD: (value - MEAN) / STD after --scale; per channel as M1:M2:M3,S1:S2:S3");
@@ -57,10 +69,10 @@ static void addHyperOptions(CLI::App &app, const Program *program, Options &opti
 static void addTrain(CLI::App &app, const Program *program, Options &options) {
   TrainOptions &train = options.train;
   CLI::App &command = *app.add_subcommand("train", "train on data, with checkpoints and evaluation");
-  addDataOptions(command, options);
+  addDataOptions(command, program, "train", options);
   command.add_option("--val", train.validation, "data for evaluation after each epoch");
   auto *epochs =
-      command.add_option("--epochs", train.epochs, "passes over the data (1)")->check(positiveCount());
+      command.add_option("--epochs", train.epochs, "passes over the data (1); without inputs a pass is one step")->check(positiveCount());
   command.add_option("--steps", train.steps, "steps instead of epochs")
       ->check(positiveCount())
       ->excludes(epochs);
@@ -107,14 +119,14 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
 
 static void addOthers(CLI::App &app, const Program *program, Options &options) {
   CLI::App &eval = *app.add_subcommand("eval", "loss and metrics over data");
-  addDataOptions(eval, options);
+  addDataOptions(eval, program, "eval", options);
   eval.add_option("--checkpoint", options.checkpoint, "parameters to evaluate (default: the initial ones)");
   eval.add_flag("--json", options.json, "print one JSON object");
   addSessionOptions(eval, options);
   eval.callback([&options] { options.command = Options::Eval; });
 
   CLI::App &predict = *app.add_subcommand("predict", "outputs of the network for data");
-  addDataOptions(predict, options);
+  addDataOptions(predict, program, "predict", options);
   predict
       .add_option("--out", options.out,
                   "the .npz to write: outputs in which each sample decides its own part are joined over all "
@@ -125,7 +137,7 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   predict.callback([&options] { options.command = Options::Predict; });
 
   CLI::App &trace = *app.add_subcommand("trace", "repeat one batch and write losses, gradients and state");
-  addDataOptions(trace, options);
+  addDataOptions(trace, program, "train", options);
   trace.add_option("--steps", options.traceSteps, "how many steps")
       ->required()
       ->check(wholeNumber(1, 1'000'000, "a positive whole number up to 10^6"));

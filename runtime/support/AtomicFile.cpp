@@ -31,13 +31,24 @@ static uint64_t thisHost() {
   return hashOf(name) >> 32;
 }
 
+int AtomicFile::openDevice(const std::string &path) {
+  struct stat info;
+  int file = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0 && errno == ENXIO && stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode))
+    fail(path, "is a pipe that nobody reads", "start its reader first, or name a file");
+  if (file < 0)
+    failErrno(path, "cannot write", errno);
+  fcntl(file, F_SETFL, O_WRONLY); // only opening must not wait: a slow reader is waited for
+  return file;
+}
+
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   struct stat info;
   bool exists = stat(path_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
     fail(path_, "is a folder", "name a file");
   if (exists && !S_ISREG(info.st_mode)) {
-    file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    file_ = openDevice(path_);
   } else {
     size_t slash = path_.rfind('/') + 1; // npos + 1 == 0
     temporary_ = concat(path_.substr(0, slash), ".", path_.substr(slash), kSuffix, getpid(), '-', thisRun(),

@@ -28,6 +28,10 @@ public:
   /// finish the file.
   static bool isAbandoned(std::string_view fileName);
 
+  /// Opens what exists and is no regular file for writing and returns its descriptor. Never waits: a pipe that nobody reads is
+  /// an Error.
+  static int openDevice(const std::string &path);
+
 private:
   std::string path_, temporary_; // temporary_ is empty when written directly
   int file_ = -1;

@@ -1,6 +1,6 @@
 // The packaged program: sections behind the runner, opened and run as a user does.
 
-#include "LogisticProgram.h"
+#include "PackedProgram.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/host/Kernels.h"
@@ -10,59 +10,10 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
+#include <sys/wait.h>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
-
-namespace {
-uint32_t checksum(const std::string &bytes) {
-  return uint32_t(crc32(0, reinterpret_cast<const Bytef *>(bytes.data()), uInt(bytes.size())));
-}
-
-/// The program file of runtime/abi/README.md.
-std::string packed(std::string program, const std::vector<std::pair<std::string, std::string>> &sections) {
-  nlohmann::json toc = {{"sections", nlohmann::json::array()}};
-  for (const auto &[name, bytes] : sections) {
-    program.resize((program.size() + 63) / 64 * 64);
-    toc["sections"].push_back(
-        {{"name", name}, {"offset", program.size()}, {"bytes", bytes.size()}, {"crc32", checksum(bytes)}});
-    program += bytes;
-  }
-  std::string text = toc.dump();
-  uint64_t trailer[3] = {program.size(), text.size(), checksum(text)};
-  return program + text + "MPCPROG1" + std::string(reinterpret_cast<const char *>(trailer), sizeof trailer);
-}
-
-class PackedProgram : public ::testing::Test {
-protected:
-  void SetUp() override {
-    std::string object = readFile(MPC_TEST_KERNELS);
-    writeFile(folder / "model", packed(readFile(MPC_RUNNER), {{"manifest.json", logisticManifest()},
-                                                              {"data", logisticData()},
-                                                              {"host.x86-64-v3.so", object}}));
-    std::filesystem::permissions(folder / "model", std::filesystem::perms::owner_all);
-    data = writeLogisticData(folder / "d.npz", 42);
-  }
-  struct Outcome {
-    int status;
-    std::string text; // both streams
-  };
-  Outcome run(const std::string &arguments) {
-    std::string command = "cd " + folder.path() + " && ./model " + arguments + " > out.txt 2>&1";
-    int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), readFile(folder / "out.txt")};
-  }
-  void expectError(const std::string &arguments, const std::string &text) {
-    Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.status, 1) << arguments << "\n" << outcome.text;
-    EXPECT_NE(outcome.text.find(text), std::string::npos) << arguments << "\n" << outcome.text;
-    EXPECT_EQ(outcome.text.find("error: "), 0u) << outcome.text;
-  }
-  TemporaryFolder folder;
-  std::string data;
-};
-} // namespace
 
 TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
   Outcome info = run("info --json");
@@ -99,7 +50,7 @@ TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
 }
 
 TEST_F(PackedProgram, ASignalIsSaidByTheStatusOfATrainingThatWasSaved) {
-  for (auto [signal, status] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
+  for (auto [signal, status] : {std::pair("INT", 130), std::pair("TERM", 143), std::pair("HUP", 129)}) {
     // `exec`: the signal is the program's, not a shell's. A file for each: its first line says that handlers
     // are set.
     const std::string out = concat("out", signal, ".txt");

@@ -2,24 +2,13 @@
 #pragma once
 
 #include "runtime/core/Tensor.h"
+#include "runtime/support/MappedFile.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace mpc::rt {
-
-/// A file mapped read-only. Throws Error when it cannot be opened.
-class MappedFile {
-public:
-  static std::shared_ptr<const MappedFile> open(const std::string &path);
-  ~MappedFile();
-  std::string_view bytes() const { return {static_cast<const char *>(data_), size_}; }
-
-private:
-  MappedFile() = default;
-  void *data_ = nullptr;
-  size_t size_ = 0;
-};
 
 /// Row-major elements, not necessarily aligned, alive as long as `owner` is.
 struct Array {
@@ -32,8 +21,12 @@ struct Array {
   TensorView view() const { return {dtype, shape, data}; }
 };
 
+/// Looks at what an array is going to be, and throws Error where nobody can use that: a reader asks before it unpacks or
+/// copies anything, because a small file may unpack to more than the memory holds. Null: all is well.
+using ShapeCheck = std::function<void(const Shape &)>;
+
 /// Reads a file that holds one array: .npy, IDX or IDX.gz, by its first bytes. Throws Error located at
 /// `path`.
-Array readArrayFile(const std::string &path);
+Array readArrayFile(const std::string &path, const ShapeCheck &check = {});
 
 } // namespace mpc::rt

@@ -58,15 +58,28 @@ static double parseNumber(std::string_view text, const std::string &option) {
 }
 
 Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch)
-    : batch_(batch) {
+    : batch_(std::max<int64_t>(batch, 1)) {
   bind(options, inputs);
-  for (const Port *port : inputs)
-    checkShape(sources_.at(port->name), *port);
+  for (const Port *port : inputs) {
+    Source &source = sources_.at(port->name);
+    checkShape(source.array.shape, source.where, *port); // again: of several ports it may be the other's
+    if (!port->batched)
+      continue;
+    source.batched = true;
+    source.rowsPerSample = port->shape[0] / batch_;
+    source.sampleElements = elementsOf(port->shape) / batch_;
+  }
   applyMaps(options);
+  countSamples();
+  for (const Port *port : inputs)
+    checkValues(sources_.at(port->name), *port);
+}
+
+void Dataset::countSamples() {
   for (const auto &[name, source] : sources_) {
     if (!source.batched)
       continue;
-    int64_t count = source.array.elements() / std::max<int64_t>(source.sampleElements, 1);
+    int64_t count = source.array.shape[0] / source.rowsPerSample;
     if (samples_ >= 0 && count != samples_)
       fail(source.where, concat("has ", count, " samples, but another input has ", samples_),
            "give every input the same number of samples");
@@ -74,13 +87,17 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
   }
   if (samples_ < 0)
     samples_ = batch_; // no batched input: one batch
-  if (samples_ == 0)
+  if (samples_ == 0) // some input is batched, so there is one
     fail(sources_.begin()->second.where, "holds no samples", "give at least one sample");
   if (samples_ > UINT32_MAX) // Batches numbers them in 32 bits
     fail(sources_.begin()->second.where,
          concat("has ", samples_, " samples; at most ", UINT32_MAX, " are supported"), "split the data");
-  for (const Port *port : inputs)
-    checkValues(sources_.at(port->name), *port);
+}
+
+void Dataset::checkWhole() const {
+  for (const auto &[name, source] : sources_)
+    if (const MappedFile *file = MappedFile::at(source.array.data))
+      file->checkWhole();
 }
 
 void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &inputs) {
@@ -98,6 +115,13 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
   for (const Port *port : inputs)
     if (inputNames.find(port->name) == inputNames.npos)
       inputNames += (inputNames.empty() ? "" : ", ") + port->name;
+  auto checked = [&](const std::string &name, const std::string &where) {
+    return [&, name, where](const Shape &shape) {
+      for (const Port *port : inputs)
+        if (port->name == name)
+          checkShape(shape, where, *port);
+    };
+  };
   std::string lastFile;
   for (const std::string &list : options.files)
     for (std::string_view item : split(list, ',')) {
@@ -109,13 +133,18 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       auto [path, member] = splitMember(named ? item.substr(equals + 1) : item);
       lastFile = path;
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
-        Array array = readArrayFile(path); // first: what it holds matters more than what it is called
-        if (name.empty() && inputNames.find(',') != inputNames.npos)
-          fail(path, "holds one array, but the program has several inputs",
-               concat("say which input it is: --data INPUT=", path, " (inputs: ", inputNames, ")"));
-        if (name.empty())
-          name = inputs.front()->name;
-        sources_[name] = {std::move(array), concat(path, ": ", name), {}, 0, false};
+        // What it holds matters more than what it is called: the name is missed only when the header has been read.
+        Array array = readArrayFile(path, [&](const Shape &shape) {
+          if (inputs.empty())
+            fail(path, "holds an array, but the program has no inputs", "leave it out");
+          if (name.empty() && inputNames.find(',') != inputNames.npos)
+            fail(path, "holds one array, but the program has several inputs",
+                 concat("say which input it is: --data INPUT=", path, " (inputs: ", inputNames, ")"));
+          if (name.empty())
+            name = inputs.front()->name;
+          checked(name, concat(path, ": ", name))(shape);
+        });
+        sources_[name] = {std::move(array), concat(path, ": ", name)};
         continue;
       }
       auto archive = openArchive(path);
@@ -123,7 +152,8 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
         found += (found.empty() ? "" : ", ") + array;
         if (name.empty() ? wanted(array) : array == (member.empty() ? name : member)) {
           std::string target = name.empty() ? array : name;
-          sources_[target] = {archive->read(array), concat(path, ": ", array), {}, 0, false};
+          std::string where = concat(path, ": ", array);
+          sources_[target] = {archive->read(array, checked(target, where)), where};
         }
       }
       if (!name.empty() && !sources_.count(name))
@@ -178,31 +208,26 @@ void Dataset::applyMaps(const DataOptions &options) {
   }
 }
 
-void Dataset::checkShape(Source &source, const Port &port) {
-  const Shape &have = source.array.shape;
+void Dataset::checkShape(const Shape &have, const std::string &where, const Port &port) const {
   if (!port.batched) {
     if (!sameLayout(have, port.shape))
-      fail(source.where,
+      fail(where,
            concat("has shape ", toString(have), ", but input '", port.name, "' needs ", toString(port.shape)),
            "give an array of the input's shape");
     return;
   }
   Shape row(port.shape.begin() + 1, port.shape.end());
-  int64_t rowsPerSample = port.shape[0] / batch_, rowElements = elementsOf(row);
   int64_t rows = have.empty() ? 0 : have[0];
   std::span<const int64_t> given = std::span(have).subspan(have.empty() ? 0 : 1);
-  if (have.empty() || rows % rowsPerSample != 0 || !sameLayout(given, row)) {
+  if (have.empty() || rows % (port.shape[0] / batch_) != 0 || !sameLayout(given, row)) {
     std::string wanted = "[samples";
     for (int64_t extent : row)
       wanted += concat(",", extent);
-    fail(source.where,
-         concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]"),
-         elementsOf(given) == rowElements
+    fail(where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]"),
+         elementsOf(given) == elementsOf(row)
              ? "transpose the array: as many elements in another order are another sample"
              : "reshape the array so that every sample has as many elements");
   }
-  source.batched = true;
-  source.sampleElements = rowsPerSample * rowElements;
 }
 
 void Dataset::checkValues(const Source &source, const Port &port) const {

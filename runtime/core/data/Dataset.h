@@ -34,6 +34,7 @@ public:
   /// sample, the rows of the same layout (see sameLayout); the others take an array of the same layout.
   /// Throws Error for missing arrays, shape conflicts, NaN or infinity, labels out of range, and values that
   /// the port's type cannot represent, scaled and normalized as they will be.
+  /// Without inputs there is nothing to load: the samples are those of one batch.
   Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch);
 
   int64_t samples() const { return samples_; }
@@ -43,20 +44,24 @@ public:
   /// port's type and stored order. `scratch` is reused between calls.
   void fill(const Port &port, std::span<const uint32_t> samples, void *stored,
             std::vector<std::byte> &scratch) const;
+  /// Throws Error when a file has become shorter, so that what was read of it may be zeros.
+  void checkWhole() const;
 
 private:
   struct Source {
     Array array;
-    std::string where;          // for errors: file and array
-    std::vector<Affine> maps;   // one, or one per channel
-    int64_t sampleElements = 0; // of a batched input
+    std::string where;             // for errors: file and array
+    std::vector<Affine> maps = {}; // one, or one per channel
+    int64_t rowsPerSample = 0, sampleElements = 0; // of a batched input
     bool batched = false;
     /// Elements of what the maps divide into channels: a sample, or all there is.
     int64_t unit() const { return batched ? sampleElements : array.elements(); }
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
   void applyMaps(const DataOptions &options);
-  void checkShape(Source &source, const Port &port);
+  /// Throws Error for a shape that the port cannot take.
+  void checkShape(const Shape &shape, const std::string &where, const Port &port) const;
+  void countSamples();
   /// Throws Error, located at file, array, sample and element, for values that the port cannot take.
   void checkValues(const Source &source, const Port &port) const;
   void checkFloats(const Source &source, const Port &port, bool mapped) const;

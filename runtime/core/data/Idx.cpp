@@ -1,10 +1,11 @@
 #include "runtime/core/data/Idx.h"
 
+#include "runtime/core/data/Inflate.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
 #include <cstring>
-#include <zlib.h>
+#include <optional>
 
 namespace mpc::rt {
 
@@ -15,58 +16,46 @@ bool isIdx(std::string_view bytes) {
          (bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14);
 }
 
-/// All members of a gzip file.
-static std::vector<std::byte> gunzip(std::string_view bytes, const std::string &where) {
-  std::vector<std::byte> out(std::max<size_t>(bytes.size() * 4, 4096));
-  size_t used = 0;
-  z_stream stream = {};
-  if (inflateInit2(&stream, 15 + 16) != Z_OK)
-    fail(where, "out of memory", "close other programs");
-  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
-  int status = Z_OK;
-  size_t left = bytes.size();
-  auto feed = [&] {
-    if (stream.avail_in == 0 && left > 0) {
-      stream.avail_in = uInt(std::min<size_t>(left, 1u << 30));
-      left -= stream.avail_in;
-    }
-  };
-  for (feed();;) {
-    if (used == out.size())
-      out.resize(out.size() * 2);
-    uInt room = uInt(std::min<size_t>(out.size() - used, 1u << 30));
-    stream.next_out = reinterpret_cast<Bytef *>(out.data() + used);
-    stream.avail_out = room;
-    status = inflate(&stream, Z_NO_FLUSH);
-    used += room - stream.avail_out;
-    feed();
-    if (status == Z_STREAM_END) {
-      if (stream.avail_in == 0)
-        break;
-      inflateReset(&stream); // a further member
-    } else if (status != Z_OK || (stream.avail_in == 0 && stream.avail_out > 0)) {
-      break;
-    }
+namespace {
+/// The bytes of the file, or of what it packs.
+class Source {
+public:
+  Source(std::string_view bytes, const std::string &where) : bytes_(bytes), where_(where) {
+    if (isGzip(bytes))
+      inflater_.emplace(bytes, Inflater::Gzip);
   }
-  inflateEnd(&stream);
-  if (status != Z_STREAM_END)
-    fail(where,
-         status == Z_OK || status == Z_BUF_ERROR ? "the gzip data is truncated" : "the gzip data is damaged",
-         "copy or download the file again");
-  out.resize(used);
-  return out;
-}
+  /// Fills `out` as far as there are bytes. Throws Error where they end too early or are damaged.
+  size_t read(void *out, size_t count) {
+    if (inflater_) {
+      size_t got = inflater_->read(out, count);
+      if (got < count && !inflater_->whole())
+        fail(where_, inflater_->truncated() ? "the gzip data is truncated" : "the gzip data is damaged",
+             "copy or download the file again");
+      return got;
+    }
+    count = std::min(count, bytes_.size());
+    if (count > 0)
+      std::memcpy(out, bytes_.data(), count);
+    bytes_.remove_prefix(count);
+    return count;
+  }
+  /// Whether there can be so many more bytes, and how many there are, where that is known.
+  bool holds(size_t count) const {
+    return inflater_ ? Inflater::possible(bytes_.size(), count) : bytes_.size() >= count;
+  }
+  size_t left() const { return inflater_ ? 0 : bytes_.size(); }
 
-Array parseIdx(std::string_view bytes, const std::string &where) {
-  auto owned = std::make_shared<std::vector<std::byte>>();
-  if (isGzip(bytes))
-    *owned = gunzip(bytes, where);
-  else
-    owned->assign(reinterpret_cast<const std::byte *>(bytes.data()),
-                  reinterpret_cast<const std::byte *>(bytes.data()) + bytes.size());
-  const auto *data = reinterpret_cast<const unsigned char *>(owned->data());
-  size_t size = owned->size();
-  if (size < 4 || data[0] != 0 || data[1] != 0)
+private:
+  std::string_view bytes_;
+  const std::string &where_;
+  std::optional<Inflater> inflater_;
+};
+} // namespace
+
+Array parseIdx(std::string_view bytes, const std::string &where, const ShapeCheck &check) {
+  Source source(bytes, where);
+  unsigned char data[4], extent[4];
+  if (source.read(data, 4) < 4 || data[0] != 0 || data[1] != 0)
     fail(where, "is not in IDX format", "use .npz, .npy, or IDX files (plain or .gz)");
   Array array;
   switch (data[2]) {
@@ -91,25 +80,32 @@ Array parseIdx(std::string_view bytes, const std::string &where) {
   default:
     fail(where, concat("unknown IDX element type ", int(data[2])), "use .npz, .npy, or IDX files");
   }
-  size_t rank = data[3], start = 4 + 4 * rank;
-  if (size < start)
-    fail(where, "the IDX header is truncated", "copy or download the file again");
-  int64_t elementBytes = int64_t(sizeOf(array.dtype)), total = elementBytes;
-  for (size_t i = 0; i < rank; ++i) {
-    const unsigned char *p = data + 4 + 4 * i;
-    array.shape.push_back(int64_t(p[0]) << 24 | int64_t(p[1]) << 16 | int64_t(p[2]) << 8 | p[3]);
-    if (__builtin_mul_overflow(total, array.shape.back(), &total))
-      fail(where, concat("impossible shape ", toString(array.shape)), "copy or download the file again");
+  for (int i = 0; i < data[3]; ++i) {
+    if (source.read(extent, 4) < 4)
+      fail(where, "the IDX header is truncated", "copy or download the file again");
+    array.shape.push_back(int64_t(extent[0]) << 24 | int64_t(extent[1]) << 16 | int64_t(extent[2]) << 8 | extent[3]);
   }
-  if (size - start != size_t(total))
-    fail(where,
-         concat(size - start < size_t(total) ? "the IDX data is truncated: "
-                                             : "unexpected bytes behind the IDX data: ",
-                size - start, " bytes for shape ", toString(array.shape)),
+  std::optional<int64_t> total = bytesOf(array.dtype, array.shape);
+  if (!total)
+    fail(where, concat("impossible shape ", toString(array.shape)), "copy or download the file again");
+  if (check)
+    check(array.shape);
+  auto shorter = [&](size_t got) {
+    fail(where, concat("the IDX data is truncated: ", got, " bytes for shape ", toString(array.shape)),
          "copy or download the file again");
-  array.data = owned->data() + start;
-  if (elementBytes > 1)
-    for (std::byte *p = owned->data() + start, *end = owned->data() + size; p != end; p += elementBytes)
+  };
+  size_t size = size_t(*total);
+  if (!source.holds(size))
+    shorter(source.left());
+  auto owned = std::make_shared<std::vector<std::byte>>(size);
+  if (size_t got = source.read(owned->data(), size); got < size)
+    shorter(got);
+  if (std::byte more; source.read(&more, 1) != 0)
+    fail(where, concat("unexpected bytes behind the IDX data of shape ", toString(array.shape)),
+         "copy or download the file again");
+  array.data = owned->data();
+  if (size_t elementBytes = sizeOf(array.dtype); elementBytes > 1)
+    for (std::byte *p = owned->data(), *end = p + size; p != end; p += elementBytes)
       std::reverse(p, p + elementBytes);
   array.owner = owned;
   return array;

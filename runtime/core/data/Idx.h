@@ -8,7 +8,8 @@ namespace mpc::rt {
 
 /// True for IDX, plain or in gzip.
 bool isIdx(std::string_view bytes);
-/// Throws Error located at `where`. The result owns its elements in little-endian order.
-Array parseIdx(std::string_view bytes, const std::string &where);
+/// Throws Error located at `where`. The result owns its elements in little-endian order. Of data in gzip no more is unpacked
+/// than the header says.
+Array parseIdx(std::string_view bytes, const std::string &where, const ShapeCheck &check = {});
 
 } // namespace mpc::rt

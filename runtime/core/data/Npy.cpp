@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 namespace mpc::rt {
 
@@ -139,43 +140,52 @@ mpc_dtype dtypeOfDescr(const std::string &descr, const std::string &where) {
 }
 } // namespace
 
-Array parseNpy(std::string_view bytes, std::shared_ptr<const void> owner, const std::string &where) {
-  auto truncated = [&]() { fail(where, "the .npy data is truncated", "copy or save the file again"); };
+[[noreturn]] static void truncated(const std::string &where) {
+  fail(where, "the .npy data is truncated", "copy or save the file again");
+}
+
+NpyHeader parseNpyHeader(std::string_view bytes, const std::string &where) {
   if (!isNpy(bytes))
     fail(where, "is not in .npy format", "save the array with numpy.save");
   if (bytes.size() < 10)
-    truncated();
+    truncated(where);
   int major = bytes[6];
   size_t lengthBytes = major == 1 ? 2 : 4, start = 8 + lengthBytes;
   if (major < 1 || major > 3)
     fail(where, concat("unknown .npy version ", major), "save the array with numpy.save");
   if (bytes.size() < start)
-    truncated();
+    truncated(where);
   uint32_t headerBytes = 0;
   std::memcpy(&headerBytes, bytes.data() + 8, lengthBytes);
+  if (headerBytes > kNpyHeaderBytes - start)
+    fail(where, concat("its .npy header has ", headerBytes, " bytes"), "save one plain array with numpy.save");
   if (bytes.size() - start < headerBytes)
-    truncated();
-  HeaderParser header(bytes.substr(start, headerBytes), where);
-  header.parse();
+    truncated(where);
+  HeaderParser parser(bytes.substr(start, headerBytes), where);
+  parser.parse();
+  NpyHeader header{dtypeOfDescr(parser.descr, where), parser.shape, parser.fortran, start + headerBytes, 0};
+  std::optional<int64_t> dataBytes = bytesOf(header.dtype, header.shape);
+  if (!dataBytes)
+    fail(where, concat("impossible shape ", toString(header.shape)), "save the array again");
+  header.dataBytes = size_t(*dataBytes);
+  return header;
+}
 
-  Array array;
-  array.dtype = dtypeOfDescr(header.descr, where);
-  array.shape = header.shape;
-  int64_t total = int64_t(sizeOf(array.dtype));
-  for (int64_t extent : header.shape)
-    if (__builtin_mul_overflow(total, extent, &total))
-      fail(where, concat("impossible shape ", toString(header.shape)), "save the array again");
-  std::string_view data = bytes.substr(start + headerBytes);
-  if (data.size() < size_t(total))
-    truncated();
-  array.data = reinterpret_cast<const std::byte *>(data.data());
-  array.owner = std::move(owner);
+Array parseNpy(std::string_view bytes, std::shared_ptr<const void> owner, const std::string &where,
+               const ShapeCheck &check) {
+  NpyHeader header = parseNpyHeader(bytes, where);
+  std::string_view data = bytes.substr(header.bytes);
+  if (data.size() < header.dataBytes)
+    truncated(where);
+  if (check)
+    check(header.shape);
+  Array array{header.dtype, header.shape, reinterpret_cast<const std::byte *>(data.data()), std::move(owner)};
   if (header.fortran && array.shape.size() > 1) {
     std::vector<int64_t> reversed;
     for (size_t i = array.shape.size(); i-- > 0;)
       reversed.push_back(int64_t(i));
-    auto rows = std::make_shared<std::vector<std::byte>>(size_t(total));
-    std::vector<std::byte> columns(array.data, array.data + total); // aligned, unlike a zip member
+    auto rows = std::make_shared<std::vector<std::byte>>(header.dataBytes);
+    std::vector<std::byte> columns(array.data, array.data + header.dataBytes); // aligned, unlike a zip member
     Transpose(array.shape, reversed).toLogical(columns.data(), rows->data(), sizeOf(array.dtype));
     array.data = rows->data();
     array.owner = rows;

@@ -2,11 +2,13 @@
 
 #include "runtime/core/data/Npz.h"
 
+#include "runtime/core/data/Inflate.h"
 #include "runtime/core/data/Npy.h"
+#include "runtime/support/Checksum.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <cstring>
-#include <zlib.h>
 
 namespace mpc::rt {
 
@@ -34,10 +36,6 @@ struct Record {
   Record &u32(uint64_t value) { return add(uint32_t(value > 0xffffffff ? 0xffffffff : value)); }
   Record &u64(uint64_t value) { return add(value); }
 };
-
-uint32_t checksum(uint32_t crc, const void *data, size_t bytes) {
-  return uint32_t(crc32_z(crc, static_cast<const Bytef *>(data), bytes));
-}
 } // namespace
 
 bool NpzReader::isZip(std::string_view bytes) {
@@ -113,13 +111,18 @@ std::vector<std::string> NpzReader::names() const {
   return names;
 }
 
-Array NpzReader::read(const std::string &name) const {
+const NpzReader::Member &NpzReader::member(const std::string &name) const {
   auto it = members_.find(name);
   if (it == members_.end())
     fail(path_, concat("has no array '", name, "'"), "give a file that has it");
-  const Member &member = it->second;
+  return it->second;
+}
+
+std::string NpzReader::locate(const std::string &name) const { return concat(path_, ": ", name); }
+
+/// The member's bytes as they stand in the file.
+std::string_view NpzReader::packed(const Member &member, const std::string &name) const {
   std::string_view bytes = file_->bytes();
-  std::string where = concat(path_, ": ", name);
   if (member.header > bytes.size() || bytes.size() - member.header < 30 ||
       load<uint32_t>(bytes, member.header) != kLocalHeader)
     damaged(concat("array '", name, "' is missing"));
@@ -128,41 +131,50 @@ Array NpzReader::read(const std::string &name) const {
   if (start > bytes.size() || member.packed > bytes.size() - start)
     damaged(concat("array '", name, "' lies outside the file"));
   if (member.flags & 1)
-    fail(where, "is encrypted", kAgain);
-  std::string_view packed = bytes.substr(start, member.packed);
-  if (member.method == 0) {
-    if (checksum(0, packed.data(), packed.size()) != member.crc)
-      damaged(concat("array '", name, "' has a wrong checksum"));
-    return parseNpy(packed, file_, where);
-  }
-  if (member.method != 8)
-    fail(where, concat("unsupported compression method ", member.method),
+    fail(locate(name), "is encrypted", kAgain);
+  if (member.method != 0 && member.method != 8)
+    fail(locate(name), concat("unsupported compression method ", member.method),
          "use numpy.savez or numpy.savez_compressed");
-  // Deflate expands at most 1032 times: refuse to allocate for a lie.
-  if (member.unpacked / 1032 > member.packed + 64)
-    damaged(concat("array '", name, "' has an impossible size"));
-  auto unpacked = std::make_shared<std::vector<std::byte>>(member.unpacked);
-  z_stream stream = {};
-  if (inflateInit2(&stream, -15) != Z_OK)
-    fail(where, "out of memory", "close other programs");
-  size_t in = 0, out = 0;
-  int status = Z_OK;
-  while (status == Z_OK) {
-    uInt inNow = uInt(std::min<uint64_t>(packed.size() - in, 1u << 30));
-    uInt outNow = uInt(std::min<uint64_t>(unpacked->size() - out, 1u << 30));
-    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(packed.data() + in));
-    stream.avail_in = inNow;
-    stream.next_out = reinterpret_cast<Bytef *>(unpacked->data() + out);
-    stream.avail_out = outNow;
-    status = inflate(&stream, Z_NO_FLUSH);
-    in += inNow - stream.avail_in;
-    out += outNow - stream.avail_out;
-    if (status == Z_OK && stream.avail_in == inNow && stream.avail_out == outNow)
-      break;
+  return bytes.substr(start, member.packed);
+}
+
+/// The beginning of a deflated member, where its header stands.
+static std::string beginning(std::string_view packed) {
+  std::string begin(kNpyHeaderBytes, '\0');
+  begin.resize(Inflater(packed, Inflater::Raw).read(begin.data(), begin.size()));
+  return begin;
+}
+
+Shape NpzReader::shapeOf(const std::string &name) const {
+  const Member &found = member(name);
+  std::string_view bytes = packed(found, name);
+  return parseNpyHeader(found.method == 0 ? bytes : beginning(bytes), locate(name)).shape;
+}
+
+Array NpzReader::read(const std::string &name, const ShapeCheck &check) const {
+  const Member &found = member(name);
+  std::string_view bytes = packed(found, name);
+  std::string where = locate(name);
+  if (found.method == 0) {
+    if (checksum(0, bytes.data(), bytes.size()) != found.crc)
+      damaged(concat("array '", name, "' has a wrong checksum"));
+    return parseNpy(bytes, file_, where, check);
   }
-  inflateEnd(&stream);
-  if (status != Z_STREAM_END || out != unpacked->size() ||
-      checksum(0, unpacked->data(), unpacked->size()) != member.crc)
+  std::string begin = beginning(bytes);
+  if (begin.empty())
+    damaged(concat("array '", name, "' cannot be unpacked"));
+  NpyHeader header = parseNpyHeader(begin, where);
+  if (check)
+    check(header.shape);
+  // Nothing of the sizes that the archive and the header state is believed before memory is taken for it.
+  if (!Inflater::possible(bytes.size(), found.unpacked) || found.unpacked < header.bytes ||
+      found.unpacked - header.bytes != header.dataBytes)
+    damaged(concat("array '", name, "' has an impossible size"));
+  auto unpacked = std::make_shared<std::vector<std::byte>>(found.unpacked);
+  Inflater inflater(bytes, Inflater::Raw);
+  std::byte more;
+  if (inflater.read(unpacked->data(), unpacked->size()) != unpacked->size() || inflater.read(&more, 1) != 0 ||
+      !inflater.whole() || checksum(0, unpacked->data(), unpacked->size()) != found.crc)
     damaged(concat("array '", name, "' cannot be unpacked"));
   std::string_view text(reinterpret_cast<const char *>(unpacked->data()), unpacked->size());
   return parseNpy(text, unpacked, where);

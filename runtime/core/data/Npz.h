@@ -17,7 +17,9 @@ public:
   std::vector<std::string> names() const;
   bool contains(const std::string &name) const { return members_.count(name) != 0; }
   /// The array of that name, checksum verified. Throws Error located at "path: name".
-  Array read(const std::string &name) const;
+  Array read(const std::string &name, const ShapeCheck &check = {}) const;
+  /// Its shape, of which reading takes little time and memory.
+  Shape shapeOf(const std::string &name) const;
 
 private:
   struct Member {
@@ -26,6 +28,9 @@ private:
     uint16_t method, flags;
   };
   [[noreturn]] void damaged(const std::string &what) const;
+  const Member &member(const std::string &name) const;
+  std::string_view packed(const Member &member, const std::string &name) const;
+  std::string locate(const std::string &name) const;
 
   std::string path_;
   std::shared_ptr<const MappedFile> file_;

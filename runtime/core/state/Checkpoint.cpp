@@ -170,12 +170,13 @@ static void checkBatches(const Manifest &manifest, const SafetensorsReader &read
   check("accumulate", accumulateText(manifest), "an accumulation of", "--accumulate");
 }
 
-CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep)
+CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep, const NoteSink &note)
     : folder_(std::move(folder)), keep_(keep) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (!std::filesystem::is_directory(folder_, error))
     fail(folder_, "cannot create the checkpoint folder", "check the path and its permissions");
+  lock_.emplace(folder_, note);
   for (const auto &file : std::filesystem::directory_iterator(folder_, error))
     if (AtomicFile::isAbandoned(file.path().filename().string()))
       std::filesystem::remove(file.path(), error);

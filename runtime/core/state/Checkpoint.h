@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Session.h"
+#include "runtime/support/FileLock.h"
 
 #include <optional>
 
@@ -39,9 +40,9 @@ std::optional<Cursor> loadState(Session &session, const std::string &path);
 /// left alone.
 class CheckpointFolder {
 public:
-  /// Creates the folder and removes what killed processes of this host left half-written. `keep`: how many to
-  /// keep, 0 = all.
-  CheckpointFolder(std::string folder, int64_t keep);
+  /// Creates the folder, locks it against other trainings (FolderLock), and removes what killed processes of
+  /// this host left half-written. `keep`: how many to keep, 0 = all.
+  CheckpointFolder(std::string folder, int64_t keep, const NoteSink &note = {});
   void save(const Session &session, const Cursor &cursor);
   /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Empty when there is none.
   /// Throws Error when the newest sound one belongs to another model, or to a program of other batches.
@@ -53,6 +54,7 @@ private:
   std::vector<int64_t> iterations() const; // ascending
   std::string folder_;
   int64_t keep_;
+  std::optional<FolderLock> lock_;
 };
 
 } // namespace mpc::rt

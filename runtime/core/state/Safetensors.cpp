@@ -1,12 +1,13 @@
 #include "runtime/core/state/Safetensors.h"
 
 #include "runtime/support/AtomicFile.h"
+#include "runtime/support/Checksum.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
+#include <optional>
 
 namespace mpc::rt {
 
@@ -18,18 +19,16 @@ constexpr char kAgain[] = "copy the file again or use another checkpoint";
 
 using json = nlohmann::ordered_json;
 
-std::string crcText(uLong crc) {
+std::string crcText(uint32_t crc) {
   char hex[16];
-  std::snprintf(hex, sizeof hex, "%08lx", crc);
+  std::snprintf(hex, sizeof hex, "%08x", unsigned(crc));
   return hex;
 }
 
 /// "header_crc32": of what the header says, since other programs may write it anew.
 std::string headerChecksum(const json &header, const std::map<std::string, std::string> &metadata) {
-  uLong crc = 0;
-  auto add = [&](const std::string &text) {
-    crc = crc32_z(crc, reinterpret_cast<const Bytef *>(text.c_str()), text.size() + 1);
-  };
+  uint32_t crc = 0;
+  auto add = [&](const std::string &text) { crc = checksum(crc, text.c_str(), text.size() + 1); };
   for (const auto &[key, value] : metadata)
     if (key != "header_crc32") {
       add(key);
@@ -77,11 +76,10 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
       array.dtype = mpc_dtype(known - std::begin(kNames));
       array.shape = entry.at("shape").get<Shape>();
       auto offsets = entry.at("data_offsets").get<std::vector<uint64_t>>();
-      int64_t size = int64_t(sizeOf(array.dtype));
-      for (int64_t extent : array.shape)
-        if (extent < 0 || __builtin_mul_overflow(size, extent, &size))
-          fail(concat(path, ": ", name), concat("impossible shape ", toString(array.shape)), kAgain);
-      if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] - offsets[0] != uint64_t(size))
+      std::optional<int64_t> size = bytesOf(array.dtype, array.shape);
+      if (!size)
+        fail(concat(path, ": ", name), concat("impossible shape ", toString(array.shape)), kAgain);
+      if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] - offsets[0] != uint64_t(*size))
         fail(concat(path, ": ", name), concat("its data does not fit the shape ", toString(array.shape)),
              kAgain);
       if (offsets[1] > data_.size())
@@ -117,19 +115,19 @@ void SafetensorsReader::verify(bool required) const {
   if (header.empty() ? required : header != headerChecksum_)
     fail(path_, "its header has a wrong checksum", "use another checkpoint");
   if (data.empty() ? required
-                   : data != crcText(crc32_z(0, reinterpret_cast<const Bytef *>(data_.data()), data_.size())))
+                   : data != crcText(checksum(0, data_.data(), data_.size())))
     fail(path_, "its data has a wrong checksum", "use another checkpoint");
 }
 
 void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
                       std::map<std::string, std::string> metadata) {
-  uLong crc = 0;
+  uint32_t crc = 0;
   uint64_t offset = 0;
   json header;
   header["__metadata__"] = nullptr; // first
   for (const TensorToWrite &tensor : tensors) {
     Tensor value = tensor.read();
-    crc = crc32_z(crc, reinterpret_cast<const Bytef *>(value.bytes.data()), value.bytes.size());
+    crc = checksum(crc, value.bytes.data(), value.bytes.size());
     header[tensor.name] = {{"dtype", kNames[tensor.dtype]},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, offset + value.bytes.size()}}};

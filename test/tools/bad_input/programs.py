@@ -13,6 +13,7 @@ from bad_input.row import Row
 TRAIN = "mlp.program train --data bad.npz "
 RESUME = "mlp.program train --data train.npz --epochs 9 --resume --checkpoint-dir ckpt "
 EVAL = "mlp.program eval --data train.npz "
+NOISE = struct.pack(">BBBBII", 0, 0, 0x0E, 2, 64, 4) + np.random.default_rng(0).bytes(2048)  # an IDX file that does not shrink
 
 
 def cut(source, target, size):
@@ -199,8 +200,8 @@ ROWS = [
     Row("idx-magic", "mlp.program eval --data x=bad.idx --data label=train.npz", ["bad.idx"], raw("bad.idx", idx(magic=0x77))),
     Row("idx-truncated", "mlp.program eval --data x=bad.idx --data label=train.npz", ["bad.idx", "truncated"], raw("bad.idx", idx(missing=5))),
     Row("idx-huge-shape", "mlp.program eval --data x=bad.idx --data label=train.npz", ["bad.idx"], raw("bad.idx", b"\0\0\x0d\4" + b"\xff" * 16)),
-    Row("gz-truncated", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "truncated"], raw("bad.gz", gzip.compress(np.random.default_rng(0).bytes(4000))[:2000])),
-    Row("gz-damaged", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "damaged"], raw("bad.gz", bytes(flip(60)(bytearray(gzip.compress(np.random.default_rng(0).bytes(4000))))))),
+    Row("gz-truncated", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "truncated"], raw("bad.gz", gzip.compress(NOISE)[:1500])),
+    Row("gz-damaged", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "damaged"], raw("bad.gz", bytes(flip(60)(bytearray(gzip.compress(NOISE)))))),
     Row("gz-of-something-else", "mlp.program eval --data x=bad.gz --data label=train.npz", ["bad.gz", "IDX"], raw("bad.gz", gzip.compress(b"a story about digits"))),
     Row("array-of-npz-missing", "mlp.program eval --data x=train.npz:pixels --data label=train.npz", ["has no array 'pixels'"]),
     Row("one-array-for-two-inputs", "mlp.program eval --data bad.npy", ["several inputs"], raw("bad.npy", npy(np.zeros((64, 4), np.float32)))),

@@ -1,0 +1,38 @@
+// Files that are read: regular ones, mapped.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace mpc::rt {
+
+/// A regular file mapped read-only.
+class MappedFile {
+public:
+  /// Never waits: a pipe, whose opening waits for a writer, is an Error as all is that is no regular file. Throws Error, too,
+  /// when the file cannot be opened.
+  static std::shared_ptr<const MappedFile> open(const std::string &path);
+  ~MappedFile();
+
+  const std::string &path() const { return path_; }
+  std::string_view bytes() const { return {static_cast<const char *>(data_), size_}; }
+  /// Throws Error when the file has become shorter since it was opened. Its last page then reads as zeros behind the new end,
+  /// and what follows that page faults (host/FaultReport.h).
+  void checkWhole() const;
+
+  /// The mapped file that holds the address, or null. A signal handler may call it.
+  static const MappedFile *at(const void *address);
+
+private:
+  MappedFile(const std::string &path, int file) : path_(path), file_(file) {}
+  std::string path_;
+  int file_;
+  void *data_ = nullptr;
+  size_t size_ = 0;
+  std::atomic<const MappedFile *> next_ = nullptr; // of all that are mapped
+  friend struct MappedFiles;
+};
+
+} // namespace mpc::rt

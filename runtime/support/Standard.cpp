@@ -1,0 +1,21 @@
+#include "runtime/support/Standard.h"
+
+#include <cstdio>
+#include <fcntl.h>
+#include <initializer_list>
+
+namespace mpc::rt {
+
+void openStandardDescriptors() {
+  for (int descriptor : {0, 1, 2})
+    if (fcntl(descriptor, F_GETFD) < 0) {
+      // The free one of the least number is taken. In the wrong direction: using it fails, as it did.
+      int taken = open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
+      if (taken < 0)
+        taken = open("/", O_RDONLY); // a root without /dev
+    }
+}
+
+bool standardOutputIsWritten() { return std::fflush(stdout) == 0 && !std::ferror(stdout); }
+
+} // namespace mpc::rt
