@@ -49,7 +49,7 @@ COMPILE = ["compile", "net.onnx", "--quiet", "--cpu", "x86-64-v3", "--batch", "8
 
 def train(epochs):
     # The rate of samples is the only part of the log that differs between equal runs.
-    return ["./program", "train", "--data", "data.npz", "--epochs", str(epochs), "--seed", "3", "--threads", "2", "--checkpoint-dir", "checkpoints", "--checkpoint-every", "4", "--keep", "0",
+    return ["./program", "train", "--data", "data.npz", "--epochs", str(epochs), "--seed", "3", "--threads", "2", "--checkpoint-dir", "checkpoints", "--checkpoint-every", "4", "--keep", "0", "--log-every", "1",
             "--log", "log.jsonl", "--resume"]
 
 
@@ -123,6 +123,8 @@ def judge(command, folder, before, expected, status, out, err):
             return f"{path} is missing"
         elif path in before and after[path] != before[path]:
             return f"{path} was changed"
+        elif path not in expected["files"] and os.path.basename(path) == ".mpc-lock" and status == 1:
+            pass  # nobody holds it: a training that could not unwind has ended as if killed
         elif path not in expected["files"]:
             return f"{path} was left behind"
         elif after[path] != expected["files"][path]:
@@ -136,7 +138,7 @@ def one(setting, command, expected, kind, n):
     before = contents(folder)
     status, out, err, came = execute(setting, command, folder, f"{kind}:{n}")
     problem = judge(command, folder, before, expected, status, out, err)
-    if not problem and command == "train" and status == 1 and kind != "malloc":
+    if not problem and command == "train" and status == 1:
         status, out, err, _ = execute(setting, command, folder)
         problem = f"resumed: status {status}" if status else judge(command, folder, before, expected, 0, out, err)
     if problem:

@@ -3,12 +3,17 @@
  * Counting begins where main does: what the loader and the constructors of libraries need, no program can answer for. The call is not made; it returns what a full machine returns: ENOMEM, ENOSPC or EIO. Calls are counted over all threads. When it has failed,
  * the file MPC_FAULT_MARK is created, so that the caller of the program knows whether n was within the number of its calls. Calls inside libc
  * (a stream's writes, the heap's own mappings) are not seen; a stream's flush counts as a write.
+ *
+ * MLIR constructs its interfaces in what malloc returns without a look (mlir/Support/InterfaceSupport.h), in its library and in whatever
+ * instantiates that. No caller can help it, so that direct calls of malloc there are not counted; operator new is, and so are LLVM's allocators.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +34,31 @@ void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
 
+/* Where unchecked calls of malloc are: the program and libMLIR, when that is loaded. */
+static struct range {
+  uintptr_t begin, end;
+} unchecked[2];
+static int hasMlir;
+static int findUnchecked(struct dl_phdr_info *info, size_t bytes, void *data) {
+  (void)bytes, (void)data;
+  int mlir = strstr(info->dlpi_name, "libMLIR") != NULL;
+  if (!mlir && *info->dlpi_name)
+    return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && (info->dlpi_phdr[i].p_flags & PF_X)) {
+      unchecked[mlir].begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+      unchecked[mlir].end = unchecked[mlir].begin + info->dlpi_phdr[i].p_memsz;
+    }
+  hasMlir |= mlir;
+  return 0;
+}
+static int isUnchecked(void *caller) {
+  for (int i = 0; i < 2; ++i)
+    if (hasMlir && (uintptr_t)caller >= unchecked[i].begin && (uintptr_t)caller < unchecked[i].end)
+      return 1;
+  return 0;
+}
+
 static void choose(void) {
   const char *fault = getenv("MPC_FAULT"), *colon = fault ? strchr(fault, ':') : NULL;
   if (!colon)
@@ -37,6 +67,7 @@ static void choose(void) {
   for (int kind = 1; kind < (int)(sizeof names / sizeof *names); ++kind)
     if (strlen(names[kind]) == (size_t)(colon - fault) && strncmp(names[kind], fault, (size_t)(colon - fault)) == 0)
       chosen = (enum kind)kind;
+  dl_iterate_phdr(findUnchecked, NULL);
   unsetenv("MPC_FAULT"); /* a process started by this one runs undisturbed */
 }
 
@@ -66,7 +97,9 @@ int __libc_start_main(int (*entry)(int, char **, char **), int count, char **wor
   return NEXT(__libc_start_main)(begin, count, words, init, fini, rtld, stack);
 }
 
-void *malloc(size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_malloc(bytes); }
+void *malloc(size_t bytes) {
+  return !isUnchecked(__builtin_return_address(0)) && fails(kind_malloc, ENOMEM) ? NULL : __libc_malloc(bytes);
+}
 void *calloc(size_t count, size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_calloc(count, bytes); }
 void *realloc(void *old, size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_realloc(old, bytes); }
 void *memalign(size_t alignment, size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_memalign(alignment, bytes); }
