@@ -6,8 +6,11 @@
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/support/Error.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
+#include <unistd.h>
 
 using namespace mpc::rt;
 
@@ -21,6 +24,21 @@ struct Bound {
 thread_local std::string lastError;
 /// Threads and library providers are shared by the process: one step at a time.
 std::mutex running;
+
+/// The sessions that are open: a pointer that is none of them is not followed.
+std::mutex opened;
+std::set<const mpc_session *> sessions;
+/// The process that opened the first session. Its threads do not live on in a child that it forks.
+std::atomic<pid_t> owner = 0;
+
+bool forked() { return owner != 0 && owner != getpid(); }
+
+/// Before anything is locked: in a forked child a lock may be held for ever.
+void checkProcess() {
+  if (forked())
+    fail("", "this process was forked from one that had called mpc_open, whose threads it does not have",
+         "fork before mpc_open, or let the child exec a program of its own");
+}
 } // namespace
 
 struct mpc_session {
@@ -49,10 +67,32 @@ static int guarded(Work &&work) {
   std::optional<Error> error = attempt(work);
   if (!error)
     return 0;
-  lastError = concat(error->where(), error->where().empty() ? "" : ": ", error->what());
+  lastError = error->what(); // with its place
   if (!error->hint().empty())
     lastError += "; " + error->hint();
   return -1;
+}
+
+/// The session behind a caller's pointer. Throws Error for null, for what mpc_open did not return, and for what is closed.
+static mpc_session *checked(mpc_session *s) {
+  checkProcess();
+  if (!s)
+    fail("", "null is no session", "mpc_open returns one, or null with an error");
+  std::lock_guard<std::mutex> lock(opened);
+  if (!sessions.count(s))
+    fail("", "this is no session, or it is closed", "take what mpc_open returned, and call mpc_close last, and once");
+  return s;
+}
+
+/// `what` the pointer is to: "the name".
+static void checkPointer(const void *pointer, const char *what) {
+  if (!pointer)
+    fail("", concat(what, " is null"), "give an address");
+}
+
+static void checkData(const char *name, const void *data, size_t elements) {
+  if (!data && elements > 0)
+    fail(name, "null is no data", "give the address of the elements");
 }
 
 static void checkDType(mpc_dtype dtype) {
@@ -95,16 +135,17 @@ static void describe(const std::string &name, const std::string &role, mpc_dtype
   *out = {name.c_str(), role.c_str(), int32_t(dtype), int32_t(shape.size()), shape.data(), size_t(elementsOf(shape))};
 }
 
-static int describePort(const std::vector<Port> &ports, size_t index, mpc_tensor *out) {
+static void describePort(const std::vector<Port> &ports, size_t index, mpc_tensor *out) {
+  checkPointer(out, "the tensor");
   if (index >= ports.size())
     fail("", concat("there are ", ports.size(), " of them, index ", index, " is past the last one"), "count from 0");
   const Port &port = ports[index];
   describe(port.name, port.role, port.dtype, port.shape, out);
-  return 0;
 }
 
 /// The variable that the user calls so; throws Error for one that this program does not store.
 static const Variable &variableOf(mpc_session *s, const char *name) {
+  checkPointer(name, "the variable's name");
   for (const Variable &variable : s->session.manifest().variables)
     if (variable.userName() == name && s->session.stores(variable.name))
       return variable;
@@ -120,6 +161,7 @@ const char *mpc_error(void) { return lastError.c_str(); }
 mpc_session *mpc_open(const char *path, const mpc_open_options *options) {
   mpc_session *session = nullptr;
   guarded([&] {
+    checkProcess();
     SessionOptions own;
     if (options) {
       if (options->threads < 0 || options->threads > 4096)
@@ -136,35 +178,50 @@ mpc_session *mpc_open(const char *path, const mpc_open_options *options) {
         };
     }
     std::lock_guard<std::mutex> lock(running);
-    session = new mpc_session(path ? Program::open(path) : Program::openSelf(), own);
+    owner = getpid();
+    auto made = std::make_unique<mpc_session>(path ? Program::open(path) : Program::openSelf(), own);
+    std::lock_guard<std::mutex> known(opened);
+    sessions.insert(made.get());
+    session = made.release();
   });
   return session;
 }
 
 void mpc_close(mpc_session *session) {
-  std::lock_guard<std::mutex> lock(running);
-  delete session;
+  if (!session)
+    return;
+  guarded([&] {
+    checked(session);
+    std::lock_guard<std::mutex> lock(running);
+    {
+      std::lock_guard<std::mutex> known(opened);
+      if (sessions.erase(session) == 0)
+        return; // another thread has closed it meanwhile
+    }
+    delete session;
+  });
 }
 
 const char *mpc_info(mpc_session *s) {
-  guarded([&] {
-    if (s->info.empty())
+  int failed = guarded([&] {
+    if (checked(s)->info.empty())
       s->info = describeProgram(s->session.program(), /*json=*/true);
   });
-  return s->info.c_str();
+  return failed ? nullptr : s->info.c_str();
 }
 
 int mpc_input(mpc_session *s, mpc_mode mode, size_t index, mpc_tensor *tensor) {
-  return guarded([&] { describePort(s->entryOf(mode).inputs, index, tensor); });
+  return guarded([&] { describePort(checked(s)->entryOf(mode).inputs, index, tensor); });
 }
 
 int mpc_output(mpc_session *s, mpc_mode mode, size_t index, mpc_tensor *tensor) {
-  return guarded([&] { describePort(s->entryOf(mode).outputs, index, tensor); });
+  return guarded([&] { describePort(checked(s)->entryOf(mode).outputs, index, tensor); });
 }
 
 int mpc_variable(mpc_session *s, size_t index, mpc_tensor *tensor) {
   return guarded([&] {
-    const std::vector<Storage> &storage = s->session.plan().storage;
+    const std::vector<Storage> &storage = checked(s)->session.plan().storage;
+    checkPointer(tensor, "the tensor");
     if (index >= storage.size())
       fail("", concat("there are ", storage.size(), " variables, index ", index, " is past the last one"), "count from 0");
     const Variable &v = *s->session.manifest().variable(storage[index].variable);
@@ -174,6 +231,8 @@ int mpc_variable(mpc_session *s, size_t index, mpc_tensor *tensor) {
 
 int mpc_bind(mpc_session *s, const char *input, mpc_dtype dtype, const void *data, size_t elements) {
   return guarded([&] {
+    checked(s);
+    checkPointer(input, "the input's name");
     checkDType(dtype);
     const Port *port = nullptr;
     for (const Entry &entry : s->session.plan().entries)
@@ -182,17 +241,17 @@ int mpc_bind(mpc_session *s, const char *input, mpc_dtype dtype, const void *dat
     if (!port)
       fail(input, "the program has no such input", "mpc_input lists them");
     checkElements(input, elements, elementsOf(port->shape), port->shape);
-    if (!data)
-      fail(input, "null is no data", "give the address of the elements");
+    checkData(input, data, elements);
     s->bound[input] = {dtype, data, elements};
   });
 }
 
 int mpc_get_variable(mpc_session *s, const char *name, mpc_dtype dtype, void *data, size_t elements) {
   return guarded([&] {
+    const Variable &v = variableOf(checked(s), name);
     checkDType(dtype);
-    const Variable &v = variableOf(s, name);
     checkElements(name, elements, elementsOf(v.shape), v.shape);
+    checkData(name, data, elements);
     Tensor value = s->session.variable(v.name);
     convertExactly(value.dtype, value.bytes.data(), dtype, data, elements, name);
   });
@@ -200,18 +259,23 @@ int mpc_get_variable(mpc_session *s, const char *name, mpc_dtype dtype, void *da
 
 int mpc_set_variable(mpc_session *s, const char *name, mpc_dtype dtype, const void *data, size_t elements) {
   return guarded([&] {
+    const Variable &v = variableOf(checked(s), name);
     checkDType(dtype);
-    const Variable &v = variableOf(s, name);
     checkElements(name, elements, elementsOf(v.shape), v.shape);
+    checkData(name, data, elements);
     s->session.setVariable(v.name, {dtype, v.shape, data});
   });
 }
 
-size_t mpc_optimizer_count(mpc_session *s) { return s->session.manifest().steps.size(); }
+size_t mpc_optimizer_count(mpc_session *s) {
+  size_t count = 0;
+  guarded([&] { count = checked(s)->session.manifest().steps.size(); });
+  return count;
+}
 
 int mpc_step(mpc_session *s, mpc_step_report *reports) {
   return guarded([&] {
-    s->entryOf(MPC_TRAIN); // throws where there is nothing to train
+    checked(s)->entryOf(MPC_TRAIN); // throws where there is nothing to train
     std::lock_guard<std::mutex> lock(running);
     const auto &done = s->loop->run(
         s->cursor.iteration, [&](const Entry &entry) { s->load(entry); }, [&](const Entry &entry) { s->last = &entry; });
@@ -221,17 +285,23 @@ int mpc_step(mpc_session *s, mpc_step_report *reports) {
   });
 }
 
-int64_t mpc_iteration(mpc_session *s) { return s->cursor.iteration; }
+int64_t mpc_iteration(mpc_session *s) {
+  int64_t iteration = -1;
+  guarded([&] { iteration = checked(s)->cursor.iteration; });
+  return iteration;
+}
 
 int mpc_set_hyper(mpc_session *s, const char *name, double value) {
   return guarded([&] {
-    s->entryOf(MPC_TRAIN);
+    checked(s)->entryOf(MPC_TRAIN);
+    checkPointer(name, "the hyperparameter's name");
     s->loop->setHyper(name, value);
   });
 }
 
 int mpc_run(mpc_session *s, mpc_mode mode) {
   return guarded([&] {
+    checked(s);
     if (mode == MPC_TRAIN)
       fail("", "mpc_run does not train", "call mpc_step");
     const Entry &entry = s->entryOf(mode);
@@ -244,6 +314,8 @@ int mpc_run(mpc_session *s, mpc_mode mode) {
 
 int mpc_get_output(mpc_session *s, const char *name, mpc_dtype dtype, void *data, size_t elements) {
   return guarded([&] {
+    checked(s);
+    checkPointer(name, "the output's name");
     checkDType(dtype);
     if (!s->last)
       fail(name, "nothing has run yet", "call mpc_step or mpc_run");
@@ -251,17 +323,24 @@ int mpc_get_output(mpc_session *s, const char *name, mpc_dtype dtype, void *data
     if (!port)
       fail(name, concat("entry '", s->last->name, "', which ran last, has no such output"), "mpc_output lists them");
     checkElements(name, elements, elementsOf(port->shape), port->shape);
+    checkData(name, data, elements);
     Tensor value = s->session.read(*port);
     convertExactly(value.dtype, value.bytes.data(), dtype, data, elements, name);
   });
 }
 
 int mpc_save(mpc_session *s, const char *path) {
-  return guarded([&] { saveCheckpoint(s->session, s->cursor, path); });
+  return guarded([&] {
+    checked(s);
+    checkPointer(path, "the path");
+    saveCheckpoint(s->session, s->cursor, path);
+  });
 }
 
 int mpc_load(mpc_session *s, const char *path) {
   return guarded([&] {
+    checked(s);
+    checkPointer(path, "the path");
     if (std::optional<Cursor> cursor = loadState(s->session, path))
       s->cursor = *cursor;
     s->last = nullptr;

@@ -1,5 +1,7 @@
 #include "runtime/host/Threads.h"
 
+#include "runtime/host/Trust.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -104,6 +106,16 @@ struct Threads::Pool {
   }
 };
 
+/// The copy that the process has, the bundle's beside the program, or the system's.
+static void *openGomp() {
+  constexpr char kName[] = "libgomp.so.1";
+  void *gomp = dlopen(kName, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+  std::string folder = programFolder(), beside = folder + kName;
+  if (!gomp && !folder.empty() && distrustBeside(beside).empty())
+    gomp = dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  return gomp ? gomp : dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
+}
+
 Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
   if (count_ == 1)
     return;
@@ -112,7 +124,7 @@ Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
   if (!std::getenv("OMP_WAIT_POLICY"))
     setenv("GOMP_SPINCOUNT", "100000", /*overwrite=*/0);
   bool useGomp = !std::getenv("MPC_NO_LIBGOMP"); // for tests of the fallback
-  if (void *gomp = useGomp ? dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL) : nullptr) {
+  if (void *gomp = useGomp ? openGomp() : nullptr) {
     gompParallel_ = reinterpret_cast<GompParallel>(dlsym(gomp, "GOMP_parallel"));
     gompThreadNumber_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_thread_num"));
     gompTeamSize_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_num_threads"));

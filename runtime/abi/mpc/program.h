@@ -10,9 +10,10 @@
  *   mpc_save(s, "trained.safetensors");
  *   mpc_close(s);
  *
- * Functions that can fail return 0 or a pointer on success and -1 or null on failure; mpc_error then says why. Strings and
- * arrays that they return belong to the session and live as long as it does. A session is used by one thread at a time; steps of different
- * sessions take turns, since each uses all of its threads.
+ * Functions that can fail return 0 or a pointer on success and -1 or null on failure; mpc_error then says why. Null, what is no open
+ * session, and names that the model does not have are such failures. Strings and arrays that they return belong to the session and live
+ * as long as it does. A session is used by one thread at a time; steps of different sessions take turns, since each uses all of its
+ * threads. Threads do not survive a fork: in a child of a process that has called mpc_open, every call fails.
  */
 #ifndef MPC_PROGRAM_H
 #define MPC_PROGRAM_H
@@ -41,7 +42,7 @@ typedef struct mpc_open_options {
 
 /* path: a program or library made by mpc; null: the library that this function is called in. */
 mpc_session *mpc_open(const char *path, const mpc_open_options *options);
-void mpc_close(mpc_session *session); /* null is allowed */
+void mpc_close(mpc_session *session); /* null is allowed; a session that is closed already is left alone */
 
 /* The message of the calling thread's last failure: "WHERE: WHAT; HINT". Valid until its next failure. */
 const char *mpc_error(void);
@@ -84,11 +85,11 @@ typedef struct mpc_step_report {
   int32_t skipped; /* 1: the gradients were not finite and nothing was updated */
 } mpc_step_report;
 
-/* Optimizers of the program: reports per mpc_step. */
+/* Optimizers of the program: reports per mpc_step. 0 where it only predicts, and on failure. */
 size_t mpc_optimizer_count(mpc_session *session);
 /* One batch: forward, backward and update. reports: null, or mpc_optimizer_count elements. */
 int mpc_step(mpc_session *session, mpc_step_report *reports);
-/* Steps since the beginning of the training; a checkpoint carries it on. */
+/* Steps since the beginning of the training; a checkpoint carries it on. -1 on failure. */
 int64_t mpc_iteration(mpc_session *session);
 /* Sets a hyperparameter from the next step on: "lr", or "STEP.lr" where a program has several optimizers. */
 int mpc_set_hyper(mpc_session *session, const char *name, double value);
