@@ -21,7 +21,7 @@ import instrumented
 SOURCE = os.path.abspath(instrumented.SOURCE)
 RUNTIME = ["npy", "npz", "idx", "safetensors", "log", "manifest", "program"]
 COMPILER = ["import", "mlir"]
-LIMITS = ["-max_len=8192", "-timeout=20", "-rss_limit_mb=2048", "-malloc_limit_mb=512"]
+LIMITS = ["-max_len=8192", "-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=512"]
 
 
 class Finding(Exception):
