@@ -39,8 +39,7 @@ def configure(kind, folder):
         "CMAKE_CXX_FLAGS": flags + (" -fsanitize=fuzzer-no-link" if fuzzed else ""),
         "CMAKE_EXE_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}",
         "CMAKE_SHARED_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}", "CMAKE_MODULE_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}",
-        # Behind the libraries' own -z defs: the program, not a library, brings the sanitizer.
-        "CMAKE_CXX_STANDARD_LIBRARIES": "-Wl,-z,undefs",
+        "MPC_NO_UNDEFINED": "",  # the program, not a library, brings the sanitizer
         "CMAKE_DISABLE_FIND_PACKAGE_OpenMP": "ON",  # so no oneDNN, which is not instrumented
         "MPC_FUZZ": "ON" if fuzzed else "OFF",
     }
