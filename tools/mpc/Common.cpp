@@ -35,8 +35,14 @@ static void print(Diagnostic &diagnostic) {
     llvm::errs() << text << '\n';
   else
     llvm::errs() << severity << ": " << (where == "unknown" ? "" : where + ": ") << text << '\n';
-  for (Diagnostic &note : diagnostic.getNotes())
+  bool hinted = false;
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    hinted |= StringRef(note.str()).starts_with("hint: ");
     print(note);
+  }
+  // A user's mistake comes with a hint; what has none was not foreseen.
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error && !hinted)
+    llvm::errs() << "hint: mpc did not foresee this: report it with the model and the command\n";
 }
 
 Session::Session(bool remarks) {
@@ -44,6 +50,7 @@ Session::Session(bool remarks) {
   registerAllDialects(registry);
   mlirContext = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   mlirContext->loadAllAvailableDialects();
+  mlirContext->printOpOnDiagnostic(false); // messages speak of nodes; --dump-ir shows IR
   handler = std::make_unique<ScopedDiagnosticHandler>(mlirContext.get(), [remarks](Diagnostic &diagnostic) {
     if (remarks || diagnostic.getSeverity() != DiagnosticSeverity::Remark)
       print(diagnostic);

@@ -126,6 +126,6 @@ FailureOr<TensorData> mpc::readOnnxTensor(MLIRContext &context, StringRef bytes,
   } catch (const ImportError &error) {
     return emitErrorWithHint(loc, error.problem.why, error.problem.hint);
   } catch (const std::exception &error) {
-    return emitError(loc) << error.what();
+    return emitErrorWithHint(loc, error.what(), "write the file again");
   }
 }
