@@ -23,7 +23,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
 
   llvm::SmallString<128> directory;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("mpc-link", directory))
-    return emitErrorWithHint(loc, "cannot create a temporary directory: " + error.message(), kTemporaryHint);
+    return mpc::emitErrorWithHint(loc, "cannot create a temporary directory: " + error.message(), kTemporaryHint);
   struct Cleanup {
     StringRef path;
     std::vector<std::string> onSignal; // files that a signal or a lack of memory removes; the directory stays then
@@ -53,7 +53,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
     if (error || file.has_error()) {
       std::string reason = error ? error.message() : file.error().message();
       file.clear_error();
-      return emitErrorWithHint(loc, "cannot write a temporary object file: " + reason, kTemporaryHint);
+      return mpc::emitErrorWithHint(loc, "cannot write a temporary object file: " + reason, kTemporaryHint);
     }
   }
   llvm::SmallVector<const char *> argv;
@@ -66,7 +66,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
     return emitError(loc, "linking failed: ") << errors, failure();
   auto buffer = llvm::MemoryBuffer::getFile(result, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return emitErrorWithHint(loc, "cannot read the linked object: " + buffer.getError().message(), kTemporaryHint);
+    return mpc::emitErrorWithHint(loc, "cannot read the linked object: " + buffer.getError().message(), kTemporaryHint);
   return (*buffer)->getBuffer().str();
 }
 
