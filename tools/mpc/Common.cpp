@@ -5,6 +5,7 @@
 #include "runtime/runner/Checks.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Outputs.h"
+#include "runtime/support/Standard.h"
 #include <CLI/CLI.hpp>
 #include <dlfcn.h>
 #include <filesystem>
@@ -63,6 +64,16 @@ CLI::Validator positiveInteger() { return rt::wholeNumber(1, INT64_MAX, "a posit
 int fail(StringRef where, const Twine &what, const Twine &hint) {
   llvm::errs() << "error: " << where << ": " << what << "\nhint: " << hint << '\n';
   return 1;
+}
+
+int finishOutput(int status) {
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out.flush();
+  bool lost = out.has_error() || !rt::standardOutputIsWritten();
+  out.clear_error(); // which would else end the process as a crash
+  if (!lost || status != 0)
+    return status;
+  return fail("standard output", "cannot be written: a part of what was printed is lost", "let it go to a file, or leave '>&-' out");
 }
 
 bool outputsAreFree(ArrayRef<std::string> outputs, const std::vector<std::string> &inputs) {
