@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test docs gpu-bundle clean
+.PHONY: all setup build demo test test-sanitize fuzz docs gpu-bundle clean
 all: build
 
 setup:
@@ -19,6 +19,15 @@ demo: build
 
 test: build
 	tools/test.sh $(BUILD)
+
+# By hand: all fuzz targets, SECONDS each (test/fuzz); TARGETS names some of them.
+SECONDS := 600
+fuzz: setup
+	tools/ci/fuzz.py --build $(BUILD) --seconds $(SECONDS) $(TARGETS)
+
+# By hand, for it takes hours: the whole compiler and its tests with assertions under AddressSanitizer and UndefinedBehaviorSanitizer.
+test-sanitize: setup
+	tools/ci/sanitize.py
 
 # The pages of docs/ that are printed from code.
 docs: build

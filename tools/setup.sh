@@ -8,6 +8,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler
   libdnnl-dev
   nlohmann-json3-dev libcli11-dev
+  clang-22 libclang-rt-22-dev # for the fuzz targets and the sanitizers alone
   libgtest-dev libonnx-testdata python3 python3-numpy python3-onnx
 )
 missing=()

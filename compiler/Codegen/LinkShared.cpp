@@ -5,6 +5,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include <mutex>
 
@@ -22,8 +23,13 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
     return emitError(loc, "cannot create a temporary directory: ") << error.message(), failure();
   struct Cleanup {
     StringRef path;
-    ~Cleanup() { (void)llvm::sys::fs::remove_directories(path); }
-  } cleanup{directory};
+    std::vector<std::string> onSignal; // files that a signal or a lack of memory removes; the directory stays then
+    ~Cleanup() {
+      (void)llvm::sys::fs::remove_directories(path);
+      for (const std::string &file : onSignal)
+        llvm::sys::DontRemoveFileOnSignal(file);
+    }
+  } cleanup{directory, {}};
   auto inside = [&](const Twine &name) {
     llvm::SmallString<128> path(directory);
     llvm::sys::path::append(path, name);
@@ -35,6 +41,8 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
   llvm::append_range(arguments, flags);
   for (auto [i, object] : llvm::enumerate(objects)) {
     arguments.push_back(inside(Twine(i) + ".o"));
+    cleanup.onSignal.push_back(arguments.back());
+    llvm::sys::RemoveFileOnSignal(arguments.back());
     std::error_code error;
     llvm::raw_fd_ostream file(arguments.back(), error);
     file << object;

@@ -10,10 +10,10 @@ using namespace mpc::fusion;
 /// How many ops one chain and one launch compute at most. What networks are made of stays far below (a step of Adam is 20 ops, a decomposed
 /// layer norm as many); a chain of thousands would be one loop body, for which code generation needs more than linear time and deep recursion.
 static constexpr int64_t kLargestChain = 64, kLargestGroup = 128;
-/// How many groups a search for a path looks at, so that fusing a network takes time linear in its length. In
+/// How many times a search for a path looks at a group that reads another, so that fusing a network takes time linear in its length. In
 /// networks either the ways between two groups are short, or there is a path (from a forward op through the
-/// loss to its gradient); both are found within far fewer.
-static constexpr int64_t kLongestSearch = 256;
+/// loss to its gradient); both are found within far fewer. (One group may have thousands of readers: the loss scale.)
+static constexpr int64_t kLongestSearch = 2048;
 
 /// How many ops follow a hero in its launch: their operands take registers while the sums hold most of them.
 static constexpr int kLongestEpilogue = 8;
@@ -149,11 +149,8 @@ void Grouping::fuseEpilogue(Operation *hero) {
     Operation *producer = bias.getDefiningOp();
     if (add.getType() == hero->getResult(0).getType() && isPerColumn(bias, add) && !(producer && inlined.contains(producer))) {
       absorb(add);
-      user = onlyUser(last);
     }
   }
-  if (auto relu = dyn_cast_or_null<ReluOp>(user))
-    absorb(relu);
 }
 
 const Grouping::Cone &Grouping::coneOf(Operation *root) {
@@ -359,9 +356,19 @@ void Grouping::mergeSiblings() {
       visit(v);
 }
 
-/// Merging must not make too large a loop body, nor a cycle: no path between the two through a third group.
+/// Whether `reader` reads a reshaped value of `writer`. The view stands between launches, so they cannot be one.
+bool Grouping::readsView(Group *reader, Group *writer) {
+  return llvm::any_of(reader->roots, [&](Operation *root) {
+    return llvm::any_of(inputsOf(root), [&](Value v) {
+      Operation *producer = v.getDefiningOp<ReshapeOp>() ? storedBy(v) : nullptr;
+      return producer && groupOf.lookup(producer) == writer;
+    });
+  });
+}
+
+/// Merging must not make too large a loop body, nor a cycle: no path between the two through a third group, nor through a view.
 bool Grouping::canMerge(Group *a, Group *b) {
-  if (a->ops + b->ops > kLargestGroup)
+  if (a->ops + b->ops > kLargestGroup || readsView(a, b) || readsView(b, a))
     return false;
   // Ranks rise along every path.
   return a->rank == b->rank ||
@@ -376,21 +383,33 @@ bool Grouping::mayReachThroughOthers(Group *first, Group *last) {
     SmallVector<Group *> work;
     llvm::SmallPtrSet<Group *, 16> seen;
   } down, up;
-  // Adds the next groups of one walk; whether it has met the other.
-  auto add = [&](Walk &walk, const Walk &other, const llvm::SetVector<Group *> &next) {
-    for (Group *group : next) {
-      if (other.seen.contains(group))
-        return true;
-      if (group->rank > first->rank && group->rank < last->rank && walk.seen.insert(group).second)
-        walk.work.push_back(group);
-    }
+  int64_t looked = 0;
+  // Takes a group into one walk; whether that ends the search: the walks have met, or it has become too long.
+  auto take = [&](Walk &walk, const Walk &other, Group *group) {
+    if (other.seen.contains(group) || ++looked > kLongestSearch)
+      return true;
+    if (group->rank > first->rank && group->rank < last->rank && walk.seen.insert(group).second)
+      walk.work.push_back(group);
     return false;
   };
-  if (add(down, up, readersOf(first)) || add(up, down, producersOf(last)))
+  auto goDown = [&](Group *from) {
+    return llvm::any_of(from->readers, [&](Operation *reader) {
+      Group *group = groupOf.lookup(reader);
+      return group != from && take(down, up, group);
+    });
+  };
+  auto goUp = [&](Group *from) {
+    for (Operation *root : from->roots)
+      for (Value v : inputsOf(root))
+        if (Operation *producer = storedBy(v))
+          if (Group *group = groupOf.lookup(producer); group && group != from && take(up, down, group))
+            return true;
+    return false;
+  };
+  if (goDown(first) || goUp(last))
     return true;
-  for (int64_t looked = 0; !down.work.empty() && !up.work.empty(); ++looked)
-    if (looked == kLongestSearch || add(down, up, readersOf(down.work.pop_back_val())) ||
-        add(up, down, producersOf(up.work.pop_back_val())))
+  while (!down.work.empty() && !up.work.empty())
+    if (goDown(down.work.pop_back_val()) || goUp(up.work.pop_back_val()))
       return true;
   return false;
 }

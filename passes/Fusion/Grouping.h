@@ -60,6 +60,7 @@ private:
   bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);
   void mergeProducers(mlir::Operation *root);
   void mergeSiblings();
+  bool readsView(Group *reader, Group *writer);
   bool canMerge(Group *a, Group *b);
   bool mayReachThroughOthers(Group *first, Group *last);
   void merge(Group *into, Group *from);

@@ -18,8 +18,8 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
     Reshapes stay between dispatches: they are views and cost nothing.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
-  let options = [Option<"epilogues", "epilogues", "::mpc::fusion::Epilogues", "::mpc::fusion::Epilogues::BiasRelu", "what follows a matmul or convolution in its launch",
-    [{::llvm::cl::values(clEnumValN(::mpc::fusion::Epilogues::BiasRelu, "bias-relu", "a bias per column, then relu, as libraries do"),
+  let options = [Option<"epilogues", "epilogues", "::mpc::fusion::Epilogues", "::mpc::fusion::Epilogues::Bias", "what follows a matmul or convolution in its launch",
+    [{::llvm::cl::values(clEnumValN(::mpc::fusion::Epilogues::Bias, "bias", "a bias per column, as libraries do"),
                          clEnumValN(::mpc::fusion::Epilogues::Pointwise, "pointwise", "any arithmetic on the elements of its result"))}]>];
   let statistics = [Statistic<"numDispatches", "dispatches", "Dispatches formed">,
                     Statistic<"numOps", "ops", "Ops in them, clones included">];

@@ -6,10 +6,12 @@ include "mlir/Pass/PassBase.td"
 def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
   let summary = "Activations become [N, spatial..., C], and the transposes go away";
   let description = [{
-    Ops that know a layout (convolutions, pooling) are rewritten to `channels_last` between two transposes; then every transpose back to
-    channels-first sinks through elementwise ops, batch norms, reductions, concatenations, slices and pads until it meets its opposite.
-    What is left stands where a network really changes its view (a Flatten). An entry's argument that is only read transposed is
-    stored transposed: the argument's type changes and `train.permutation` records how.
+    One walk over each entry. Ops that know a layout (convolutions, pooling) become `channels_last`. An elementwise op, norm, reduction, softmax, concatenation,
+    slice, pad or resize does where one of its activations was computed channels-last, or all lie channels-last behind a transpose of the network's own; every other op stays as it
+    is. A value has up to two forms, the one it was computed in and its transpose, which is made when the first reader asks for it; transposes of
+    transposes, of constants and of broadcasts are composed. So every op is looked at once, which takes time linear in their number and ends on every program: the ops that were not looked at yet
+    become fewer with every step, and none is looked at again. What is left stands where a network really changes its view (a Flatten). An entry's argument that is only read
+    transposed is stored transposed: the argument's type changes and `train.permutation` records how.
 
     ```mlir
     %y = graph.conv %x, %w {layout = channels_first, ...} : (tensor<8x3x32x32xf32>, ...) -> tensor<8x16x32x32xf32>

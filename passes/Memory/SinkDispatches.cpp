@@ -25,61 +25,115 @@ using namespace mpc::memory;
 constexpr int64_t smallBytes = 4096;
 
 namespace {
+
+/// The order of a block's ops, kept while some move: Operation::isBeforeInBlock numbers the block anew after every move.
+class Places {
+public:
+  explicit Places(Block &block) : block(block) { number(); }
+  bool isBefore(Operation *a, Operation *b) const { return labels.at(a) < labels.at(b); }
+  void moveBefore(Operation *op, Operation *next) {
+    op->moveBefore(next);
+    int64_t low = labels.at(op->getPrevNode()), high = labels.at(next);
+    // Near the one before it: there is room for many more moves in front of `next`.
+    labels[op] = low + (high - low) / 64 + 1;
+    if (labels[op] >= high)
+      number();
+  }
+
+private:
+  void number() {
+    int64_t label = 0;
+    for (Operation &op : block)
+      labels[&op] = label += int64_t(1) << 36;
+  }
+  Block &block;
+  DenseMap<Operation *, int64_t> labels;
+};
+
+class BlockSinker {
+public:
+  explicit BlockSinker(Block &block) : block(block), places(block) {
+    for (auto assign : block.getOps<train::AssignOp>())
+      assigned.insert(assign.getVariableAttr());
+  }
+  unsigned run() {
+    unsigned sunk = 0;
+    SmallVector<kernel::DispatchOp> dispatches(block.getOps<kernel::DispatchOp>());
+    for (kernel::DispatchOp dispatch : llvm::reverse(dispatches))
+      sunk += sink(dispatch);
+    return sunk;
+  }
+
+private:
+  bool sink(kernel::DispatchOp dispatch);
+  Operation *lastReader(Value storage);
+
+  Block &block;
+  Places places;
+  llvm::SmallDenseSet<Attribute> assigned;
+  DenseMap<Value, Operation *> lastReaders;
+};
+
 struct SinkDispatches : memory::impl::SinkDispatchesPassBase<SinkDispatches> {
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
       if (!entry.isExternal())
-        sinkAll(entry.getFunctionBody().front());
-  }
-
-  void sinkAll(Block &block) {
-    llvm::SmallDenseSet<Attribute> assigned;
-    for (auto assign : block.getOps<train::AssignOp>())
-      assigned.insert(assign.getVariableAttr());
-    SmallVector<kernel::DispatchOp> dispatches(block.getOps<kernel::DispatchOp>());
-    for (kernel::DispatchOp dispatch : llvm::reverse(dispatches))
-      numSunk += sink(dispatch, assigned);
-  }
-
-  bool sink(kernel::DispatchOp dispatch, const llvm::SmallDenseSet<Attribute> &assigned) {
-    SmallVector<Operation *> users;
-    SmallVector<ReshapeOp> views;
-    int64_t freed = 0, kept = 0;
-    for (Value result : dispatch->getResults()) {
-      usersThroughViews(result, users, &views);
-      freed += bytesOf(result.getType());
-    }
-    if (users.empty() || !llvm::all_of(users, [](Operation *user) { return isa<kernel::DispatchOp>(user); }))
-      return false; // assigned or returned: where it stands is where its buffer is written
-    Operation *first = *llvm::min_element(users, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-
-    llvm::SmallDenseSet<Value> seen;
-    for (Value input : dispatch.getInputs()) {
-      Value storage = storageOf(input);
-      if (!seen.insert(storage).second)
-        continue;
-      if (auto read = storage.getDefiningOp<train::ReadOp>()) {
-        if (assigned.contains(read.getVariableAttr()))
-          return false; // it would come after the assignment, which then could not be in place
-        continue;
-      }
-      if (storage.getDefiningOp<ConstantOp>())
-        continue;
-      SmallVector<Operation *> readers;
-      usersThroughViews(storage, readers);
-      // Read at or behind the new place anyway?
-      if (llvm::none_of(readers, [&](Operation *reader) { return reader == first || first->isBeforeInBlock(reader); }))
-        kept += bytesOf(storage.getType());
-    }
-    bool adjacent = true;
-    for (Operation *op = dispatch->getNextNode(); op != first; op = op->getNextNode())
-      adjacent &= !isa<kernel::DispatchOp>(op);
-    if (adjacent || freed + smallBytes <= kept)
-      return false;
-    dispatch->moveBefore(first);
-    for (ReshapeOp view : views) // parents come before their children
-      view->moveBefore(first);
-    return true;
+        numSunk += BlockSinker(entry.getFunctionBody().front()).run();
   }
 };
 } // namespace
+
+Operation *BlockSinker::lastReader(Value storage) {
+  auto [known, isNew] = lastReaders.try_emplace(storage);
+  if (isNew) {
+    SmallVector<Operation *> readers;
+    usersThroughViews(storage, readers);
+    known->second = *llvm::max_element(readers, [&](Operation *a, Operation *b) { return places.isBefore(a, b); });
+  }
+  return known->second;
+}
+
+bool BlockSinker::sink(kernel::DispatchOp dispatch) {
+  SmallVector<Operation *> users;
+  SmallVector<ReshapeOp> views;
+  int64_t freed = 0, kept = 0;
+  for (Value result : dispatch->getResults()) {
+    usersThroughViews(result, users, &views);
+    freed += bytesOf(result.getType());
+  }
+  if (users.empty() || !llvm::all_of(users, [](Operation *user) { return isa<kernel::DispatchOp>(user); }))
+    return false; // assigned or returned: where it stands is where its buffer is written
+  Operation *first = *llvm::min_element(users, [&](Operation *a, Operation *b) { return places.isBefore(a, b); });
+  // Views stand between a dispatch and its reader.
+  Operation *next = dispatch->getNextNode();
+  while (next != first && !isa<kernel::DispatchOp>(next))
+    next = next->getNextNode();
+  if (next == first)
+    return false;
+
+  llvm::SmallDenseSet<Value> seen;
+  for (Value input : dispatch.getInputs()) {
+    Value storage = storageOf(input);
+    if (!seen.insert(storage).second)
+      continue;
+    if (auto read = storage.getDefiningOp<train::ReadOp>()) {
+      if (assigned.contains(read.getVariableAttr()))
+        return false; // it would come after the assignment, which then could not be in place
+      continue;
+    }
+    if (storage.getDefiningOp<ConstantOp>())
+      continue;
+    // Read at or behind the new place anyway?
+    if (places.isBefore(lastReader(storage), first))
+      kept += bytesOf(storage.getType());
+  }
+  if (freed + smallBytes <= kept)
+    return false;
+  places.moveBefore(dispatch, first);
+  for (ReshapeOp view : views) // parents come before their children
+    places.moveBefore(view, first);
+  for (Value input : dispatch.getInputs())
+    if (auto known = lastReaders.find(storageOf(input)); known != lastReaders.end() && places.isBefore(known->second, dispatch))
+      known->second = dispatch;
+  return true;
+}

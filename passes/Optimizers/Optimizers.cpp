@@ -219,8 +219,8 @@ LogicalResult StepExpander::run() {
 
   Location loc = step.getLoc();
   lr = train::readVariable(
-      b, loc, train::getOrCreateScalar(step, "lr", train::Role::hyper, b.getF32Type(), hyper["lr"]));
-  train::VariableOp counter = train::getOrCreateScalar(step, "step", train::Role::counter, b.getI64Type(), 0);
+      b, loc, variables.getOrCreateScalar(step, "lr", train::Role::hyper, b.getF32Type(), hyper["lr"]));
+  train::VariableOp counter = variables.getOrCreateScalar(step, "step", train::Role::counter, b.getI64Type(), 0);
   Value count = train::readVariable(b, loc, counter);
   if (optimizer->shared) {
     StepContext context{b, step, updates.front().getSkip(), count, hyper};

@@ -140,7 +140,7 @@ Value StepScaler::largestMagnitude() {
 Value StepScaler::nonFiniteLoss() {
   Value loss = step.getBody().front().getTerminator()->getOperand(0);
   Value flag = allAxes(IsNonFiniteOp::create(b, loc, loss), /*any=*/true);
-  train::VariableOp guard = train::getOrCreateScalar(step, "nan_guard", train::Role::hyper, b.getF32Type(), 1);
+  train::VariableOp guard = variables.getOrCreateScalar(step, "nan_guard", train::Role::hyper, b.getF32Type(), 1);
   Value guarded = CompareOp::create(b, loc, Predicate::ne, train::readVariable(b, loc, guard), scalar(b, loc, b.getF32Type(), 0));
   return AndOp::create(b, loc, flag, guarded);
 }
@@ -149,7 +149,7 @@ Value StepScaler::nonFiniteLoss() {
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
   train::VariableOp micro =
-      train::getOrCreateScalar(step, "micro_step", train::Role::counter, b.getI64Type(), 0);
+      variables.getOrCreateScalar(step, "micro_step", train::Role::counter, b.getI64Type(), 0);
   Value position = train::readVariable(b, loc, micro);
   Value zero = scalar(b, loc, b.getI64Type(), 0), one = scalar(b, loc, b.getI64Type(), 1);
   due =

@@ -76,6 +76,12 @@ struct Checker {
       broken(concat(what, " lies outside its memory: offset ", offset, ", ", bytes, " bytes of ", limit));
   }
 
+  /// Elements are read and written in place; the arena itself is aligned for all types.
+  void aligned(int64_t offset, mpc_dtype type, const std::string &what) const {
+    if (offset % int64_t(sizeOf(type)) != 0)
+      broken(concat(what, " is of type ", nameOf(type), " and lies at offset ", offset));
+  }
+
   void shape(const Shape &shape, const std::string &what) const {
     if (!bytesOf(MPC_F64, shape))
       broken(concat(what, " has the impossible shape ", toString(shape)));
@@ -127,6 +133,7 @@ struct Checker {
     permutation(port.permutation, port.shape, what);
     parts(port, what);
     inside(port.offset, port.bytes, plan.arenaBytes, what);
+    aligned(port.offset, port.dtype, what);
     if (port.bytes < elementsOf(port.shape) * int64_t(sizeOf(port.dtype)))
       broken(concat(what, " has ", port.bytes, " bytes for shape ", toString(port.shape)));
     if (port.batched && (port.shape.empty() || manifest.batch <= 0 || port.shape[0] % manifest.batch != 0))
@@ -193,6 +200,7 @@ struct Checker {
       if (!stored.insert(s.variable).second)
         broken(what + " is listed twice");
       inside(s.offset, s.bytes, plan.arenaBytes, what);
+      aligned(s.offset, v->dtype, what);
       permutation(s.permutation, v->shape, what);
       if (s.bytes < elementsOf(v->shape) * int64_t(sizeOf(v->dtype)))
         broken(concat(what, " has ", s.bytes, " bytes for shape ", toString(v->shape)));

@@ -28,7 +28,7 @@ const Plan &chooseEmulatedPlan(const Program &program, const std::string &arch) 
 }
 
 EmulatorDevice::EmulatorDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
-    : ArenaDevice(plan.arenaBytes), program_(program), plan_(plan), options_(options) {
+    : ArenaDevice(plan.arenaBytes), plan_(plan), options_(options) {
   plugin_ = std::make_unique<SharedObject>(program.section(kEmulatorSection),
                                            concat(program.where(), ": ", kEmulatorSection), /*global=*/true);
   auto entry = reinterpret_cast<const mpc_emulator *(*)()>(plugin_->symbol("mpc_emulator_plugin"));

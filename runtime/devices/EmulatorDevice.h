@@ -31,7 +31,6 @@ private:
   [[noreturn]] void failFromPlugin() const;
   void execute(const Launch &launch);
 
-  const Program &program_;
   const Plan &plan_;
   DeviceOptions options_;
   std::unique_ptr<SharedObject> plugin_;

@@ -66,7 +66,8 @@ HostDevice::Prepared HostDevice::prepare(const Launch &launch) {
     return prepared;
   }
   if (!provider_)
-    provider_ = std::make_unique<LibraryProvider>(options_.library, threads_.count(), options_.note);
+    provider_ = std::make_unique<LibraryProvider>(options_.library, threads_.count(),
+                                                  std::string(program_.section("installation")), options_.note);
   std::string where = concat(launch.loc.empty() ? "" : launch.loc + ": ", launch.name);
   prepared.library = provider_->create(*launch.library, where);
   size_t needed = prepared.library.library->scratch_bytes(prepared.library.primitive);

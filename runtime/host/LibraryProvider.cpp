@@ -1,9 +1,10 @@
 #include "runtime/host/LibraryProvider.h"
 
+#include "runtime/host/Trust.h"
 #include "runtime/host/generic/GenericLibrary.h"
 #include "runtime/support/Error.h"
-#include "runtime/support/OwnFile.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -13,44 +14,52 @@ namespace mpc::rt {
 
 static constexpr char kPlugin[] = "libmpc_onednn.so";
 
-/// The folder of the running program, or of the library that contains the runtime, with a trailing '/'; or empty.
-static std::string programFolder() {
-  std::string whole;
-  attempt([&] { whole = ownFile(); });
-  size_t slash = whole.rfind('/');
-  return slash == whole.npos ? "" : whole.substr(0, slash + 1);
-}
+namespace {
+struct Place {
+  std::string path;
+  std::string distrusted = {}; // why it is not taken; empty: it is
+};
+} // namespace
 
-static std::vector<std::string> pluginPaths() {
-  std::vector<std::string> paths;
-  std::string folder = programFolder();
-  if (!folder.empty())
-    paths.push_back(folder + kPlugin);
+/// In the order in which they are tried. Where the user has not said that the plugin is there, it must be one that nobody else can
+/// have put there.
+static std::vector<Place> pluginPlaces(const std::string &installation) {
+  std::vector<Place> places;
+  auto add = [&](const std::string &path, std::string (*distrust)(const std::string &)) {
+    if (access(path.c_str(), F_OK) == 0)
+      places.push_back({path, distrust ? distrust(path) : ""});
+  };
+  if (std::string folder = programFolder(); !folder.empty())
+    add(folder + kPlugin, distrustBeside);
+  bool planted = !places.empty() && !places[0].distrusted.empty();
+  if (installation.starts_with('/'))
+    add(concat(installation, "/", kPlugin), distrust);
   if (const char *variable = std::getenv("MPC_LIBRARY_PATH")) {
     std::string_view list = variable;
     while (!list.empty()) {
       size_t colon = std::min(list.find(':'), list.size());
       if (colon > 0)
-        paths.push_back(concat(list.substr(0, colon), "/", kPlugin));
+        add(concat(list.substr(0, colon), "/", kPlugin), nullptr);
       list.remove_prefix(std::min(colon + 1, list.size()));
     }
   }
-  if (!folder.empty())
-    paths.push_back(folder + "../lib/mpc/" + kPlugin);
-  paths.push_back(kPlugin); // the system's loader
-  return paths;
+  if (!planted) // the system's loader may look beside the program too
+    places.push_back({kPlugin});
+  return places;
 }
 
 /// Opens the plugin; on failure returns null and says why in `reason`.
-static const mpc_library *openPlugin(int threads, std::string &reason) {
-  for (const std::string &path : pluginPaths()) {
-    bool isFile = path.find('/') != path.npos;
-    if (isFile && access(path.c_str(), F_OK) != 0)
+static const mpc_library *openPlugin(const std::string &installation, int threads, std::string &reason) {
+  for (const Place &place : pluginPlaces(installation)) {
+    const std::string &path = place.path;
+    if (!place.distrusted.empty()) {
+      reason = concat(path, " is not loaded, because ", place.distrusted);
       continue;
+    }
     void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       const char *text = dlerror();
-      if (isFile) // it is there and does not load: worth saying
+      if (path.find('/') != path.npos) // it is there and does not load: worth saying
         reason = text ? text : path;
       continue;
     }
@@ -67,14 +76,15 @@ static const mpc_library *openPlugin(int threads, std::string &reason) {
   return nullptr;
 }
 
-LibraryProvider::LibraryProvider(std::string_view choice, int threads, const NoteSink &note) {
+LibraryProvider::LibraryProvider(std::string_view choice, int threads, const std::string &installation,
+                                 const NoteSink &note) {
   if (choice != "auto" && choice != "onednn" && choice != "generic")
     fail("--library", concat("unknown provider '", choice, "'"), "use auto, onednn or generic");
   generic_ = mpc_generic_library(threads);
   if (choice == "generic")
     return;
   std::string reason;
-  plugin_ = openPlugin(threads, reason);
+  plugin_ = openPlugin(installation, threads, reason);
   if (plugin_)
     return;
   if (choice == "onednn")

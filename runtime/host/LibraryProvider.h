@@ -16,10 +16,10 @@ using NoteSink = std::function<void(const std::string &)>;
 class LibraryProvider {
 public:
   /// `choice`: "auto" (oneDNN, else generic with one note), "onednn" (throws Error when it is missing) or
-  /// "generic". The plugin libmpc_onednn.so is looked for beside the program, in $MPC_LIBRARY_PATH (folders
-  /// separated by ':'), in ../lib/mpc beside the program, then by the system's loader. It stays loaded until
-  /// the process ends.
-  LibraryProvider(std::string_view choice, int threads, const NoteSink &note);
+  /// "generic". The plugin libmpc_onednn.so is looked for beside the program, in `installation` (the folder of the
+  /// mpc that compiled it; may be empty), in $MPC_LIBRARY_PATH (folders separated by ':'), then by the system's loader. The
+  /// first two are taken only where no other user can have put it (Trust.h). It stays loaded until the process ends.
+  LibraryProvider(std::string_view choice, int threads, const std::string &installation, const NoteSink &note);
 
   /// A primitive of the best provider that supports the description, with its provider. Throws Error located
   /// at `where` when none does.

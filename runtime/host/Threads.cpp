@@ -1,5 +1,7 @@
 #include "runtime/host/Threads.h"
 
+#include "runtime/host/Trust.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -42,16 +44,18 @@ void gompWorker(void *data) {
     job.slice(part);
 }
 
-/// How often an idle worker looks for work before it sleeps: about 1 ms, which spans the gaps inside a step
-/// and leaves the CPU to others between them.
-constexpr int kSpins = 20000;
+/// How often a thread looks for what it waits for before it sleeps: some ten microseconds, which is what waking a sleeping thread
+/// costs. More is lost where other programs want the CPU: who waits then often waits for a thread that has none, and takes
+/// it from that one by looking.
+constexpr int kSpins = 1000;
+constexpr char kSpinsText[] = "1000";
 } // namespace
 
 /// The fallback without libgomp: workers that spin for a moment, then sleep.
 struct Threads::Pool {
   std::vector<std::thread> workers;
   std::mutex mutex;
-  std::condition_variable wake;
+  std::condition_variable wake, done;
   std::atomic<uint64_t> generation = 0;
   std::atomic<int> running = 0;
   std::atomic<bool> stop = false;
@@ -84,7 +88,10 @@ struct Threads::Pool {
         return;
       if (part < job.parts)
         job.slice(part);
-      running.fetch_sub(1, std::memory_order_acq_rel);
+      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        { std::lock_guard lock(mutex); } // not between the last look of `run` and its sleep
+        done.notify_one();
+      }
     }
   }
   void run(const Job &next) {
@@ -96,23 +103,40 @@ struct Threads::Pool {
     }
     wake.notify_all();
     job.slice(0);
-    for (int spin = 0; running.load(std::memory_order_acquire) != 0; ++spin)
-      if (spin < kSpins)
-        __builtin_ia32_pause();
-      else
-        std::this_thread::yield();
+    for (int spin = 0; spin < kSpins && running.load(std::memory_order_acquire) != 0; ++spin)
+      __builtin_ia32_pause();
+    if (running.load(std::memory_order_acquire) != 0) {
+      std::unique_lock lock(mutex);
+      done.wait(lock, [&] { return running.load(std::memory_order_acquire) == 0; });
+    }
   }
 };
+
+/// The copy that the process has, the bundle's beside the program, or the system's.
+static void *openGomp() {
+  constexpr char kName[] = "libgomp.so.1", kSpinCount[] = "GOMP_SPINCOUNT";
+  if (void *gomp = dlopen(kName, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD))
+    return gomp;
+  // It reads the variable as it is loaded, and never again; by default its threads spin for milliseconds.
+  bool ours = !std::getenv("OMP_WAIT_POLICY") && !std::getenv(kSpinCount);
+  if (ours)
+    setenv(kSpinCount, kSpinsText, 0);
+  std::string folder = programFolder(), beside = folder + kName;
+  void *gomp = nullptr;
+  if (!folder.empty() && distrustBeside(beside).empty())
+    gomp = dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!gomp)
+    gomp = dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
+  if (ours)
+    unsetenv(kSpinCount);
+  return gomp;
+}
 
 Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
   if (count_ == 1)
     return;
-  // Idle workers of libgomp spin this often (a few milliseconds) before they sleep: long enough for the gaps
-  // between launches, short enough not to burn a CPU between batches that wait for data.
-  if (!std::getenv("OMP_WAIT_POLICY"))
-    setenv("GOMP_SPINCOUNT", "100000", /*overwrite=*/0);
   bool useGomp = !std::getenv("MPC_NO_LIBGOMP"); // for tests of the fallback
-  if (void *gomp = useGomp ? dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL) : nullptr) {
+  if (void *gomp = useGomp ? openGomp() : nullptr) {
     gompParallel_ = reinterpret_cast<GompParallel>(dlsym(gomp, "GOMP_parallel"));
     gompThreadNumber_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_thread_num"));
     gompTeamSize_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_num_threads"));

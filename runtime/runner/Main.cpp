@@ -16,6 +16,9 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <unistd.h>
 
 using namespace mpc::rt;
 
@@ -161,7 +164,17 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
   }
 }
 
+/// What nobody catches is said like every error: of the options' parser, of a thread, of a destructor that allocates (JSON values
+/// have one, and memory ends anywhere).
+[[noreturn]] static void endUncaught() {
+  if (!std::current_exception())
+    std::abort();
+  std::fputs(attempt([] { throw; })->text().c_str(), stderr);
+  _exit(1);
+}
+
 int main(int argc, char **argv) {
+  std::set_terminate(endUncaught);
   openStandardDescriptors();
   std::signal(SIGPIPE, SIG_IGN);
   reportShortenedFiles();

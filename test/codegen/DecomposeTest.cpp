@@ -92,6 +92,54 @@ TEST(Decompose, BatchNorm) {
     }
 }
 
+TEST(Decompose, LayerNorm) {
+  struct Form {
+    std::string x, axes, scale, statistics;
+  };
+  const Form forms[] = {{"40x24", "1", "24", "40x1"}, {"3x5x7", "1, 2", "5x7", "3x1x1"}, {"4x6x5x3", "1", "6x1x1", "4x1x5x3"}, {"2x3x4", "0, 2", "1x3x1", "1x3x1"}};
+  for (std::string t : {"f32", "f16", "bf16", "f64"})
+    for (std::string kind : {"layer", "rms", "l2"})
+      for (const Form &form : forms) {
+        std::string s = t == "f64" ? "f64" : "f32", x = "tensor<" + form.x + "x" + t + ">", v = "tensor<" + form.scale + "x" + s + ">",
+                    m = "tensor<" + form.statistics + "x" + s + ">";
+        std::string attrs = " {axes = array<i64: " + form.axes + ">, epsilon = 1.0e-5 : f64, kind = #graph<norm " + kind + ">} : ";
+        // Numbers around 10, as for batch norms; the rms and the l2 norm of such cancel nothing.
+        check("%x: " + x + ", %s: " + v + ", %b: " + v,
+              "%r, %m, %i = graph.layer_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + m + ", " + m + ")",
+              x + ", " + m + ", " + m, 16, 3e-6, {{6, 14}, {0.5, 2}, {0.5, 2}});
+        check("%x: " + x + ", %s: " + v + ", %b: " + v + ", %m: " + m + ", %i: " + m + ", %dy: " + x,
+              "%r, %ds, %db = graph.layer_norm_grad %x, %s, %b, %m, %i, %dy" + attrs + "(" + x + ", " + v + ", " + v + ", " + m + ", " + m + ", " + x +
+                  ") -> (" + x + ", " + v + ", " + v + ")",
+              x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
+      }
+}
+
+TEST(Decompose, GroupNorm) {
+  for (std::string t : {"f32", "f16", "bf16", "f64"})
+    for (auto [shape, axis, channels, groups] : {std::tuple<std::string, std::string, std::string, std::string>{"3x6x5x4", "1", "6", "2"}, {"3x5x4x6", "3", "6", "3"},
+                                                 {"3x6x20", "1", "6", "6"}, {"2x8", "1", "8", "4"}, {"2x3x3x3x4", "4", "4", "1"}}) {
+      std::string s = t == "f64" ? "f64" : "f32", x = "tensor<" + shape + "x" + t + ">", v = "tensor<" + channels + "x" + s + ">",
+                  m = "tensor<" + shape.substr(0, 1) + "x" + groups + "x" + s + ">";
+      std::string attrs = " {epsilon = 1.0e-5 : f64, axis = " + axis + " : i64, groups = " + groups + " : i64} : ";
+      check("%x: " + x + ", %s: " + v + ", %b: " + v,
+            "%r, %m, %i = graph.group_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + m + ", " + m + ")", x + ", " + m + ", " + m, 16,
+            3e-6, {{6, 14}, {0.5, 2}, {0.5, 2}});
+      check("%x: " + x + ", %s: " + v + ", %m: " + m + ", %i: " + m + ", %dy: " + x,
+            "%r, %ds, %db = graph.group_norm_grad %x, %s, %m, %i, %dy" + attrs + "(" + x + ", " + v + ", " + m + ", " + m + ", " + x + ") -> (" + x + ", " + v + ", " +
+                v + ")",
+            x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
+    }
+}
+
+TEST(Decompose, ReduceL2) {
+  for (std::string t : {"f32", "f16", "bf16", "f64"})
+    for (std::string axes : {"1", "0, 1"}) {
+      std::string x = "tensor<30x40x" + t + ">", y = "tensor<" + std::string(axes == "1" ? "30x" : "") + t + ">";
+      // The squares of these leave f16: they are summed in f32.
+      check("%x: " + x, "%r = graph.reduce_l2 %x {axes = array<i64: " + axes + ">, keepdims = false} : (" + x + ") -> " + y, y, 8, 0, {{-600, 600}});
+    }
+}
+
 TEST(Decompose, GatherGradOfNarrowFloats) {
   check("%dy: tensor<300x8xf16>, %i: tensor<300xi64>", "%r = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<300x8xf16>, tensor<300xi64>) -> tensor<4x8xf16>", "tensor<4x8xf16>", 1, 0, {{-4, 4}, {0, 3}});
 }

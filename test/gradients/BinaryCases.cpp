@@ -46,6 +46,9 @@ void test::addBinaryCases(std::vector<Case> &cases) {
                      return MulOp::create(b, loc, two, v[0]).getOperation();
                    }});
 
+  for (const auto &[x, slope] : {std::pair<Shape, Shape>{{2, 3}, {2, 3}}, {{2, 3, 2}, {3, 1}}, {{4}, {}}})
+    cases.push_back(binary<PReluOp>("prelu", uniform(x, -2, 2, {0}), uniform(slope, -1, 1)));
+
   const std::tuple<Shape, Shape, Shape> selects[] = {
       {{2, 3}, {2, 3}, {2, 3}}, {{3}, {2, 3}, {2, 1}}, {{2, 3}, {}, {3}}, {{1}, {2}, {2}}};
   for (const auto &[c, x, y] : selects) {

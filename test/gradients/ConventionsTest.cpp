@@ -40,11 +40,27 @@ TEST(GradientConventions, ReluIsZeroAtZero) {
   EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 1}));
 }
 
-TEST(GradientConventions, ClipPassesAtItsBounds) {
+TEST(GradientConventions, ClipIsZeroAtItsBounds) {
   Case c{"clip", {numbers({5}, {-1.5, -1, 0, 2, 2.5})}, [](OpBuilder &b, Location loc, ValueRange v) {
            return ClipOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(-1), b.getF64FloatAttr(2)).getOperation();
          }};
-  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 1, 1, 1, 0}));
+  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 1, 0, 0}));
+}
+
+TEST(GradientConventions, PReluTakesItsSlopeAtZero) {
+  Case c{"prelu", {numbers({3}, {-2, 0, 2}), numbers({1}, {0.25})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return PReluOp::create(b, loc, v[0], v[1]).getOperation();
+         }};
+  auto gradients = gradientsOf(c, f64());
+  EXPECT_EQ(gradients[0], (Values{0.25, 0.25, 1}));
+  EXPECT_EQ(gradients[1], (Values{-2}));
+}
+
+TEST(GradientConventions, NormsOfZerosHaveNoGradient) {
+  Case c{"reduce_l2", {numbers({2, 2}, {0, 0, 3, 4})}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return ReduceL2Op::create(b, loc, v[0], Shape{1}, false).getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 0.6000000000000001, 0.8}));
 }
 
 TEST(GradientConventions, AbsIsZeroAtZero) {

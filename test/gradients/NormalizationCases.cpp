@@ -34,6 +34,44 @@ static void addNorms(std::vector<Case> &cases) {
   }
 }
 
+/// Every kind, scales and biases of several shapes, all results differentiated: the statistics too, but for l2.
+static void addLayerNorms(std::vector<Case> &cases) {
+  struct Form {
+    Shape x, axes, scale, bias;
+  };
+  const Form forms[] = {{{3, 4}, {1}, {4}, {4}}, {{2, 3, 4}, {1, 2}, {3, 4}, {3, 1}}, {{2, 3, 4}, {1}, {3, 1}, {}}, {{2, 3, 2, 2}, {0, 2}, {2, 1, 1, 1}, {1}}};
+  for (auto [kind, name] : {std::pair(NormKind::layer, "layer"), std::pair(NormKind::rms, "rms"), std::pair(NormKind::l2, "l2")})
+    for (const Form &form : forms)
+      for (bool withStatistics : {false, true}) {
+        if (withStatistics && kind != NormKind::layer)
+          continue; // the mean of the others is a constant, and l2's norm has no gradient
+        cases.push_back({std::string("layer_norm: ") + name + (withStatistics ? ", with its statistics" : ""),
+                         {uniform(form.x), stat(uniform(form.scale, 0.5, 2)), stat(uniform(form.bias, -1, 1))},
+                         [form, kind = kind](OpBuilder &b, Location loc, ValueRange v) {
+                           return LayerNormOp::create(b, loc, v[0], v[1], v[2], b.getDenseI64ArrayAttr(form.axes),
+                                                      b.getF64FloatAttr(kind == NormKind::l2 ? 1e-3 : 1e-2), NormKindAttr::get(b.getContext(), kind))
+                               .getOperation();
+                         },
+                         withStatistics ? ~0u : 1u});
+      }
+  // A norm below epsilon: x is divided by a constant.
+  cases.push_back({"layer_norm: l2 below epsilon", {uniform({2, 3}, -0.1, 0.1), stat(numbers({}, {1})), stat(numbers({}, {0}))},
+                   [](OpBuilder &b, Location loc, ValueRange v) {
+                     return LayerNormOp::create(b, loc, v[0], v[1], v[2], b.getDenseI64ArrayAttr({1}), b.getF64FloatAttr(2),
+                                                NormKindAttr::get(b.getContext(), NormKind::l2))
+                         .getOperation();
+                   },
+                   /*firstResultsOnly=*/1});
+  const std::tuple<Shape, int64_t, int64_t> groups[] = {{{2, 4, 3}, 1, 2}, {{2, 3, 4}, 2, 2}, {{2, 4, 2, 2}, 1, 4}, {{3, 6}, 1, 3}, {{2, 2, 3, 4}, 3, 1}};
+  for (const auto &[shape, axis, count] : groups)
+    cases.push_back({"group_norm", {uniform(shape), stat(uniform({shape[axis]}, 0.5, 2)), stat(uniform({shape[axis]}, -1, 1))},
+                     [axis = axis, count = count](OpBuilder &b, Location loc, ValueRange v) {
+                       return GroupNormOp::create(b, loc, v[0], v[1], v[2], b.getF64FloatAttr(1e-2), b.getI64IntegerAttr(axis), b.getI64IntegerAttr(count))
+                           .getOperation();
+                     },
+                     /*firstResultsOnly=*/1});
+}
+
 template <typename OpT>
 static void addLoss(std::vector<Case> &cases, std::string op) {
   for (LossReduction reduction : {LossReduction::none, LossReduction::sum, LossReduction::mean})
@@ -62,6 +100,7 @@ static void addLoss(std::vector<Case> &cases, std::string op) {
 
 void test::addNormalizationCases(std::vector<Case> &cases) {
   addNorms(cases);
+  addLayerNorms(cases);
   addLoss<NllLossOp>(cases, "nll_loss");
   addLoss<SoftmaxCrossEntropyOp>(cases, "softmax_cross_entropy");
 }

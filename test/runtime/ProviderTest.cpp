@@ -1,9 +1,14 @@
 // Library calls: from the manifest through a provider to numbers.
 
-#include "LogisticProgram.h"
+#include "PackedProgram.h"
+#include "runtime/core/data/Npz.h"
+#include "runtime/host/Trust.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
@@ -11,22 +16,26 @@ using namespace mpc::rt::test;
 namespace {
 /// y [2,2] = relu(x [2,3] @ w [3,2] + bias [2]) by one library call with `scratchBytes` in the plan, `times`
 /// in a row.
-std::shared_ptr<const Program> matmulProgram(const std::string &fields, int64_t scratchBytes, int times = 1) {
+std::string matmulManifest(const std::string &fields, int64_t scratchBytes, int times = 1) {
   const std::string launch = R"({"name":"gemm","loc":"Gemm_7","library":{)" + fields +
                              R"(},"args":[64,0,24,128],"scratch":4096,"scratch_bytes":)" +
                              std::to_string(scratchBytes) + "}";
   std::string launches = launch;
   for (int i = 1; i < times; ++i)
     launches += "," + launch;
-  std::string manifest =
-      R"({"format":1,"model":"m","batch":2,"variables":[],"plans":[{"target":"host","arena_bytes":1048576,
+  return R"({"format":1,"model":"m","batch":2,"variables":[],"plans":[{"target":"host","arena_bytes":1048576,
     "storage":[],"constants":[{"offset":0,"bytes":32,"data_offset":0}],"entries":[{"name":"p","kind":"predict",
     "inputs":[{"name":"x","dtype":"f32","shape":[2,3],"offset":64,"bytes":24,"batched":true}],
     "outputs":[{"name":"y","role":"output","dtype":"f32","shape":[2,2],"offset":128,"bytes":16}],
     "launches":[)" +
-      launches + "]}]}]}";
+         launches + "]}]}]}";
+}
+std::string matmulData() {
   const float values[] = {1, 2, 3, 4, 5, 6, /*bias:*/ 0.5f, -100};
-  return Program::fromMemory(manifest, {{"data", {reinterpret_cast<const char *>(values), sizeof values}}});
+  return {reinterpret_cast<const char *>(values), sizeof values};
+}
+std::shared_ptr<const Program> matmulProgram(const std::string &fields, int64_t scratchBytes, int times = 1) {
+  return Program::fromMemory(matmulManifest(fields, scratchBytes, times), {{"data", matmulData()}});
 }
 // By name and by number, as the abi's README allows.
 const char *const kNamed =
@@ -99,4 +108,93 @@ TEST(Provider, UnknownOrMissingOnesAreErrors) {
   Session second(matmulProgram(kNamed, 1 << 19), options);
   first.reset();
   expectProduct(second);
+}
+
+//===-- Where the plugin is looked for --------------------------------------------------------------===//
+
+namespace fs = std::filesystem;
+
+namespace {
+constexpr char kPlugin[] = "libmpc_onednn.so";
+
+/// A program in `folder`/bin whose mpc was installed in `folder`/opt/mpc. What lies about as the plugin is a shared object without
+/// its entry: that it was opened is told by the error.
+class Plugins : public PackedProgram {
+protected:
+  void SetUp() override {
+    for (const char *name : {"bin", "opt", "opt/mpc", "lib", "lib/mpc", "named"})
+      fs::create_directory(folder / name);
+    writeFile(folder / "bin/model", packed(readFile(MPC_RUNNER), {{"manifest.json", matmulManifest(kNamed, 1 << 19)},
+                                                                  {"data", matmulData()},
+                                                                  {"installation", folder / "opt/mpc"}}));
+    fs::permissions(folder / "bin/model", fs::perms::owner_all);
+    NpzWriter writer(folder / "x.npz");
+    writer.add("x", Tensor(MPC_F32, {2, 3}));
+    writer.finish();
+  }
+  void put(const std::string &where) {
+    fs::copy_file(MPC_TEST_KERNELS, folder / (where + "/" + kPlugin));
+    fs::permissions(folder / (where + "/" + kPlugin), fs::perms(0755));
+  }
+  /// What the program says of its plugin.
+  std::string said(const std::string &environment = "") {
+    Outcome outcome = shell(concat("env -u MPC_LIBRARY_PATH ", environment, " bin/model predict --data x.npz --out y.npz --library onednn"));
+    EXPECT_EQ(outcome.status, 1) << outcome.text;
+    return outcome.text;
+  }
+  bool opened(const std::string &text, const std::string &where) {
+    return text.find(concat("error: --library=onednn: ", folder / (where + "/" + kPlugin), " is no library provider")) == 0;
+  }
+};
+} // namespace
+
+TEST_F(Plugins, LieBesideTheProgramInTheInstallationOrWhereTheUserSays) {
+  put("lib/mpc"); // anybody could have made that beside a folder in a world-writable one
+  EXPECT_NE(said().find("libmpc_onednn.so not found\nhint: "), std::string::npos) << said();
+  put("named");
+  fs::permissions(folder / "named", fs::perms(0777));
+  EXPECT_TRUE(opened(said(concat("MPC_LIBRARY_PATH=/nowhere:", folder / "named")), "named"));
+  put("opt/mpc");
+  EXPECT_TRUE(opened(said(), "opt/mpc")) << said();
+  fs::remove(folder / "opt/mpc/libmpc_onednn.so");
+  put("bin");
+  EXPECT_TRUE(opened(said(), "bin")) << said();
+}
+
+TEST_F(Plugins, AreNotTakenFromWhereAnyoneMayPutThem) {
+  put("opt/mpc");
+  for (const char *place : {"opt/mpc/libmpc_onednn.so", "opt/mpc", "opt", ""}) {
+    const std::string path = *place ? folder / place : folder.path();
+    const fs::perms before = fs::status(path).permissions();
+    for (unsigned bits : {0777u, 0757u}) {
+      fs::permissions(path, fs::perms(bits));
+      std::string why = concat(folder / "opt/mpc/libmpc_onednn.so", " is not loaded, because ", fs::canonical(path).string(), " may be written by other users");
+      EXPECT_NE(said().find(why), std::string::npos) << said();
+    }
+    fs::permissions(path, before);
+  }
+  // Of a sticky folder nobody removes what belongs to another.
+  fs::permissions(folder / "opt", fs::perms(01777));
+  EXPECT_TRUE(opened(said(), "opt/mpc")) << said();
+  EXPECT_NE(distrust(folder / "none"), "");
+  EXPECT_EQ(distrust("/usr/bin/env"), "");
+}
+
+TEST_F(Plugins, OfOtherUsersAreNotLoaded) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root gives files away";
+  constexpr uid_t kSomebody = 54321;
+  put("opt/mpc");
+  ASSERT_EQ(chown((folder / "opt/mpc").c_str(), kSomebody, 0), 0);
+  EXPECT_NE(said().find(concat("because ", folder / "opt/mpc", " belongs to another user")), std::string::npos) << said();
+  fs::remove_all(folder / "opt/mpc");
+  // A program in a folder like /tmp: somebody puts a plugin beside it.
+  fs::permissions(folder / "bin", fs::perms(01777));
+  put("bin");
+  ASSERT_EQ(chown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
+  EXPECT_NE(said().find("libmpc_onednn.so belongs to another user"), std::string::npos) << said();
+  EXPECT_EQ(shell("cp bin/libmpc_onednn.so bin/libgomp.so.1; chown 54321 bin/libgomp.so.1; bin/model predict --data x.npz --out y.npz --library generic --threads 2").status, 0);
+  // Program and plugin of one user, started by another: a bundle that somebody installed.
+  ASSERT_EQ(chown((folder / "bin/model").c_str(), kSomebody, 0), 0);
+  EXPECT_TRUE(opened(said(), "bin")) << said();
 }

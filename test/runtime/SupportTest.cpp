@@ -18,6 +18,8 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <set>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
@@ -152,28 +154,41 @@ void countSlices(void *const *buffers, int64_t begin, int64_t end) {
 }
 } // namespace
 
-TEST(Threads, SlicesCoverTheGridOnce) {
-  for (bool gomp : {true, false}) {
-    gomp ? unsetenv("MPC_NO_LIBGOMP") : setenv("MPC_NO_LIBGOMP", "1", 1);
-    for (int count : {1, 2, 3, 5}) {
-      Threads threads(count);
-      EXPECT_EQ(threads.count(), count);
-      EXPECT_TRUE(gomp || count == 1 || threads.backend() == std::string("own pool"));
-      for (auto [grid, grain] :
-           {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 1}, {64, 64}, {65, 32}, {1000, 10}}) {
-        std::vector<std::atomic<int>> hits(1000);
-        std::atomic<int> slices = 0;
-        void *buffers[] = {hits.data(), &slices};
-        for (int repeat = 0; repeat < 20; ++repeat)
-          threads.parallelFor(countSlices, buffers, grid, grain);
-        for (int64_t i = 0; i < 1000; ++i)
-          ASSERT_EQ(hits[size_t(i)], i < grid ? 20 : 0);
-        int64_t most = grid == 0 ? 0 : std::max<int64_t>(1, std::min<int64_t>(count, grid / grain));
-        EXPECT_EQ(slices, 20 * most);
-      }
+static void slicesCoverTheGridOnce(bool ownPool) {
+  for (int count : {1, 2, 3, 5}) {
+    Threads threads(count);
+    EXPECT_EQ(threads.count(), count);
+    EXPECT_TRUE(!ownPool || count == 1 || threads.backend() == std::string("own pool"));
+    for (auto [grid, grain] :
+         {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 1}, {64, 64}, {65, 32}, {1000, 10}}) {
+      std::vector<std::atomic<int>> hits(1000);
+      std::atomic<int> slices = 0;
+      void *buffers[] = {hits.data(), &slices};
+      for (int repeat = 0; repeat < 20; ++repeat)
+        threads.parallelFor(countSlices, buffers, grid, grain);
+      for (int64_t i = 0; i < 1000; ++i)
+        ASSERT_EQ(hits[size_t(i)], i < grid ? 20 : 0);
+      int64_t most = grid == 0 ? 0 : std::max<int64_t>(1, std::min<int64_t>(count, grid / grain));
+      EXPECT_EQ(slices, 20 * most);
     }
   }
+}
+
+// ThreadSanitizer leaves it out (sanitize_test.py): it knows nothing of libgomp's barriers.
+TEST(Threads, SlicesCoverTheGridOnceWithLibgomp) {
+  const char *given = std::getenv("MPC_NO_LIBGOMP");
   unsetenv("MPC_NO_LIBGOMP");
+  slicesCoverTheGridOnce(/*ownPool=*/false);
+  if (given)
+    setenv("MPC_NO_LIBGOMP", "1", 1);
+}
+
+TEST(Threads, SlicesCoverTheGridOnceWithoutLibgomp) {
+  const char *given = std::getenv("MPC_NO_LIBGOMP");
+  setenv("MPC_NO_LIBGOMP", "1", 1);
+  slicesCoverTheGridOnce(/*ownPool=*/true);
+  if (!given)
+    unsetenv("MPC_NO_LIBGOMP");
 }
 
 TEST(Transpose, MatchesTheDefinition) {
@@ -252,4 +267,55 @@ TEST(AtomicFile, FullDiskIsALocatedError) {
   });
   EXPECT_EQ(error.where(), "/dev/full");
   EXPECT_NE(error.text().find("No space left on device\nhint: free some disk space"), std::string::npos);
+}
+
+//===-- Threads ---------------------------------------------------------------------------------------===//
+
+/// CPU time of the process while `work` runs, in milliseconds.
+static double cpuMilliseconds(const std::function<void()> &work) {
+  auto now = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    auto of = [](timeval time) { return double(time.tv_sec) * 1e3 + double(time.tv_usec) / 1e3; };
+    return of(usage.ru_utime) + of(usage.ru_stime);
+  };
+  double begin = now();
+  work();
+  return now() - begin;
+}
+
+TEST(Threads, SleepWhileTheyWait) {
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT"))
+    GTEST_SKIP() << "the user's policy";
+  constexpr int kTimes = 100;
+  for (bool own : {false, true}) {
+    if (own)
+      setenv("MPC_NO_LIBGOMP", "1", 1);
+    Threads threads(2);
+    unsetenv("MPC_NO_LIBGOMP");
+    auto each = [&](void (*body)(void *, int64_t, int64_t)) { threads.parallelFor(body, nullptr, 2, 1); };
+    // Workers that have nothing to do between two launches.
+    double idle = cpuMilliseconds([&] {
+      for (int i = 0; i < kTimes; ++i) {
+        each([](void *, int64_t, int64_t) {});
+        usleep(10000);
+      }
+    });
+    // One thread that waits for the other, whichever is which.
+    auto unequal = [&](void (*body)(void *, int64_t, int64_t)) {
+      return cpuMilliseconds([&] {
+        for (int i = 0; i < kTimes; ++i)
+          each(body);
+      });
+    };
+    double first = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 10000 : 0); });
+    double second = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 0 : 10000); });
+    for (double spent : {idle, first, second})
+      EXPECT_LT(spent, 0.5 * kTimes) << threads.backend(); // half a millisecond each; they wait for 10
+  }
+}
+
+TEST(Threads, LeaveTheEnvironmentAsItWas) {
+  Threads threads(2);
+  EXPECT_TRUE(std::getenv("GOMP_SPINCOUNT") == nullptr || std::string(std::getenv("GOMP_SPINCOUNT")) != "1000");
 }

@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -55,6 +56,21 @@ def run(command, cwd=None, seconds=120, memory_bytes=8 << 30, environment=None, 
     except subprocess.TimeoutExpired:
         raise Failure(f"takes more than {seconds} s: {' '.join(map(str, command))}") from None
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+
+def usage(command, cwd=None, seconds=120):
+    """(CPU seconds, peak bytes) of a command that has to succeed."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen([str(part) for part in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, preexec_fn=limits())
+        killer = threading.Timer(seconds, process.kill)
+        killer.start()
+        _, status, used = os.wait4(process.pid, 0)
+        killer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)  # it is collected: Popen need not
+        if process.returncode != 0:
+            said.seek(0)
+            raise Failure(f"status {process.returncode} from {' '.join(map(str, command))}, given {seconds} s\n{said.read()[-2000:].decode(errors='replace')}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss << 10
 
 
 def started(command, attempts=100, **options):

@@ -55,7 +55,7 @@ int main() {
   mpc::rt::Options options;
   mpc::rt::addCommands(program, nullptr, options);
   llvm::outs() << "# Command line\n\nPrinted by `mpc-docs` from the option tables of `mpc` and of the programs that it makes (`make docs`).\n\n"
-                  "Exit status: 0, or 1 after a message `error: WHERE: WHAT` with a `hint:`. A training that SIGINT or SIGTERM ends finishes its step, writes its "
+                  "Exit status: 0, or 1 after a message `error: WHERE: WHAT` with a `hint:`. A training that SIGHUP, SIGINT or SIGTERM ends finishes its step, writes its "
                   "checkpoint and ends with 128 + the signal.\n\n## mpc\n\n";
   printCommands(compiler, "mpc");
   llvm::outs() << "## The compiled program\n\nThe learning rate of its optimizer is an option of `train` and `trace` too (`--lr`), with the value given to `mpc compile` as default; the other "

@@ -232,6 +232,7 @@ int compile(CompileFlags &flags) {
     return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
                 "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, all; those from "
                 "layout on of a second target: sm_80.layout and so on");
+  program->sections["installation"] = executableFolder(); // where the program looks for plugins
   for (const TargetSummary &plan : program->targets)
     if (memoryLimit && plan.peakBytes > memoryLimit)
       return fail(flags.model,

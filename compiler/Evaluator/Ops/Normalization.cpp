@@ -142,7 +142,7 @@ static void evaluateNormGrad(const NormSets &sets, NormKind kind, double epsilon
   const std::vector<double> &x = e.operands[0].values, &scale = e.operands[1].values, &mean = meanOf.values, &inverse = inverseOf.values,
                             &dy = dyOf.values;
   std::vector<double> sums(mean.size()), products(mean.size());
-  auto normalised = [&](size_t i) { return (x[i] - mean[sets.setOf[i]]) * inverse[sets.setOf[i]]; };
+  auto normalised = [&](size_t i) { return (x[i] - (kind == NormKind::layer ? mean[sets.setOf[i]] : 0)) * inverse[sets.setOf[i]]; };
   for (size_t i = 0; i < x.size(); ++i) {
     double g = dy[i] * scale[sets.scaleOf[i]];
     sums[sets.setOf[i]] += g;

@@ -68,16 +68,16 @@ LogicalResult HardSwishOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// clip' = 1 where min <= x <= max, bounds included (torch.clamp), else 0.
+/// clip' = 1 where min < x < max, else 0, also at the bounds (torch.clamp, ReLU6 and Hardtanh since 2.15).
 LogicalResult ClipOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   Value grad = ctx.cotangent();
   // The bounds are compared in the compute type: they need not be representable in x's.
   Value x = f.up(getX());
   if (!getMax().isInfinity())
-    grad = f.select(f.compare(Predicate::le, x, getMax().convertToDouble()), grad, 0.0);
+    grad = f.select(f.compare(Predicate::lt, x, getMax().convertToDouble()), grad, 0.0);
   if (!getMin().isInfinity())
-    grad = f.select(f.compare(Predicate::ge, x, getMin().convertToDouble()), grad, 0.0);
+    grad = f.select(f.compare(Predicate::gt, x, getMin().convertToDouble()), grad, 0.0);
   ctx.set(0, grad);
   return success();
 }

@@ -137,6 +137,8 @@ static FailureOr<Shape> poolShape(std::optional<Location> loc, ArrayRef<int64_t>
   for (int64_t i = 0; i < spatial; ++i) {
     if (op.getKernel()[i] < 1 || op.getStrides()[i] < 1 || op.getDilations()[i] < 1 || op.getPadLow()[i] < 0 || op.getPadHigh()[i] < 0)
       return fail("kernel, strides and dilations are positive, padding not negative");
+    if (x[s + i] == 0)
+      return fail("there is nothing to pool: dimension ", s + i, " has no elements");
     y[s + i] = windowCount(x[s + i], op.getKernel()[i], op.getStrides()[i], op.getDilations()[i], op.getPadLow()[i],
                            op.getPadHigh()[i], ceil);
     if (y[s + i] < 1)

@@ -127,7 +127,7 @@ def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, [Inf
 def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"second derivatives of layer normalisation are not supported">, [InferTypeOpAdaptor]> {
   let summary = "cotangents of a layer_norm's x, scale and bias";
   let description = [{
-    With xhat = (x - mean)*inverse, g = dy*scale and E the mean over `axes`:
+    With xhat = (x - mean)*inverse (x*inverse for rms and l2, which ignore `mean`), g = dy*scale and E the mean over `axes`:
     dbias = sum dy, dscale = sum dy*xhat (over what they broadcast to), and by `kind`
 
       layer  dx = inverse*(g - E[g] - xhat*E[g*xhat]);

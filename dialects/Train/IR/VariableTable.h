@@ -23,6 +23,8 @@ public:
   /// step already has the first.
   VariableOp getOrCreateState(StepOp step, VariableOp parameter, llvm::StringRef suffix, Role role, mlir::RankedTensorType type,
                               mlir::Attribute init);
+  /// State of the step itself: the scalar `@"<step>/<suffix>"`.
+  VariableOp getOrCreateScalar(StepOp step, llvm::StringRef suffix, Role role, mlir::Type element, double init);
 
 private:
   mlir::ModuleOp module;

@@ -50,12 +50,14 @@ VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, R
   return VariableTable(from).getOrCreate(name, role, type, init, of, step);
 }
 
-VariableOp mpc::train::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element,
-                                         double init) {
+VariableOp VariableTable::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element, double init) {
   StringRef owner = stateOwner(step);
-  return getOrCreateVariable(step, owner + "/" + suffix, role, RankedTensorType::get({}, element),
-                             FillAttr::get(step.getContext(), init), {},
-                             FlatSymbolRefAttr::get(step.getContext(), owner));
+  return getOrCreate(owner + "/" + suffix, role, RankedTensorType::get({}, element), FillAttr::get(step.getContext(), init), {},
+                     FlatSymbolRefAttr::get(step.getContext(), owner));
+}
+
+VariableOp mpc::train::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element, double init) {
+  return VariableTable(step).getOrCreateScalar(step, suffix, role, element, init);
 }
 
 Value mpc::train::readVariable(OpBuilder &b, Location loc, VariableOp variable) {

@@ -22,7 +22,8 @@ static int64_t productsOf(Operation *op) {
         ArrayRef<int64_t> a = shapeOf(m.getA());
         return m.getTransposeA() ? a[a.size() - 2] : a.back();
       })
-      .Case([](ConvOp c) { return shapeOf(c.getW())[0] == 0 ? 0 : countOf(c.getW()) / shapeOf(c.getW())[0]; })
+      // All that a window sees may be padding.
+      .Case([](ConvOp c) { return isEmpty(c.getX()) || shapeOf(c.getW())[0] == 0 ? 0 : countOf(c.getW()) / shapeOf(c.getW())[0]; })
       .Case([](ConvInputGradOp c) { return countOf(c.getDy()); })
       .Case([](ConvWeightGradOp c) { return std::min(countOf(c.getDy()), countOf(c.getX())); })
       .Default(int64_t(1));

@@ -1,7 +1,8 @@
-//===- Normalization.cpp - batch, layer and group normalisation -------------------------------------===//
+//===- Normalization.cpp - batch, layer and group normalisation -----------------===//
 //
-// Statistics in two passes, mean then squared deviations: stable where |mean| is large against the deviation. Per-channel
-// factors are computed once, on [C].
+// Statistics in two passes: a mean, then the deviations' squares and, because the mean of many fp32 numbers is a few units in its last
+// place off, the deviations' own mean, which corrects it (Chan, Golub and LeVeque 1983, equation 1.7). Without the correction every y of a
+// channel is off by the same amount, which a bias's gradient sums up. Per-channel factors are computed once, on [C].
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Decompose/Patterns.h"
@@ -31,10 +32,15 @@ struct Channels {
   int64_t count = 1;
 };
 
-/// y = (x - mean)*a + bias with a = scale/sqrt(variance + epsilon).
-Value normalize(const Arithmetic &m, const Channels &channels, Value x, Value scale, Value bias, Value mean, Value variance, double epsilon) {
+/// y = deviation*a + bias with a = scale/sqrt(variance + epsilon).
+Value normalize(const Arithmetic &m, const Channels &channels, Value deviation, Value scale, Value bias, Value variance, double epsilon) {
   Value a = m.mul(scale, m.rsqrt(m.add(variance, m.constant(epsilon))));
-  return m.add(m.mul(m.sub(x, channels.spread(mean)), channels.spread(a)), channels.spread(bias));
+  return m.add(m.mul(deviation, channels.spread(a)), channels.spread(bias));
+}
+
+/// E[d^2] - E[d]^2 for deviations from nearly the mean. Not below 0, where nothing deviates.
+Value varianceOf(const Arithmetic &m, Value meanSquare, Value mean) {
+  return MaxOp::create(m.b, m.loc, m.sub(meanSquare, m.mul(mean, mean)), m.constant(0));
 }
 
 struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
@@ -43,10 +49,11 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
     Type element = elementOf(op.getX());
     Arithmetic m{rewriter, op.getLoc(), computeType(element)};
     Channels channels(m, op.getX(), op.getAxis());
-    Value x = m.widen(op.getX()), mean = channels.mean(x), deviation = m.sub(x, channels.spread(mean));
-    Value variance = channels.mean(m.mul(deviation, deviation));
-    Value y = normalize(m, channels, x, op.getScale(), op.getBias(), mean, variance, op.getEpsilon().convertToDouble());
-    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), y, element), mean, variance});
+    Value x = m.widen(op.getX()), rough = channels.mean(x), deviation = m.sub(x, channels.spread(rough));
+    Value rest = channels.mean(deviation), variance = varianceOf(m, channels.mean(m.mul(deviation, deviation)), rest);
+    Value y = normalize(m, channels, m.sub(deviation, channels.spread(rest)), op.getScale(), op.getBias(), variance,
+                        op.getEpsilon().convertToDouble());
+    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), y, element), m.add(rough, rest), variance});
     return success();
   }
 };
@@ -57,8 +64,8 @@ struct DecomposeBatchNormInference : OpRewritePattern<BatchNormInferenceOp> {
     Type element = elementOf(op.getX());
     Arithmetic m{rewriter, op.getLoc(), computeType(element)};
     Channels channels(m, op.getX(), op.getAxis());
-    Value y = normalize(m, channels, m.widen(op.getX()), op.getScale(), op.getBias(), op.getMean(), op.getVariance(),
-                        op.getEpsilon().convertToDouble());
+    Value deviation = m.sub(m.widen(op.getX()), channels.spread(op.getMean()));
+    Value y = normalize(m, channels, deviation, op.getScale(), op.getBias(), op.getVariance(), op.getEpsilon().convertToDouble());
     rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), y, element));
     return success();
   }
@@ -110,10 +117,13 @@ struct Norm {
   Value scaled(Value x, Value scale) const { return splatNumber(scale) == 1.0 ? x : m.mul(x, scale); }
 
   struct Statistics {
-    Value mean, inverse;
+    Value mean, inverse; ///< no mean where none is taken away
   };
-  Statistics statistics(Value x) const;
-  Value apply(Value x, const Statistics &statistics, Value scale, Value bias) const;
+  struct Normalised {
+    Statistics statistics;
+    Value y;
+  };
+  Normalised apply(Value x, Value scale, Value bias) const;
   struct Gradients {
     Value dx, dscale, dbias;
   };
@@ -126,22 +136,29 @@ struct Norm {
 };
 
 /// graph.layer_norm states the formulas.
-Norm::Statistics Norm::statistics(Value x) const {
+Norm::Normalised Norm::apply(Value x, Value scale, Value bias) const {
+  Statistics statistics;
+  Value deviation = x;
   if (kind == NormKind::l2) {
     Value norm = SqrtOp::create(m.b, m.loc, sum(m.mul(x, x)));
     Value divisor = MaxOp::create(m.b, m.loc, norm, m.constant(epsilon));
     Value isZero = CompareOp::create(m.b, m.loc, Predicate::eq, divisor, m.constant(0));
     Value inverse = m.div(m.constant(1), SelectOp::create(m.b, m.loc, isZero, m.constant(1), divisor));
-    return {{}, SelectOp::create(m.b, m.loc, isZero, m.constant(0), inverse)};
+    statistics.inverse = SelectOp::create(m.b, m.loc, isZero, m.constant(0), inverse);
+  } else {
+    Value square;
+    if (kind == NormKind::layer) {
+      Value rough = mean(x), d = m.sub(x, rough), rest = mean(d);
+      square = varianceOf(m, mean(m.mul(d, d)), rest);
+      deviation = m.sub(d, rest);
+      statistics.mean = m.add(rough, rest);
+    } else {
+      square = mean(m.mul(x, x));
+    }
+    statistics.inverse = m.rsqrt(m.add(square, m.constant(epsilon)));
   }
-  Value average = kind == NormKind::layer ? mean(x) : Value(), deviation = average ? m.sub(x, average) : x;
-  return {average, m.rsqrt(m.add(mean(m.mul(deviation, deviation)), m.constant(epsilon)))};
-}
-
-Value Norm::apply(Value x, const Statistics &statistics, Value scale, Value bias) const {
-  Value y = m.mul(statistics.mean ? m.sub(x, statistics.mean) : x, statistics.inverse);
-  y = scaled(y, scale);
-  return splatNumber(bias) == 0.0 ? y : m.add(y, bias);
+  Value y = scaled(m.mul(deviation, statistics.inverse), scale);
+  return {statistics, splatNumber(bias) == 0.0 ? y : m.add(y, bias)};
 }
 
 /// graph.layer_norm_grad states the formulas.
@@ -166,11 +183,9 @@ struct DecomposeLayerNorm : OpRewritePattern<LayerNormOp> {
     Arithmetic m{rewriter, op.getLoc(), computeType(element)};
     Norm norm(m, op.getKind(), op.getEpsilon().convertToDouble(), shapeOf(op.getX()));
     norm.first = Shape(op.getAxes());
-    Value x = m.widen(op.getX());
-    Norm::Statistics statistics = norm.statistics(x);
-    Value y = castTo(rewriter, op.getLoc(), norm.apply(x, statistics, op.getScale(), op.getBias()), element);
+    auto [statistics, y] = norm.apply(m.widen(op.getX()), op.getScale(), op.getBias());
     Value mean = statistics.mean ? statistics.mean : splat(rewriter, op.getLoc(), typeOf(op.getMean()), 0);
-    rewriter.replaceOp(op, {y, mean, statistics.inverse});
+    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), y, element), mean, statistics.inverse});
     return success();
   }
 };
@@ -222,10 +237,8 @@ struct DecomposeGroupNorm : OpRewritePattern<GroupNormOp> {
   LogicalResult matchAndRewrite(GroupNormOp op, PatternRewriter &rewriter) const override {
     Arithmetic m{rewriter, op.getLoc(), computeType(elementOf(op.getX()))};
     Groups groups(m, op.getEpsilon().convertToDouble(), op.getX(), op.getAxis(), op.getGroups());
-    Value x = groups.activation(op.getX());
-    Norm::Statistics statistics = groups.norm.statistics(x);
-    Value y = groups.norm.apply(x, statistics, groups.channels(op.getScale()), groups.channels(op.getBias()));
-    y = castTo(rewriter, op.getLoc(), y, elementOf(op.getY()));
+    auto [statistics, wide] = groups.norm.apply(groups.activation(op.getX()), groups.channels(op.getScale()), groups.channels(op.getBias()));
+    Value y = castTo(rewriter, op.getLoc(), wide, elementOf(op.getY()));
     auto as = [&](Value v, Value like) { return reshapeTo(rewriter, op.getLoc(), v, shapeOf(like)); };
     rewriter.replaceOp(op, {as(y, op.getY()), as(statistics.mean, op.getMean()), as(statistics.inverse, op.getInverse())});
     return success();

@@ -1,7 +1,9 @@
 /* The interface of a library provider: who executes matrix products and convolutions on the host.
  *
  * Two providers implement it: the generic loops built into the runtime, and the oneDNN plugin
- * (`libmpc_onednn.so`), which the runtime looks for beside the program, then in the system.
+ * (`libmpc_onednn.so`), which the runtime looks for beside the program, in the installation that compiled it, in the folders of
+ * $MPC_LIBRARY_PATH, then by the system's loader. Beside the program and in the installation it must be of root or of the user, and
+ * nobody else may be able to replace it.
  *
  * Numerics, the same for every provider: products are exact, sums are fp32 (fp64 for fp64 operands),
  * bias and activation are applied in the accumulator's precision, and the result is rounded once, to

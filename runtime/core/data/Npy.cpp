@@ -98,6 +98,7 @@ private:
   }
   void tuple() {
     expect('(');
+    shape.clear(); // a key that is given twice counts once, as in Python
     while (!accept(')')) {
       skipSpace();
       int64_t extent = 0;

@@ -144,7 +144,8 @@ void loadParameters(Session &session, const std::string &path) {
   if (found.empty())
     fail(path, "holds none of the program's parameters", "use a file of the same model");
   for (auto [v, array] : found)
-    session.checkVariable(v->name, array->view());
+    if (std::optional<Error> error = attempt([&] { session.checkVariable(v->name, array->view()); }))
+      fail(path, error->clause(), error->hint());
   for (auto [v, array] : found)
     session.setVariable(v->name, array->view());
 }

@@ -593,3 +593,52 @@ func.func @f(%x: tensor<4xf8E5M2>) {
   %0 = graph.add %x, %x : (tensor<4xf8E5M2>, tensor<4xf8E5M2>) -> tensor<4xf8E5M2>
   return
 }
+
+// -----
+func.func @layer_norm_scale(%x: tensor<2x3xf16>, %s: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.layer_norm' op 'tensor<2xf32>' does not broadcast to 'tensor<2x3xf16>'}}
+  %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 1>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x3xf16>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_type(%x: tensor<2x3xf64>, %s: tensor<3xf32>) {
+  // expected-error @+1 {{'graph.layer_norm' op needs scale and bias of 'f64', not 'tensor<3xf32>'}}
+  %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 1>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf64>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf64>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_axes(%x: tensor<2x3xf16>, %s: tensor<f32>) {
+  // expected-error @+1 {{'graph.layer_norm' op axes must be strictly increasing, got [1, 0]}}
+  %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 1, 0>, epsilon = 1.0e-05 : f64, kind = #graph<norm rms>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf16>, tensor<1x1xf32>, tensor<1x1xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_grad_statistics(%x: tensor<2x3xf16>, %s: tensor<f32>, %m: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.layer_norm_grad' op needs statistics 'tensor<2x1xf32>', not 'tensor<2xf32>'}}
+  %0:3 = graph.layer_norm_grad %x, %s, %s, %m, %m, %x {axes = array<i64: 1>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>, tensor<2xf32>, tensor<2xf32>, tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+func.func @group_norm_groups(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>) {
+  // expected-error @+1 {{'graph.group_norm' op 3 channels do not divide into 2 groups}}
+  %0:3 = graph.group_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4xf16>, tensor<2x2xf32>, tensor<2x2xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_axis(%x: tensor<3x4xf16>, %s: tensor<3xf32>) {
+  // expected-error @+1 {{'graph.group_norm' op the first dimension is the samples', not the channels'}}
+  %0:3 = graph.group_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 0 : i64, groups = 1 : i64} : (tensor<3x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3x4xf16>, tensor<3x1xf32>, tensor<3x1xf32>)
+  return
+}
+
+// -----
+func.func @prelu_slope(%x: tensor<3xf32>, %s: tensor<2x3xf32>) {
+  // expected-error @+1 {{'graph.prelu' op the slope [2, 3] does not broadcast to x [3]}}
+  %0 = graph.prelu %x, %s : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<3xf32>
+  return
+}

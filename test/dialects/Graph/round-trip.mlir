@@ -199,6 +199,19 @@ func.func @nn(%a: tensor<2x3xf16>, %x: tensor<1x4x5x6xf16>, %l: tensor<1x5x6x4xf
   %9 = graph.avg_pool_grad %8 {kernel = array<i64: 2, 2>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 0>, count_include_pad} : (tensor<1x4x6x3xf16>) -> tensor<1x4x5x6xf16>
   // CHECK: graph.batch_norm
   %10, %11, %12 = graph.batch_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>)
+  // CHECK: graph.layer_norm {{.*}}kind = #graph<norm layer>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %ln:3 = graph.layer_norm %x, %one, %one {axes = array<i64: 3>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<1x4x5x6xf16>, tensor<f32>, tensor<f32>) -> (tensor<1x4x5x6xf16>, tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>)
+  // CHECK: graph.layer_norm_grad {{.*}}kind = #graph<norm rms>
+  %lg:3 = graph.layer_norm_grad %x, %one, %one, %ln#1, %ln#2, %x {axes = array<i64: 3>, epsilon = 1.0e-05 : f64, kind = #graph<norm rms>} : (tensor<1x4x5x6xf16>, tensor<f32>, tensor<f32>, tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<f32>, tensor<f32>)
+  // CHECK: graph.group_norm
+  %gn:3 = graph.group_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x5x6xf16>, tensor<1x2xf32>, tensor<1x2xf32>)
+  // CHECK: graph.group_norm_grad
+  %gg:3 = graph.group_norm_grad %x, %s, %gn#1, %gn#2, %x {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>)
+  // CHECK: graph.reduce_l2
+  %l2 = graph.reduce_l2 %x {axes = array<i64: 3>, keepdims = false} : (tensor<1x4x5x6xf16>) -> tensor<1x4x5xf16>
+  // CHECK: graph.prelu
+  %pr = graph.prelu %x, %x : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>) -> tensor<1x4x5x6xf16>
   // CHECK: graph.batch_norm_grad
   %13, %14, %15 = graph.batch_norm_grad %x, %s, %11, %12, %x {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>)
   // CHECK: graph.batch_norm_inference

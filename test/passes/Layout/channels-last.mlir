@@ -55,3 +55,48 @@ func.func @untouched(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32> {
   %0 = graph.relu %x : tensor<2x3x8x8xf32>
   return %0 : tensor<2x3x8x8xf32>
 }
+
+// -----
+// At three dimensions both permutations are [0, 2, 1]: a transpose of the network's own between elementwise ops is no reason to go on for ever.
+// CHECK-LABEL: @one_dimension
+// CHECK: graph.conv {{.*}}channels_last
+// CHECK: graph.add {{.*}}(tensor<2x9x4xf32>, tensor<1x1x4xf32>)
+// CHECK-NOT: graph.transpose
+// CHECK: graph.matmul
+func.func @one_dimension(%x: tensor<2x4x9xf32>, %w: tensor<4x4x3xf32>, %b: tensor<4xf32>, %m: tensor<4x5xf32>) -> tensor<2x9x5xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 1>, groups = 1 : i64} : (tensor<2x4x9xf32>, tensor<4x4x3xf32>) -> tensor<2x4x9xf32>
+  %1 = graph.reshape %b : tensor<4xf32> to tensor<1x4x1xf32>
+  %2 = graph.add %0, %1 : (tensor<2x4x9xf32>, tensor<1x4x1xf32>) -> tensor<2x4x9xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x9xf32>) -> tensor<2x9x4xf32>
+  %4 = graph.matmul %3, %m : (tensor<2x9x4xf32>, tensor<4x5xf32>) -> tensor<2x9x5xf32>
+  return %4 : tensor<2x9x5xf32>
+}
+
+// -----
+// A vision transformer's patches: a convolution, its pixels in a row, and channels last. No transpose is left.
+// CHECK-LABEL: @patches
+// CHECK: %[[C:.*]] = graph.conv {{.*}} -> tensor<2x4x4x8xf32>
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %[[C]] : tensor<2x4x4x8xf32> to tensor<2x16x8xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @patches(%x: tensor<2x3x16x16xf32>, %w: tensor<8x3x4x4xf32>) -> tensor<2x16x8xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 4, 4>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x16x16xf32>, tensor<8x3x4x4xf32>) -> tensor<2x8x4x4xf32>
+  %1 = graph.reshape %0 : tensor<2x8x4x4xf32> to tensor<2x8x16xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<2x8x16xf32>) -> tensor<2x16x8xf32>
+  return %2 : tensor<2x16x8xf32>
+}
+
+// -----
+// Norms move with what they normalise: groups of channels, and layers over channels.
+// CHECK-LABEL: @norms
+// CHECK-NOT: graph.transpose
+// CHECK: graph.group_norm {{.*}}axis = 3 : i64{{.*}} -> (tensor<2x8x8x4xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
+// CHECK: graph.layer_norm {{.*}}axes = array<i64: 3>{{.*}} -> (tensor<2x8x8x4xf32>, tensor<2x8x8x1xf32>, tensor<2x8x8x1xf32>)
+// CHECK: graph.reduce_l2 {{.*}}axes = array<i64: 1, 2>
+func.func @norms(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %s: tensor<4xf32>) -> tensor<2x4xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
+  %1:3 = graph.group_norm %0, %s, %s {epsilon = 1.0e-5 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x8x8xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
+  %2 = graph.reshape %s : tensor<4xf32> to tensor<4x1x1xf32>
+  %3:3 = graph.layer_norm %1#0, %2, %2 {axes = array<i64: 1>, epsilon = 1.0e-5 : f64, kind = #graph<norm layer>} : (tensor<2x4x8x8xf32>, tensor<4x1x1xf32>, tensor<4x1x1xf32>) -> (tensor<2x4x8x8xf32>, tensor<2x1x8x8xf32>, tensor<2x1x8x8xf32>)
+  %4 = graph.reduce_l2 %3#0 {axes = array<i64: 2, 3>, keepdims = false} : (tensor<2x4x8x8xf32>) -> tensor<2x4xf32>
+  return %4 : tensor<2x4xf32>
+}

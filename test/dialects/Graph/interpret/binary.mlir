@@ -41,3 +41,17 @@ func.func @main() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<4xi32>, tensor<4x
   %12 = graph.add %j, %j : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xi1>, tensor<3xi1>, tensor<2x2xf32>, tensor<3xi1>, tensor<4xui8>
 }
+
+// Integers divided by zero give 0, whatever the CPU would do.
+// RUN: mpc-interpret %s --entry=zero | FileCheck %s --check-prefix=ZERO
+func.func @zero() -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
+  %x = graph.constant dense<[7, -7]> : tensor<2xi32>
+  %z = graph.constant dense<0> : tensor<i32>
+  // ZERO: 0: tensor<2xi32> = [0, 0]
+  %0 = graph.div %x, %z : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
+  // ZERO: 1: tensor<2xi32> = [0, 0]
+  %1 = graph.mod %x, %z : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
+  // ZERO: 2: tensor<2xi32> = [0, 0]
+  %2 = graph.mod %x, %z {fmod} : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
+  return %0, %1, %2 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+}

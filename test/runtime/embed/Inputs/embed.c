@@ -56,8 +56,8 @@ int main(int argc, char **argv) {
   if (!s)
     return 1;
   CHECK(strstr(mpc_info(s), "\"regressor\"") != NULL);
-  /* The oneDNN plugin lies beside the library (--bundle); without it one note says so. */
-  CHECK(notes == (argc > 2 ? 0 : 1));
+  /* The oneDNN plugin lies beside the library (--bundle), or in the installation that made it; one note says where neither is taken. */
+  CHECK(argc > 2 ? notes == 0 : notes <= 1);
 
   /* What it has. */
   mpc_tensor t;

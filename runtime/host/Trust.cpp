@@ -1,0 +1,62 @@
+#include "runtime/host/Trust.h"
+
+#include "runtime/support/Error.h"
+#include "runtime/support/OwnFile.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace mpc::rt {
+
+static std::string ownPath() {
+  std::string whole;
+  attempt([&] { whole = ownFile(); });
+  return whole;
+}
+
+std::string programFolder() {
+  std::string whole = ownPath();
+  size_t slash = whole.rfind('/');
+  return slash == whole.npos ? "" : whole.substr(0, slash + 1);
+}
+
+/// Why a file or folder may be another's: who owns it, and who may write to it.
+static std::string distrustOne(const std::string &path, uid_t alsoTrusted) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0)
+    return concat(path, ": ", std::strerror(errno));
+  if (info.st_uid != 0 && info.st_uid != geteuid() && info.st_uid != alsoTrusted)
+    return path + " belongs to another user";
+  // In a sticky folder nobody removes what is another's, and the entry that is meant has been looked at.
+  if (S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX))
+    return "";
+  // Many systems give each user a group of the same number, and let it write by default.
+  bool others = (info.st_mode & S_IWOTH) || ((info.st_mode & S_IWGRP) && info.st_gid != 0 && info.st_gid != info.st_uid);
+  return others ? path + " may be written by other users" : "";
+}
+
+std::string distrust(const std::string &file) {
+  char real[PATH_MAX];
+  if (!realpath(file.c_str(), real))
+    return concat(file, ": ", std::strerror(errno));
+  std::string path = real;
+  for (;;) {
+    if (std::string why = distrustOne(path, geteuid()); !why.empty() || path == "/")
+      return why;
+    path.resize(std::max<size_t>(path.rfind('/'), 1));
+  }
+}
+
+std::string distrustBeside(const std::string &file) {
+  struct stat program;
+  uid_t owner = stat(ownPath().c_str(), &program) == 0 ? program.st_uid : geteuid();
+  char real[PATH_MAX];
+  return realpath(file.c_str(), real) ? distrustOne(real, owner) : concat(file, ": ", std::strerror(errno));
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,41 @@
+//===- Main.cpp - mpc-differential: compiles, evaluates and runs one model after the other ---------------------===//
+//
+// The worker of fuzz.py. Starting a process costs more than a small graph, so one process takes many: a request is one line of JSON on stdin,
+// its answer one line on stdout. Whoever sends requests ends the process when a request takes too long, and reads a crash off its status.
+//
+//   {"model": FILE.onnx, "data": FILE.npz, "out": FILE, "loss": SPEC, "trainable": REGEX, "work": [{"kind": ..., ...}, ...]}
+//
+// `work` names what is done, each from the file anew:
+//   {"kind": "check"}                     the report of mpc check
+//   {"kind": "forward"}                   the network's outputs by the evaluator
+//   {"kind": "evaluate", "at": "autodiff" | "training" | "planned"}   loss and gradients by the evaluator after these stages
+//   {"kind": "run"}                       loss and gradients of the compiled program's first step
+// with "precision", "level", "scale", "mode" (exact, rounded). The answer has one object for each: "ok", "errors" (where, what, hints), and "tensors"
+// (name, shape, offset) whose elements are float64 numbers in OUT.
+//
+//===----------------------------------------------------------------------------------------------------===//
+#include "test/differential/Work.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fstream>
+#include <iostream>
+
+using namespace mpc::test;
+
+int main() {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    auto request = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!request.is_object()) {
+      std::cerr << "error: stdin: a request is one line of JSON\nhint: start fuzz.py, which writes them\n";
+      return 1;
+    }
+    std::vector<double> values;
+    nlohmann::json answer = nlohmann::json::array();
+    for (const nlohmann::json &work : request.at("work"))
+      answer.push_back(perform(request, work, values));
+    std::ofstream(request.at("out").get<std::string>(), std::ios::binary)
+        .write(reinterpret_cast<const char *>(values.data()), std::streamsize(values.size() * sizeof(double)));
+    std::cout << answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  }
+  return 0;
+}

@@ -1,0 +1,13 @@
+//===- Work.h - what mpc-differential does with a model ---------------------------------------------------------===//
+#ifndef MPC_TEST_DIFFERENTIAL_WORK_H
+#define MPC_TEST_DIFFERENTIAL_WORK_H
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace mpc::test {
+
+/// Does one item of a request's work (Main.cpp); tensors of the answer are appended to `values`.
+nlohmann::json perform(const nlohmann::json &request, const nlohmann::json &work, std::vector<double> &values);
+
+} // namespace mpc::test
+#endif

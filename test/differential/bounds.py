@@ -1,0 +1,84 @@
+"""How far results may be from float64, and where that comes from.
+
+A precision is a relative rounding error u (half an ULP of 1) and an absolute one (half the smallest subnormal). The reference is run again a few times with
+every value and every cotangent changed by +-u of itself, at random: what that does to a result is what one rounding of each value in storage does to
+it. Sums of n terms are rounded n times inside, in float32, which for n up to a few thousand and u of 16-bit types is below the storage's own error; for fp32 it
+is the same order as the roundings of the n terms, which are perturbed, too. FACTOR covers that few draws are not the worst ones (the largest of 3 draws is
+exceeded; 16 standard deviations are not) and that an op may round a few times inside.
+"""
+import numpy as np
+
+import reference
+import reference_nn  # noqa: F401 (fills the table of ops)
+import reference_ops  # noqa: F401
+
+FACTOR = 16
+DRAWS = 3
+# name: (u, smallest subnormal / 2, largest finite)
+PRECISIONS = {"exact": (2.0 ** -48, 0.0, 1e300), "fp32": (2.0 ** -24, 2.0 ** -150, 3e38), "fp16": (2.0 ** -11, 2.0 ** -25, 65504.0), "bf16": (2.0 ** -8, 2.0 ** -134, 3e38)}
+
+
+class Oracle:
+    """What a graph's results are, and how far others may be from them."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        source = reference.NoiseSource()
+        self.exact = reference.evaluate(graph, source)
+        self.largest, self.largest_cotangent = source.largest, source.largest_cotangent
+        self.deviations = {}
+
+    def finite(self):
+        return all(np.all(np.isfinite(v)) for v in self.exact.values())
+
+    def fits(self, precision, scale=1.0):
+        """Whether values and scaled cotangents stay clear of the storage type's largest number, by a factor of 2."""
+        top = PRECISIONS[precision][2]
+        return self.largest < top / 2 and self.largest_cotangent * scale < top / 2
+
+    def deviation(self, precision, scale):
+        key = precision, scale
+        if key not in self.deviations:
+            u, absolute, _ = PRECISIONS[precision]
+            worst = {name: 0.0 for name in self.exact}
+            for seed in range(DRAWS):
+                noisy = reference.evaluate(self.graph, reference.NoiseSource(u, absolute, absolute / scale, seed))
+                for name, value in noisy.items():
+                    if value.size:
+                        with np.errstate(invalid="ignore"):
+                            d = float(np.max(np.abs(value - self.exact[name])))
+                        worst[name] = max(worst[name], d if d == d else np.inf)
+            self.deviations[key] = worst
+        return self.deviations[key]
+
+    def compare(self, tensors, precision, scale=1.0):
+        """Sentences about what is wrong with these results; none when all are within bounds."""
+        u, absolute, _ = PRECISIONS[precision]
+        said = []
+        for name, want in self.exact.items():
+            if name not in tensors:
+                if name == "loss" or (name.startswith("grad/") and np.any(want)):
+                    said.append(f"{kind(name)} is missing")
+                continue
+            got = tensors[name]
+            if got.shape != want.shape and got.size != want.size:
+                said.append(f"{kind(name)} has shape {got.shape}, not {want.shape}")
+                continue
+            got = got.reshape(want.shape)
+            if not got.size:
+                continue
+            if not np.all(np.isfinite(want)):
+                if precision == "exact" and np.any(np.isnan(want) != np.isnan(got)):
+                    said.append(f"{kind(name)} has other NaN than the reference")
+                continue
+            allowed = FACTOR * self.deviation(precision, scale)[name] + 4 * u * float(np.max(np.abs(want))) + 4 * absolute
+            with np.errstate(invalid="ignore"):
+                error = float(np.max(np.abs(got - want)))
+            if not error <= allowed:
+                where = int(np.argmax(np.where(np.isfinite(got), np.abs(got - want), np.inf)))
+                said.append(f"{kind(name)} is wrong|{name}: {got.reshape(-1)[where]!r} instead of {want.reshape(-1)[where]!r}, allowed error {allowed:.3g}")
+        return said
+
+
+def kind(name):
+    return "a gradient" if name.startswith("grad/") else "the loss" if name == "loss" else "an output"

@@ -1,0 +1,175 @@
+"""What a graph means, in float64 by torch: outputs, loss and gradients, with noise where it is asked for.
+
+One function per ONNX op takes (node, inputs, opset) and returns its outputs. Floats of every type are float64 here, integers int64. Attributes are
+float32 in ONNX and are rounded so before. Noise (see bounds.py) is applied to every float value and to its cotangent.
+"""
+import numpy as np
+import torch
+
+from graph import is_float, round_to
+
+OPS = {}
+current = [None]  # noise of values inside the op that is evaluated
+
+
+class NotDefined(Exception):
+    """The specification gives no meaning, or this reference has none."""
+
+
+def op(*names):
+    def add(function):
+        for name in names:
+            OPS[name] = function
+        return function
+    return add
+
+
+def single(value):
+    """An attribute of type float, as ONNX stores it."""
+    return float(np.float32(value))
+
+
+def attribute(attributes, name, otherwise):
+    return single(attributes[name]) if name in attributes else float(otherwise)
+
+
+def ints(tensor):
+    return [int(v) for v in tensor.reshape(-1).tolist()]
+
+
+def axes_of(axes, rank):
+    return [a % rank if rank else 0 for a in axes]
+
+
+class Noise(torch.autograd.Function):
+    """x*(1 + u*r) + a*s forward, the same on the cotangent with b for a: one rounding with relative error u, or a in absolute terms."""
+
+    @staticmethod
+    def forward(ctx, x, noise):
+        ctx.noise = noise
+        noise.seen(x)
+        return noise.apply(x, noise.forward)
+
+    @staticmethod
+    def backward(ctx, g):
+        noise = ctx.noise
+        noise.seen_cotangent(g)
+        return noise.apply(g, noise.backward), None
+
+
+class EdgeNoise(torch.autograd.Function):
+    """One use of a value: the cotangent of each use is rounded before they are added."""
+
+    @staticmethod
+    def forward(ctx, x, noise):
+        ctx.noise = noise
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.noise.apply(g, ctx.noise.backward), None
+
+
+class NoiseSource:
+    """Also records the largest magnitudes that were met: whether a storage type can hold them."""
+
+    def __init__(self, u=0.0, forward=0.0, backward=0.0, seed=0):
+        self.u, self.forward, self.backward = u, forward, backward
+        self.generator = torch.Generator().manual_seed(seed)
+        self.largest = self.largest_cotangent = 0.0
+
+    def inner(self):
+        """Of values that an op keeps to itself: fp32 inside whatever the storage."""
+        inner = NoiseSource(min(self.u, 2.0 ** -24))
+        inner.generator = self.generator
+        return inner
+
+    def seen(self, x):
+        if x.numel():
+            self.largest = max(self.largest, float(x.detach().abs().max()))
+
+    def seen_cotangent(self, g):
+        if g.numel():
+            self.largest_cotangent = max(self.largest_cotangent, float(g.abs().max()))
+
+    def apply(self, x, absolute):
+        if not self.u:
+            return x.clone()
+        r = torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1
+        y = x * (1 + self.u * r)
+        return y + absolute * (torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1) * (x != 0) if absolute else y
+
+
+def inner(x):
+    """A value that an op of several steps keeps to itself."""
+    return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x
+
+
+def evaluate(graph, noise=None, gradients=True):
+    """{"loss", "grad/<parameter>", outputs...} as float64 NumPy arrays."""
+    noise = noise or NoiseSource()
+    values, leaves = {}, {}
+    for group in (graph.inputs, graph.initializers, graph.targets):
+        for name, array in group.items():
+            tensor = torch.from_numpy(np.array(array))
+            if tensor.is_floating_point():
+                if gradients and name.startswith("p") and group is graph.initializers:
+                    leaves[name] = tensor = tensor.requires_grad_()
+                if not held_exactly(name, array):
+                    tensor = Noise.apply(tensor, noise)
+            values[name] = tensor
+    for node in graph.nodes:
+        step(node, values, graph, noise)
+    result = {name: values[name] for name in graph.outputs}
+    result["loss"] = loss_of(graph, values)
+    if gradients:
+        if result["loss"].requires_grad:
+            result["loss"].reshape(()).backward()
+        for name, leaf in leaves.items():
+            result["grad/" + name] = leaf.grad if leaf.grad is not None else torch.zeros_like(leaf)
+    return {name: tensor.detach().double().numpy() for name, tensor in result.items()}
+
+
+def cast(x, dtype):
+    """To an element type of graph.py; integers are kept within their types by the generator."""
+    if dtype == "bool":
+        return x != 0
+    if is_float(dtype):
+        return x.clone() if x.is_floating_point() else x.double()
+    return (torch.trunc(x.detach()) if x.is_floating_point() else x).to(torch.int64)
+
+
+def held_exactly(name, values):
+    """Constants that every type holds, such as exponents and scales, are rounded by none."""
+    return name.startswith("c") and np.array_equal(values, round_to("bf16", values))
+
+
+def step(node, values, graph, noise):
+    """Evaluates one node into `values`."""
+    inputs = [values[n] if n else None for n in node.inputs]
+    if noise.u:
+        inputs = [EdgeNoise.apply(x, noise) if x is not None and x.requires_grad else x for x in inputs]
+    current[0] = noise.inner()
+    if node.op in ("Cast", "CastLike"):
+        outputs = cast(inputs[0], graph.types[node.outputs[0]])
+    elif node.op == "Constant":
+        outputs = torch.from_numpy(round_to(graph.types[node.outputs[0]], np.asarray(node.attributes["value"]["values"]).reshape(node.attributes["value"]["shape"])))
+    else:
+        outputs = OPS[node.op](node.attributes, inputs, graph.opset)
+    if not isinstance(outputs, (list, tuple)):
+        outputs = [outputs]
+    for name, y in zip(node.outputs, outputs):
+        if name:
+            exact = not y.is_floating_point() or (node.op == "Constant" and held_exactly(name, y.numpy()))
+            values[name] = y if exact else Noise.apply(y, noise)
+
+
+def loss_of(graph, values):
+    f = torch.nn.functional
+    if not graph.loss:
+        return values[graph.outputs[0]]
+    kind, prediction, target = graph.loss.split(":")
+    x, t = values[prediction], values[target]
+    if kind == "softmax_cross_entropy":
+        return f.cross_entropy(x, t)
+    return {"mse": f.mse_loss, "l1": f.l1_loss, "smooth_l1": f.smooth_l1_loss, "bce_with_logits": f.binary_cross_entropy_with_logits}[kind](x, t)

@@ -1,0 +1,31 @@
+// What the fuzz targets of the runtime share.
+#pragma once
+
+#include "runtime/core/data/Array.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mpc::rt::fuzz {
+
+inline std::string_view view(const uint8_t *data, size_t size) {
+  return {reinterpret_cast<const char *>(data), size};
+}
+
+/// The input as a file in memory, for readers that take a path; one at a time. Its mapping ends where the file does (Input.cpp), so that
+/// AddressSanitizer finds a read behind it.
+const std::string &asFile(const uint8_t *data, size_t size);
+
+/// Whether the reader took the input. A reader may refuse by an Error that has a place, a clause and a hint. Any other exception and any other Error
+/// is a finding and ends the process.
+bool accepts(const std::function<void()> &reader);
+
+/// Ends the process with a message: the input shows a defect.
+[[noreturn]] void finding(const std::string &what);
+
+/// Looks at all that an array claims to hold: its shape has a size, its bytes are there, and its elements can be converted.
+void inspect(const Array &array);
+
+} // namespace mpc::rt::fuzz

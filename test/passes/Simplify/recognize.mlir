@@ -1,0 +1,114 @@
+// RUN: mpc-opt %s --mpc-recognize --split-input-file | FileCheck %s
+
+// x - mean(x), squared as a product, divided by a root; then a scale and a bias.
+// CHECK-LABEL: @layer
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[S:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>)
+// CHECK-NEXT: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.layer_norm %[[X]], %[[S]], %[[B]] {axes = array<i64: 1>, epsilon = 9.99{{.*}}E-6 : f64, kind = #graph<norm layer>}
+// CHECK-NEXT: return %[[Y]]
+func.func @layer(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %eps = graph.constant dense<1.0e-05> : tensor<f32>
+  %mean = graph.reduce_mean %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %d = graph.sub %x, %mean : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %sq = graph.mul %d, %d : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %var = graph.reduce_mean %sq {axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %e = graph.add %var, %eps : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %r = graph.sqrt %e : tensor<4x1xf32>
+  %n = graph.div %d, %r : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %y = graph.mul %n, %s : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %z = graph.add %y, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %z : tensor<4x8xf32>
+}
+
+// -----
+// T5's and Llama's: the power of x itself, its sum over 8, the reciprocal of a root; the weight stands first.
+// CHECK-LABEL: @rms
+// CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.layer_norm %arg0, %arg1, %{{.*}} {{.*}}kind = #graph<norm rms>
+// CHECK-NEXT: return %[[Y]]
+func.func @rms(%x: tensor<4x8xf32>, %s: tensor<8xf32>) -> tensor<4x8xf32> {
+  %eps = graph.constant dense<1.0e-06> : tensor<1xf32>
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %eighth = graph.constant dense<0.125> : tensor<f32>
+  %sq = graph.pow %x, %two : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %sum = graph.reduce_sum %sq {axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %var = graph.mul %sum, %eighth : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %e = graph.add %eps, %var : (tensor<1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %r = graph.sqrt %e : tensor<4x1xf32>
+  %i = graph.reciprocal %r : tensor<4x1xf32>
+  %n = graph.mul %x, %i : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %y = graph.mul %s, %n : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+// torch.nn.functional.normalize: the bound is a clip, written out to x's shape.
+// CHECK-LABEL: @l2
+// CHECK: graph.layer_norm %arg0, {{.*}}epsilon = 9.99{{.*}}E-13 : f64, kind = #graph<norm l2>
+// CHECK-NOT: graph.div
+func.func @l2(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %norm = graph.reduce_l2 %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %bounded = graph.clip %norm {min = 9.99999996E-13 : f64, max = 0x7FF0000000000000 : f64} : tensor<4x1xf32>
+  %full = graph.broadcast %bounded : tensor<4x1xf32> to tensor<4x8xf32>
+  %y = graph.div %x, %full : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+// A group norm as exporters write it: an instance norm of the groups between two reshapes, then weight and bias per channel.
+// CHECK-LABEL: @group
+// CHECK-DAG: %[[S:.*]] = graph.reshape %arg1 : tensor<6x1x1xf32> to tensor<6xf32>
+// CHECK-DAG: %[[B:.*]] = graph.reshape %arg2 : tensor<6x1x1xf32> to tensor<6xf32>
+// CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.group_norm %arg0, %[[S]], %[[B]] {axis = 1 : i64, {{.*}}groups = 2 : i64}
+// CHECK-NEXT: return %[[Y]]
+func.func @group(%x: tensor<2x6x4x4xf32>, %s: tensor<6x1x1xf32>, %b: tensor<6x1x1xf32>) -> tensor<2x6x4x4xf32> {
+  %ones = graph.constant dense<1.0> : tensor<2xf32>
+  %zeros = graph.constant dense<0.0> : tensor<2xf32>
+  %g = graph.reshape %x : tensor<2x6x4x4xf32> to tensor<2x2x48xf32>
+  %n:3 = graph.group_norm %g, %ones, %zeros {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<2x2x48xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x2x48xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
+  %h = graph.reshape %n#0 : tensor<2x2x48xf32> to tensor<2x6x4x4xf32>
+  %y = graph.mul %h, %s : (tensor<2x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<2x6x4x4xf32>
+  %z = graph.add %y, %b : (tensor<2x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<2x6x4x4xf32>
+  return %z : tensor<2x6x4x4xf32>
+}
+
+// -----
+// Not norms: another axis in the two means, a deviation of other values, a negative epsilon, an epsilon outside the root.
+// CHECK-LABEL: @others
+// CHECK-NOT: _norm
+// CHECK: return
+func.func @others(%x: tensor<8x8xf32>, %other: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %eps = graph.constant dense<1.0e-05> : tensor<f32>
+  %minus = graph.constant dense<-1.0e-05> : tensor<f32>
+  %sq = graph.mul %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %var = graph.reduce_mean %sq {axes = array<i64: 1>, keepdims = true} : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  %e = graph.add %var, %eps : (tensor<8x1xf32>, tensor<f32>) -> tensor<8x1xf32>
+  %r = graph.sqrt %e : tensor<8x1xf32>
+  %a = graph.div %other, %r : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %e2 = graph.add %var, %minus : (tensor<8x1xf32>, tensor<f32>) -> tensor<8x1xf32>
+  %r2 = graph.rsqrt %e2 : tensor<8x1xf32>
+  %b = graph.mul %x, %r2 : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %r3 = graph.sqrt %var : tensor<8x1xf32>
+  %e3 = graph.add %r3, %eps : (tensor<8x1xf32>, tensor<f32>) -> tensor<8x1xf32>
+  %c = graph.div %x, %e3 : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  return %a, %b, %c : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+// Logarithms of what is near 0 or 1.
+// CHECK-LABEL: @logs
+// CHECK: %[[N:.*]] = graph.neg %arg0
+// CHECK: %[[P:.*]] = graph.softplus %[[N]]
+// CHECK: graph.neg %[[P]]
+// CHECK: %[[Q:.*]] = graph.softplus %arg0
+// CHECK: graph.neg %[[Q]]
+// CHECK: graph.log_softmax %arg0 {axis = 1 : i64}
+// CHECK-NOT: graph.log %
+func.func @logs(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %s = graph.sigmoid %x : tensor<2x3xf32>
+  %a = graph.log %s : tensor<2x3xf32>
+  %m = graph.sub %one, %s : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %b = graph.log %m : tensor<2x3xf32>
+  %p = graph.softmax %x {axis = 1 : i64} : tensor<2x3xf32>
+  %c = graph.log %p : tensor<2x3xf32>
+  return %a, %b, %c : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}

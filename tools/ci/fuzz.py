@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Runs the fuzz targets (test/fuzz): each for some seconds or executions, from the seeds in the tree and what earlier runs found interesting.
+
+usage: tools/ci/fuzz.py --build build [--seconds 600 | --runs 1000000] [--seed N] [TARGET...]
+
+Without targets it runs all of them, the compiler's included, whose sources are compiled anew with clang: that takes a while the first time. What is interesting is
+kept in BUILD/fuzz/TARGET, what fails in BUILD/fuzz/TARGET.found: run `BUILD/instrumented/asan/bin/fuzz-TARGET FILE` (compiler instead of asan for the
+compiler's) to see it again. Exit status 1 when an input fails. `make test` runs the runtime's targets for a fixed number of executions with a fixed seed
+(test/fuzz/fuzz_test.py).
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import instrumented
+
+SOURCE = os.path.abspath(instrumented.SOURCE)
+RUNTIME = ["npy", "npz", "idx", "safetensors", "log", "manifest", "program"]
+COMPILER = ["import", "mlir"]
+LIMITS = ["-max_len=8192", "-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=512"]
+
+
+class Finding(Exception):
+    """An input that fails; the text is what libFuzzer says."""
+
+
+def seeds(target, scratch):
+    """The folder of a target's seeds. Those of the MLIR parser are the dialects' own tests, cut into their parts."""
+    if target != "mlir":
+        return os.path.join(SOURCE, "test", "fuzz", "seeds", target)
+    folder = os.path.join(scratch, "mlir.seeds")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for parent, _, files in os.walk(os.path.join(SOURCE, "test", "dialects")):
+        for name in files:
+            if not name.endswith(".mlir"):
+                continue
+            with open(os.path.join(parent, name), encoding="utf-8") as file:
+                text = file.read()
+            # A function is a part as well: its first line has no indentation.
+            for i, part in enumerate(re.split(r"^// -----.*$|^(?=func\.func|module)", text, flags=re.M)):
+                code = "\n".join(line for line in part.splitlines() if not line.lstrip().startswith("//"))
+                if code.strip():
+                    with open(os.path.join(folder, f"{os.path.relpath(parent, SOURCE).replace('/', '-')}-{name}-{i}"), "w", encoding="utf-8") as out:
+                        out.write(code)
+    return folder
+
+
+def run(build, target, budget, seed=1, keep=True):
+    """(executions, seconds). budget: libFuzzer's option, as -runs=1000. keep: whether the corpus of earlier runs is read and added to. Raises Finding."""
+    folder = os.path.join(instrumented.build(build, "compiler", [f"fuzz-{target}"]) if target in COMPILER else instrumented.build(build, "asan"), "bin")
+    scratch = os.path.join(os.path.abspath(build), "fuzz")
+    found, corpus = os.path.join(scratch, target + ".found"), os.path.join(scratch, target)
+    for path in (found, corpus):
+        os.makedirs(path, exist_ok=True)
+    command = [os.path.join(folder, "fuzz-" + target), *LIMITS, budget, f"-seed={seed}", "-print_final_stats=1", f"-artifact_prefix={found}/"]
+    start = time.monotonic()
+    done = subprocess.run(command + ([corpus] if keep else []) + [seeds(target, scratch)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, cwd=scratch)
+    text = done.stdout.decode(errors="replace")
+    executions = re.search(r"stat::number_of_executed_units: (\d+)", text)
+    if done.returncode != 0 or not executions:
+        raise Finding(text[-6000:])
+    return int(executions.group(1)), time.monotonic() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--seconds", type=int, default=60, help="of each target")
+    parser.add_argument("--runs", type=int, help="executions of each target, instead of seconds")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(RUNTIME + COMPILER))
+    options = parser.parse_args()
+    if unknown := set(options.targets) - set(RUNTIME + COMPILER):
+        parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(RUNTIME + COMPILER)}")
+    if instrumented.missing():
+        sys.exit(f"error: {instrumented.missing()}")
+    budget = f"-runs={options.runs}" if options.runs else f"-max_total_time={options.seconds}"
+    failed = 0
+    for target in options.targets or RUNTIME + COMPILER:
+        try:
+            executions, seconds = run(options.build, target, budget, options.seed)
+            print(f"{target}: {executions} executions in {seconds:.0f} s, nothing found", flush=True)
+        except Finding as finding:
+            failed += 1
+            print(f"{finding}\n{target}: an input fails; it is in {options.build}/fuzz/{target}.found", flush=True)
+        except subprocess.CalledProcessError as error:
+            failed += 1
+            print(f"{error.output}\n{target}: it cannot be built", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

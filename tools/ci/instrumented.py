@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Builds parts of mpc with clang's sanitizers, each kind in a folder of its own: BUILD/instrumented/KIND.
+
+asan      the runtime alone with its tests and fuzz targets (test/fuzz/runtime), under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan      the runtime alone with its tests, under ThreadSanitizer
+compiler  the fuzz targets of the compiler (test/fuzz/compiler), under AddressSanitizer and UndefinedBehaviorSanitizer
+
+usage: tools/ci/instrumented.py BUILD KIND...    prints the folders
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+CLANG = "clang-22"  # from tools/setup.sh; nothing else is compiled with it
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+ADDRESS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+KINDS = {
+    "asan": ("runtime", ADDRESS, ["mpc-runtime-tests", "mpc_library_test", "mpc-program", "mpc-fuzz"]),
+    "tsan": ("runtime", "-fsanitize=thread", ["mpc-runtime-tests", "mpc_library_test", "mpc-program"]),
+    "compiler": (".", ADDRESS, ["mpc-fuzz"]),
+}
+
+
+def missing():
+    """Why nothing can be built; "" when all is there."""
+    return "" if shutil.which(CLANG) else f"no {CLANG} (tools/setup.sh installs it)"
+
+
+def configure(kind, folder):
+    source, sanitizers, _ = KINDS[kind]
+    fuzzed = kind != "tsan"
+    # The standard library of GCC 12 uses what it calls deprecated.
+    flags = f"-O1 -gline-tables-only -fno-omit-frame-pointer -Wno-deprecated-declarations {sanitizers}"
+    options = {
+        "CMAKE_BUILD_TYPE": "Sanitize",  # none of CMake's: the flags here are all there are
+        "CMAKE_C_COMPILER": CLANG, "CMAKE_CXX_COMPILER": CLANG.replace("clang", "clang++"),
+        "CMAKE_CXX_FLAGS": flags + (" -fsanitize=fuzzer-no-link" if fuzzed else ""),
+        "CMAKE_EXE_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}",
+        "CMAKE_SHARED_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}", "CMAKE_MODULE_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}",
+        "MPC_NO_UNDEFINED": "",  # the program, not a library, brings the sanitizer
+        "CMAKE_DISABLE_FIND_PACKAGE_OpenMP": "ON",  # so no oneDNN, which is not instrumented
+        "MPC_FUZZ": "ON" if fuzzed else "OFF",
+    }
+    if shutil.which("ccache"):
+        options["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
+    subprocess.run(["cmake", "-S", os.path.join(SOURCE, source), "-B", folder, "-G", "Ninja"] + [f"-D{key}={value}" for key, value in options.items()],
+                   check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def build(build_folder, kind, targets=None):
+    """The folder of a kind, configured and built. Raises CalledProcessError, whose output says what failed."""
+    folder = os.path.join(os.path.abspath(build_folder), "instrumented", kind)
+    if not os.path.exists(os.path.join(folder, "build.ninja")):
+        configure(kind, folder)
+    subprocess.run(["ninja", "-C", folder] + (targets or KINDS[kind][2]), check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return folder
+
+
+def main():
+    if len(sys.argv) < 3 or any(kind not in KINDS for kind in sys.argv[2:]):
+        sys.exit(__doc__)
+    if missing():
+        sys.exit(f"error: {missing()}")
+    for kind in sys.argv[2:]:
+        try:
+            print(build(sys.argv[1], kind))
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"{error.output[-8000:]}error: {kind} cannot be built")
+
+
+if __name__ == "__main__":
+    main()
