@@ -6,6 +6,14 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
+/// Returns the epsilon of a norm, which must not be negative.
+static double epsilonOf(Node &n) {
+  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  if (!(epsilon >= 0))
+    n.fail("epsilon must not be negative", "norms use a small positive number, as 1e-5", "epsilon");
+  return epsilon;
+}
+
 //===-- BatchNormalization ------------------------------------------------------===//
 
 /// y = (x - mean)/sqrt(variance + epsilon)*scale + B. In training form mean and variance are the batch's, and
@@ -16,7 +24,7 @@ static void batchNorm(Node &n) {
   Value x = n.floatIn(0);
   if (n.rank(0) < 2)
     n.fail("the input needs a batch and a channel dimension");
-  double epsilon = n.floatAttribute("epsilon", 1e-5), momentum = n.floatAttribute("momentum", 0.9);
+  double epsilon = epsilonOf(n), momentum = n.floatAttribute("momentum", 0.9);
   if (n.opset < 9 && n.intAttribute("spatial", 1) != 1)
     n.unsupported("statistics per element (spatial=0) are not supported", "", "spatial");
   bool exported = n.opset >= 14 ? n.intAttribute("training_mode", 0) != 0 : n.named(1);
@@ -126,14 +134,6 @@ static Shape axesFrom(int64_t first, int64_t rank) {
   for (int64_t i = first; i < rank; ++i)
     axes.push_back(i);
   return axes;
-}
-
-/// The epsilon of a norm: not negative.
-static double epsilonOf(Node &n) {
-  double epsilon = n.floatAttribute("epsilon", 1e-5);
-  if (!(epsilon >= 0))
-    n.fail("epsilon must not be negative", "", "epsilon");
-  return epsilon;
 }
 
 static LayerNormOp layerNormOver(Node &n, Value x, Value scale, Value bias, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
