@@ -145,7 +145,8 @@ Value StepScaler::nonFiniteLoss() {
   return AndOp::create(b, loc, flag, guarded);
 }
 
-/// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite adds nothing.
+/// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite adds nothing; with a scale its gradients
+/// are added, so that the window overflows and the scale shrinks, as torch's does.
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
   train::VariableOp micro =
@@ -163,7 +164,7 @@ void StepScaler::accumulate() {
                                    train::FillAttr::get(b.getContext(), 0));
     Value before = train::readVariable(b, at, sum);
     gradient.value = AddOp::create(b, at, before, gradient.value);
-    if (badLoss)
+    if (badLoss && !options.scales())
       gradient.value = SelectOp::create(b, at, badLoss, before, gradient.value);
     Value cleared = scalar(b, at, b.getF32Type(), 0);
     train::assignVariable(b, at, sum, SelectOp::create(b, at, due, cleared, gradient.value));
