@@ -37,7 +37,7 @@ def bound_of(graph, work):
     own = {"f16": "fp16", "bf16": "bf16"}
     low = [own[t] for t in graph.types.values() if t in own]
     # Also without rounding: constants of the compiler's own (1/n, 2/sqrt(pi)) and what it folds have the type of what they meet.
-    return max(low + [work["precision"]], key=names.get)
+    return max(low + [work.get("precision", "fp32")], key=names.get)
 
 
 def generalise(text):
@@ -85,13 +85,13 @@ def examine(graph, worker, work, refused=None, oracle=None):
         return faults
     oracle = oracle or Oracle(graph)
     for w, a in zip(work, answers):
-        if w["kind"] == "check":
-            continue
+        if w["kind"] == "check" or (w["kind"] == "forward" and any(n.op == "BatchNormalization" for n in graph.nodes)):
+            continue  # forward, batch norms use running statistics
         precision = bound_of(graph, w)
         scale = SCALE if w.get("precision") == "fp16" else 1.0
         if not oracle.fits(precision, scale) or (precision != "exact" and not oracle.finite()):
             continue
-        for said in oracle.compare(a["tensors"], precision, scale):
+        for said in oracle.compare(a["tensors"], precision, scale, w["kind"] != "forward"):
             what, _, detail = said.partition("|")
             faults.append(Fault(stage_name(w), what, detail))
     return faults

@@ -335,3 +335,43 @@ def gather(b):
     if name == "GatherND":
         return b.add(name, [x, b.constant(index, "i64")])
     b.add(name, [x, b.constant(index, "i64"), b.weight((len(flat),) + tuple(shape[depth:]), b.type(x))], {"reduction": "add"} if b.opset >= 16 and b.chance(0.4) else {})
+
+
+def shape_sums(b):
+    """Shapes computed from shapes, as exporters write them; they fold away."""
+    x = b.pick(rank=(1, 4))
+    rank = b.rank(x)
+    sizes = b.add("Shape", [x], types="i64")
+    kind = b.choose(["reshape", "expand", "fill", "range"])
+    if kind == "reshape":
+        if 0 in b.shape(x):
+            raise Reject
+        head = b.add("Gather", [sizes, b.integers([0])], {"axis": 0}, "i64")
+        return b.add("Reshape", [x, b.add("Concat", [head, b.integers([-1])], {"axis": 0}, "i64")])
+    if kind == "expand":
+        return b.add("Expand", [b.weight((1,) * rank, b.type(x)), sizes])
+    if kind == "fill":
+        value = {"value": {"dtype": "f32", "shape": [1], "values": [float(np.float32(b.rng.normal()))]}}
+        filled = b.add("ConstantOfShape", [sizes], value, "f32")
+        return b.add("Mul", [x, filled]) if b.type(x) == "f32" else None
+    b.since(11)
+    length = b.add("Squeeze", [b.add("Gather", [sizes, b.integers([rank - 1])], {"axis": 0}, "i64")], types="i64") if b.opset >= 13 else b.add("Gather", [sizes, b.integers(rank - 1)], {"axis": 0}, "i64")
+    steps = b.cast(b.add("Range", [b.integers(0), length, b.integers(1)], types="i64"), b.type(x))
+    return b.add("Add", [x, steps])
+
+
+def extremes_of_floats(b):
+    """IsInf, EyeLike."""
+    x = b.pick(rank=2) if b.chance(0.5) else b.pick()
+    if b.rank(x) == 2 and b.chance(0.6):
+        eye = b.add("EyeLike", [x], {"k": b.number(-1, 1)} if b.chance(0.5) else {})
+        return b.add("Add", [x, eye])
+    b.since(10)
+    return b.add("Where", [b.add("IsInf", [x], types="bool"), b.constant(np.float64(0), b.type(x)), x], types=b.type(x))
+
+
+def data_gather(b):
+    """Indices that are data: rows of a table, as embeddings."""
+    rows = b.number(2, 6)
+    index = b.register(b.graph.inputs, b.fresh("x"), b.rng.integers(0, rows, (b.batch,) + tuple(b.number(1, 3) for _ in range(b.number(0, 1)))), b.choose(["i64", "i32"]))
+    b.add("Gather", [b.weight((rows, b.number(1, 5))), index], {"axis": 0}, "f32")

@@ -27,6 +27,7 @@ from bounds import Oracle  # noqa: E402
 from checks import Fault, evaluation, examine, program  # noqa: E402
 from generate import generate  # noqa: E402
 from graph import Graph  # noqa: E402
+from programs import examine_programs  # noqa: E402
 from shrink import shrink  # noqa: E402
 from worker import Worker  # noqa: E402
 
@@ -44,6 +45,8 @@ def work_for(seed, compiled, everything=False):
         work += [program("fp32"), program("fp16", level)]
     if everything or rng.random() < 0.05:
         work.append({"kind": "check"})
+    if everything or rng.random() < 0.1:
+        work.append({"kind": "forward", "at": rng.choice(["simplify", "planned"])})
     return work, runs
 
 
@@ -52,7 +55,7 @@ class Campaign:
         self.arguments, self.folder = arguments, tempfile.TemporaryDirectory(prefix="mpc-diff-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         self.worker = Worker(os.path.join(arguments.build, "bin", "mpc-differential"), self.folder.name)
         self.refused, self.found = {}, {}
-        self.counts = {"graphs": 0, "compiled": 0, "no graph": 0, "refused": 0, "faults": 0}
+        self.counts = {"graphs": 0, "compiled": 0, "programs": 0, "no graph": 0, "refused": 0, "faults": 0}
         os.makedirs(arguments.out, exist_ok=True)
 
     def run(self, seed):
@@ -72,6 +75,8 @@ class Campaign:
         except RuntimeError as error:
             faults = [Fault("generator", "the reference fails under noise", str(error)[:200])]
         refused = sum(self.refused.values()) > before
+        if not faults and not refused and random.Random(~seed).random() < self.arguments.programs:
+            faults = self.programs(graph, oracle, seed)
         self.counts["refused"] += refused
         if not refused:
             self.counts["graphs"] += 1
@@ -82,6 +87,14 @@ class Campaign:
                 seen.add((fault.what, fault.stage.split()[0]))
                 self.report(graph, seed, work, fault)
         return faults
+
+    def programs(self, graph, oracle, seed):
+        """Through the commands, every second one on the emulated GPU."""
+        rng = random.Random(seed)
+        self.counts["programs"] += 1
+        folder = os.path.join(self.folder.name, "programs")
+        os.makedirs(folder, exist_ok=True)
+        return examine_programs(graph, oracle, self.arguments.build, folder, rng.choice(["fp32", "fp16", "bf16"]), rng.choice(["O1", "O2"]), rng.random() < 0.5)
 
     def report(self, graph, seed, work, fault):
         self.counts["faults"] += 1
@@ -103,7 +116,8 @@ class Campaign:
         known_hangs = fault.what.startswith("hangs") and sum(e["what"] == fault.what for e in self.found.values()) >= 3
         if known_hangs:
             return
-        small = shrink(graph, shows, self.arguments.shrink_seconds) if self.arguments.shrink_seconds else graph
+        in_process = not fault.stage.startswith(("program", "generator"))
+        small = shrink(graph, shows, self.arguments.shrink_seconds) if self.arguments.shrink_seconds and in_process else graph
         detail = next((f for f in examine(small, self.worker, own) if f.what == fault.what), fault) if small is not graph else fault
         key = f"{len(self.found):03d}-{'-'.join(sorted({n.op for n in small.nodes} - TAIL))[:60]}"
         self.found[key] = {"seed": seed, "stage": fault.stage, "family": fault.stage.split()[0], "what": fault.what, "detail": str(detail), "exact": fault.detail.split(":")[0],
@@ -138,6 +152,7 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=1000, help="how many seeds")
     parser.add_argument("--compiled", type=float, default=0.2, help="share that is compiled and run, too")
+    parser.add_argument("--programs", type=float, default=0.005, help="share that goes through the commands, on the host or the emulated GPU")
     parser.add_argument("--seed", type=int, help="this one graph, everything")
     parser.add_argument("--graph", help="a graph.json that was saved, everything")
     parser.add_argument("--shrink-seconds", type=float, default=15, help="for each fault; 0: do not")

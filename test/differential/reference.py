@@ -48,13 +48,13 @@ class Noise(torch.autograd.Function):
     def forward(ctx, x, noise):
         ctx.noise = noise
         noise.seen(x)
-        return noise.apply(x, noise.forward)
+        return noise.apply(x, noise.forward, 1.0)
 
     @staticmethod
     def backward(ctx, g):
         noise = ctx.noise
         noise.seen_cotangent(g)
-        return noise.apply(g, noise.backward), None
+        return noise.apply(g, noise.backward, noise.scale), None
 
 
 class EdgeNoise(torch.autograd.Function):
@@ -67,7 +67,7 @@ class EdgeNoise(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        return ctx.noise.apply(g, ctx.noise.backward), None
+        return ctx.noise.apply(g, ctx.noise.backward, ctx.noise.scale), None
 
 
 class NoiseSource:
@@ -75,13 +75,16 @@ class NoiseSource:
 
     def __init__(self, u=0.0, forward=0.0, backward=0.0, seed=0):
         self.u, self.forward, self.backward = u, forward, backward
+        self.rounding = None  # a torch type: values are rounded to it instead of changed at random
+        self.scale = 1.0  # of cotangents that are rounded
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
 
     def inner(self):
         """Of values that an op keeps to itself: fp32 inside whatever the storage."""
         inner = NoiseSource(min(self.u, 2.0 ** -24))
-        inner.generator = self.generator
+        inner.generator, inner.scale = self.generator, self.scale
+        inner.rounding = torch.float32 if self.rounding else None
         return inner
 
     def seen(self, x):
@@ -92,9 +95,11 @@ class NoiseSource:
         if g.numel():
             self.largest_cotangent = max(self.largest_cotangent, float(g.abs().max()))
 
-    def apply(self, x, absolute):
+    def apply(self, x, absolute, scale):
         if not self.u:
             return x.clone()
+        if self.rounding:
+            return (x * scale).to(self.rounding).double() / scale
         r = torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1
         y = x * (1 + self.u * r)
         return y + absolute * (torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1) * (x != 0) if absolute else y

@@ -373,3 +373,16 @@ def _(a, x, o):
     y = torch.where(hit, x[2][1], x[2][0])
     rank = y.dim()
     return y.movedim(-1, axis % rank)
+
+
+# -- of shapes -----------------------------------------------------------------------------------------------
+op("Shape")(lambda a, x, o: torch.tensor(list(x[0].shape), dtype=torch.int64))
+op("Range")(lambda a, x, o: torch.arange(ints(x[0])[0], ints(x[1])[0], ints(x[2])[0], dtype=torch.int64))
+op("IsInf")(lambda a, x, o: torch.isinf(x[0]))
+op("ConstantOfShape")(lambda a, x, o: torch.full(ints(x[0]), single(a["value"]["values"][0]), dtype=torch.float64))
+
+
+@op("EyeLike")
+def _(a, x, o):
+    rows, columns = x[0].shape
+    return (torch.arange(columns).unsqueeze(0) - torch.arange(rows).unsqueeze(1) == a.get("k", 0)).double()
