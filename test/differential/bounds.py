@@ -58,9 +58,19 @@ class Oracle:
             self.deviations[key] = worst
         return self.deviations[key]
 
+    def least(self, name, precision):
+        """What is allowed without knowing more: cheap."""
+        u, absolute, _ = PRECISIONS[precision]
+        value = self.exact[name]
+        return 4 * u * float(np.max(np.abs(value))) + 4 * absolute if value.size else 0.0
+
+    def allowed(self, name, precision, scale):
+        """The largest error of an element of this tensor."""
+        allowed = self.least(name, precision) + FACTOR * self.deviation(precision, scale)[name]
+        return allowed * (1 + self.elements / LANES) if precision == "fp32" else allowed
+
     def compare(self, tensors, precision, scale=1.0, training=True):
         """Sentences about what is wrong with these results; none when all are within bounds."""
-        u, absolute, _ = PRECISIONS[precision]
         said = []
         for name, want in self.exact.items():
             if name not in tensors:
@@ -76,12 +86,9 @@ class Oracle:
                 continue
             with np.errstate(invalid="ignore"):
                 error = float(np.max(np.abs(got - want)))
-            allowed = 4 * u * float(np.max(np.abs(want))) + 4 * absolute
-            if error <= allowed:
+            if error <= self.least(name, precision):
                 continue
-            allowed += FACTOR * self.deviation(precision, scale)[name]
-            if precision == "fp32":
-                allowed *= 1 + self.elements / LANES
+            allowed = self.allowed(name, precision, scale)
             if not error <= allowed:
                 where = int(np.argmax(np.where(np.isfinite(got), np.abs(got - want), np.inf)))
                 said.append(f"{kind(name)} is wrong|{name}: {got.reshape(-1)[where]!r} instead of {want.reshape(-1)[where]!r}, allowed error {allowed:.3g}")
