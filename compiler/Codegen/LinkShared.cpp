@@ -1,5 +1,6 @@
 //===- LinkShared.cpp - object files to a shared object, in process ----------------===//
 #include "compiler/Codegen/LinkShared.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/IR/Diagnostics.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Support/FileSystem.h"
@@ -13,6 +14,8 @@ LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 
+static constexpr llvm::StringLiteral kTemporaryHint = "set TMPDIR to a folder that can be written, with room for the object files";
+
 static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, ArrayRef<std::string> flags) {
   // LLD keeps its state in globals.
   static std::mutex oneAtATime;
@@ -20,7 +23,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
 
   llvm::SmallString<128> directory;
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("mpc-link", directory))
-    return emitError(loc, "cannot create a temporary directory: ") << error.message(), failure();
+    return mpc::emitErrorWithHint(loc, "cannot create a temporary directory: " + error.message(), kTemporaryHint);
   struct Cleanup {
     StringRef path;
     std::vector<std::string> onSignal; // files that a signal or a lack of memory removes; the directory stays then
@@ -50,7 +53,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
     if (error || file.has_error()) {
       std::string reason = error ? error.message() : file.error().message();
       file.clear_error();
-      return emitError(loc, "cannot write a temporary object file: ") << reason, failure();
+      return mpc::emitErrorWithHint(loc, "cannot write a temporary object file: " + reason, kTemporaryHint);
     }
   }
   llvm::SmallVector<const char *> argv;
@@ -63,7 +66,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
     return emitError(loc, "linking failed: ") << errors, failure();
   auto buffer = llvm::MemoryBuffer::getFile(result, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return emitError(loc, "cannot read the linked object: ") << buffer.getError().message(), failure();
+    return mpc::emitErrorWithHint(loc, "cannot read the linked object: " + buffer.getError().message(), kTemporaryHint);
   return (*buffer)->getBuffer().str();
 }
 

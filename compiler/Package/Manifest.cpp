@@ -419,6 +419,6 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
     return Manifest{j.dump(), std::move(builder.data)};
   } catch (const json::exception &error) {
     // Names that are not UTF-8 are the only thing that cannot be written.
-    return emitError(module.getLoc()) << "cannot write the manifest: " << error.what();
+    return emitErrorWithHint(module.getLoc(), Twine("cannot write the manifest: ") + error.what(), "rename what is not UTF-8 in the model");
   }
 }

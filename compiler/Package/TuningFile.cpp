@@ -1,6 +1,7 @@
 //===- TuningFile.cpp - measurements of schedules as a file ----------------------------===//
 #include "compiler/Package/TuningFile.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/InputFile.h"
 #include "passes/Lowering/HeroToGpu/ScheduleText.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <nlohmann/json.hpp>
@@ -82,12 +83,13 @@ static hero::Tuning parse(const json &file) {
 
 FailureOr<hero::Tuning> mpc::readTuningFile(MLIRContext *context, StringRef path) {
   auto loc = NameLoc::get(StringAttr::get(context, path));
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  std::string why;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readRegularFile(path, why);
   if (!buffer)
-    return emitErrorWithHint(loc, "cannot read it: " + buffer.getError().message(), "--tune takes a file that a tuner wrote (--emit=tuner)");
+    return emitErrorWithHint(loc, "cannot read it: " + why, "--tune takes a file that a tuner wrote (--emit=tuner)");
   const char *hint = "write it again with a tuner of this version (--emit=tuner)";
   try {
-    hero::Tuning tuning = parse(json::parse((*buffer)->getBuffer().begin(), (*buffer)->getBuffer().end()));
+    hero::Tuning tuning = parse(json::parse(buffer->getBuffer().begin(), buffer->getBuffer().end()));
     tuning.file = path.str();
     return tuning;
   } catch (const Malformed &malformed) {

@@ -201,14 +201,6 @@ llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
   return result;
 }
 
-llvm::SetVector<Group *> Grouping::readersOf(Group *group) {
-  llvm::SetVector<Group *> result;
-  for (Operation *reader : group->readers)
-    if (Group *other = groupOf.lookup(reader); other != group)
-      result.insert(other);
-  return result;
-}
-
 void Grouping::formGroups() {
   for (Operation &op : block) {
     OpKind kind = kindOf(&op);
@@ -427,12 +419,14 @@ void Grouping::merge(Group *into, Group *from) {
   from->readers.clear();
   // Readers of the one may not rank above the other.
   SmallVector<Group *> raised{into};
-  for (size_t i = 0; i < raised.size(); ++i)
-    for (Group *reader : readersOf(raised[i]))
-      if (reader->rank <= raised[i]->rank) {
-        reader->rank = raised[i]->rank + 1;
+  for (size_t i = 0; i < raised.size(); ++i) {
+    Group *above = raised[i];
+    for (Operation *root : above->readers)
+      if (Group *reader = groupOf.lookup(root); reader != above && reader->rank <= above->rank) {
+        reader->rank = above->rank + 1;
         raised.push_back(reader);
       }
+  }
 }
 
 /// Of the groups whose producers are placed, always the one that stood first.

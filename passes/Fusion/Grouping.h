@@ -74,9 +74,8 @@ private:
   };
   const Cone &coneOf(mlir::Operation *root);
   const llvm::SetVector<mlir::Value> &inputsOf(mlir::Operation *root) { return coneOf(root).inputs; }
-  /// The other groups that a group reads, and those formed so far that read it.
+  /// The other groups that a group reads.
   llvm::SetVector<Group *> producersOf(Group *group);
-  llvm::SetVector<Group *> readersOf(Group *group);
 
   mlir::Block &block;
   Epilogues epilogues;

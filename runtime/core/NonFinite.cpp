@@ -175,7 +175,7 @@ std::string Search::describe(const Record &record) const {
     }
     text += concat(listed == 1 ? "; it read " : ", ", nameOf(operand.dtype), labelOf(operand, number));
     if (operand.low <= operand.high)
-      text += concat(" from ", operand.low, " to ", operand.high);
+      text += concat(" from ", operand.low + 0.0, " to ", operand.high + 0.0) /* no -0 */;
     if (int64_t infinite = operand.above + operand.below)
       text += concat(" with ", infinite, " infinite");
     if (operand.nan)

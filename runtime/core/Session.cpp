@@ -80,21 +80,27 @@ const Entry &Session::entryOfKind(std::string_view kind) const {
        kind == "predict" ? "compile the model again" : "compile the model with --loss");
 }
 
-void Session::setInput(const Entry &entry, std::string_view name, const TensorView &value) {
+const Port &Session::inputFor(const Entry &entry, std::string_view name, std::span<const int64_t> have) const {
   const Port *port = entry.input(name);
   if (!port)
     fail("", concat("entry '", entry.name, "' has no input '", name, "'"), "the program's info lists its inputs");
-  std::span<const int64_t> have(value.shape), want(port->shape);
+  std::span<const int64_t> want(port->shape);
   bool perSample =
       port->batched && !have.empty() && have[0] == want[0] && sameLayout(have.subspan(1), want.subspan(1));
   if (!perSample && !sameLayout(have, want))
-    fail("", concat("input '", name, "' has shape ", toString(port->shape), ", not ", toString(value.shape)),
+    fail("", concat("input '", name, "' has shape ", toString(port->shape), ", not ", toString(have)),
          "give an array of the input's shape, its dimensions in the same order, or compile the model with "
          "another --batch or --dim");
+  return *port;
+}
+
+void Session::setInput(const Entry &entry, std::string_view name, const TensorView &value) {
+  const Port *port = &inputFor(entry, name, value.shape);
   Transpose order(port->shape, port->permutation);
   const void *logical = value.data;
   Tensor converted;
-  if (value.dtype != port->dtype) {
+  // A file's data, or the caller's, may be unaligned; the conversion also cures that.
+  if (value.dtype != port->dtype || reinterpret_cast<uintptr_t>(value.data) % sizeOf(port->dtype) != 0) {
     converted = Tensor(port->dtype, port->shape);
     convertExactly(value.dtype, value.data, port->dtype, converted.bytes.data(), size_t(converted.elements()),
                    concat("input '", name, "'"));

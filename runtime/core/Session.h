@@ -39,6 +39,8 @@ public:
   /// them before each run. Throws Error, also for what the port's type cannot represent, and for integers
   /// that the port may not hold.
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
+  /// The input of that name. Throws Error, as setInput does, when there is none or it cannot take an array of the shape.
+  const Port &inputFor(const Entry &entry, std::string_view name, std::span<const int64_t> shape) const;
   /// Writes an input that is already in stored order (see Transpose) and of the port's dtype.
   void setStored(const Port &port, const void *bytes);
   /// Overwrites the first stored element of an input.

@@ -445,5 +445,5 @@ TEST(BadInput, FunctionsThatDouble) { // 2^40 calls of nothing
       n->set_domain("mine");
     }
   }
-  expectError(m, "unfolds to more than a million");
+  expectError(m, "with this call the model's functions unfold to more than 100000 nodes");
 }

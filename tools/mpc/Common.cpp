@@ -5,6 +5,7 @@
 #include "runtime/runner/Checks.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Outputs.h"
+#include "runtime/support/Standard.h"
 #include <CLI/CLI.hpp>
 #include <dlfcn.h>
 #include <filesystem>
@@ -35,8 +36,14 @@ static void print(Diagnostic &diagnostic) {
     llvm::errs() << text << '\n';
   else
     llvm::errs() << severity << ": " << (where == "unknown" ? "" : where + ": ") << text << '\n';
-  for (Diagnostic &note : diagnostic.getNotes())
+  bool hinted = false;
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    hinted |= StringRef(note.str()).starts_with("hint: ");
     print(note);
+  }
+  // A user's mistake comes with a hint; what has none was not foreseen.
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error && !hinted)
+    llvm::errs() << "hint: mpc did not foresee this: report it with the model and the command\n";
 }
 
 Session::Session(bool remarks) {
@@ -44,6 +51,7 @@ Session::Session(bool remarks) {
   registerAllDialects(registry);
   mlirContext = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   mlirContext->loadAllAvailableDialects();
+  mlirContext->printOpOnDiagnostic(false); // messages speak of nodes; --dump-ir shows IR
   handler = std::make_unique<ScopedDiagnosticHandler>(mlirContext.get(), [remarks](Diagnostic &diagnostic) {
     if (remarks || diagnostic.getSeverity() != DiagnosticSeverity::Remark)
       print(diagnostic);
@@ -56,6 +64,16 @@ CLI::Validator positiveInteger() { return rt::wholeNumber(1, INT64_MAX, "a posit
 int fail(StringRef where, const Twine &what, const Twine &hint) {
   llvm::errs() << "error: " << where << ": " << what << "\nhint: " << hint << '\n';
   return 1;
+}
+
+int finishOutput(int status) {
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out.flush();
+  bool lost = out.has_error() || !rt::standardOutputIsWritten();
+  out.clear_error(); // which would else end the process as a crash
+  if (!lost || status != 0)
+    return status;
+  return fail("standard output", "cannot be written: a part of what was printed is lost", "let it go to a file, or leave '>&-' out");
 }
 
 bool outputsAreFree(ArrayRef<std::string> outputs, const std::vector<std::string> &inputs) {

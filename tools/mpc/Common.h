@@ -27,6 +27,8 @@ private:
 
 /// Prints `error: WHERE: what` and `hint: ...` to stderr; returns 1, the exit status of every user's mistake.
 int fail(llvm::StringRef where, const llvm::Twine &what, const llvm::Twine &hint);
+/// The exit status: 1 and an error where what was printed has not arrived, else `status`.
+int finishOutput(int status);
 
 /// Prints an error and returns false when one of the files that are to be written is one of those that are read.
 bool outputsAreFree(llvm::ArrayRef<std::string> outputs, const std::vector<std::string> &inputs);

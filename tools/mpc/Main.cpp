@@ -1,4 +1,5 @@
 //===- Main.cpp - the mpc command ------------------------------------------------------------===//
+#include "runtime/support/Standard.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
@@ -19,6 +20,7 @@
 int main(int argc, char **argv) {
   std::set_new_handler(endWithoutMemory);
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endWithoutMemory(); });
+  mpc::rt::openStandardDescriptors();
   CLI::App app("mpc: compiles ONNX networks to standalone mixed-precision training programs", "mpc");
   app.require_subcommand(1);
   app.set_version_flag("--version", "mpc 0.1.0");
@@ -27,8 +29,8 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
+    if (error.get_exit_code() == 0) // help
+      return mpc::tool::finishOutput(app.exit(error));
     std::string what = error.what();
     if (app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-')
       what = "unknown command '" + std::string(argv[1]) + "'";
@@ -38,5 +40,5 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: mpc: " << error.what() << '\n';
     return 1;
   }
-  return status;
+  return mpc::tool::finishOutput(status);
 }

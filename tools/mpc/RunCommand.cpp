@@ -6,7 +6,7 @@
 #include "tools/mpc/Common.h"
 #include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
-#include <cstring>
+#include <optional>
 
 using namespace mlir;
 
@@ -20,28 +20,21 @@ struct RunFlags {
   ImportOptions import;
 };
 
-rt::Tensor copyOf(const rt::Array &array) {
-  rt::Tensor tensor(array.dtype, array.shape);
-  memcpy(tensor.bytes.data(), array.data, tensor.bytes.size());
-  return tensor;
-}
-
 [[noreturn]] void failMissing(const RunFlags &flags, StringRef input) {
   rt::fail(flags.data, "has no array '" + input.str() + "'",
            "the model's inputs are arrays of the file, by name");
 }
 
 /// An open batch is what the data has for an input whose leading dimension is open: "x[0] (batch)".
-void bindBatch(RunFlags &flags, const std::map<std::string, rt::Tensor> &arrays,
-               const std::vector<std::string> &openDims) {
+void bindBatch(RunFlags &flags, const rt::NpzReader &data, const std::vector<std::string> &openDims) {
+  const std::vector<std::string> names = data.names();
   for (StringRef open : openDims) {
-    auto array =
-        llvm::find_if(arrays, [&](const auto &named) { return open.starts_with(named.first + "["); });
-    if (array == arrays.end())
+    auto name = llvm::find_if(names, [&](const std::string &name) { return open.starts_with(name + "["); });
+    if (name == names.end())
       failMissing(flags, open.take_until([](char c) { return c == '['; }));
-    const auto &[name, tensor] = *array;
-    if (!flags.import.batch && !tensor.shape.empty() && open.starts_with(name + "[0]"))
-      flags.import.batch = tensor.shape.front();
+    const rt::Shape shape = data.shapeOf(*name);
+    if (!flags.import.batch && !shape.empty() && open.starts_with(*name + "[0]"))
+      flags.import.batch = shape.front();
   }
 }
 
@@ -49,18 +42,13 @@ int run(RunFlags &flags) {
   if (!parseDims(flags.dims, flags.import))
     return 1;
   flags.import.forwardOnly = true;
-  std::map<std::string, rt::Tensor> arrays;
+  std::optional<rt::NpzReader> data;
   int status = 0;
-  auto readData = [&] {
-    rt::NpzReader reader(flags.data);
-    for (const std::string &name : reader.names())
-      arrays[name] = copyOf(reader.read(name));
-  };
   Session session(/*remarks=*/false);
   auto prepare = [&] {
-    readData();
+    data.emplace(flags.data);
     if (!flags.import.batch)
-      bindBatch(flags, arrays, checkOnnx(session.context(), flags.model, flags.import).unboundDims);
+      bindBatch(flags, *data, checkOnnx(session.context(), flags.model, flags.import).unboundDims);
   };
   if (auto error = rt::attempt(prepare)) {
     llvm::errs() << error->text();
@@ -87,10 +75,11 @@ int run(RunFlags &flags) {
     rt::Session running(rt::Program::fromMemory(manifest, std::move(program->sections)), options);
     const rt::Entry &entry = running.entryOfKind("predict");
     for (const rt::Port &input : entry.inputs) {
-      auto array = arrays.find(input.name);
-      if (array == arrays.end())
+      if (!data->contains(input.name))
         failMissing(flags, input.name);
-      running.setInput(entry, input.name, array->second);
+      // The shape first: a small file may unpack to more than the memory holds.
+      rt::Array array = data->read(input.name, [&](const rt::Shape &shape) { running.inputFor(entry, input.name, shape); });
+      running.setInput(entry, input.name, array.view());
     }
     running.run(entry);
     rt::NpzWriter writer(flags.out);

@@ -1,5 +1,6 @@
 #include "compiler/Export/Onnx/Exporter.h"
 #include "compiler/Export/Onnx/Tensors.h"
+#include "dialects/Support/InputFile.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -232,11 +233,12 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
                      ArrayRef<TrainedTensor> tensors, ExportedModel &exported, ExportError &error,
                      int64_t maxBytes) {
   try {
-    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    std::string why;
+    std::unique_ptr<llvm::MemoryBuffer> file = readRegularFile(path, why);
     if (!file)
-      fail(path, file.getError().message(), kSameModel);
+      fail(path, why, kSameModel);
     const std::string folder = folderOf(path);
-    onnx_import::Model parsed((*file)->getBuffer(), path, folder);
+    onnx_import::Model parsed(file->getBuffer(), path, folder);
     onnx::ModelProto &model = parsed.proto;
 
     exported.sources = {path};

@@ -16,9 +16,21 @@
 using namespace mpc;
 using namespace mpc::onnx_import;
 
-/// Bounds on what a small file may unfold to.
+/// Bounds on what a small file may unfold to: nodes of functions, counted at each call, and their bytes beyond those of the file.
 static constexpr int kMaxDepth = 64;
-static constexpr size_t kMaxNodes = 1'000'000;
+static constexpr size_t kMaxUnfoldedNodes = 100'000, kMaxUnfoldedBytes = size_t(256) << 20;
+static constexpr size_t kMaxNodes = 1'000'000; // of the graph itself
+
+void Model::countUnfolded(const onnx::NodeProto &node, const std::string &caller) {
+  unfoldedBytes += node.ByteSizeLong();
+  const bool tooManyBytes = unfoldedBytes > kMaxUnfoldedBytes + protoBytes;
+  if (++unfoldedNodes > kMaxUnfoldedNodes || tooManyBytes)
+    fail(caller,
+         "with this call the model's functions unfold to more than " +
+             (tooManyBytes ? std::to_string((kMaxUnfoldedBytes + protoBytes) >> 20) + " MiB"
+                           : std::to_string(kMaxUnfoldedNodes) + " nodes"),
+         "functions that call functions multiply: export the model without functions, or in parts");
+}
 
 static bool isOnnxDomain(const std::string &domain) { return domain.empty() || domain == "ai.onnx"; }
 
@@ -155,14 +167,12 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
   bool native = domain.empty() && findOp(node.op_type(), version);
   if (it == functions.end() || native) {
     if (nodes.size() >= kMaxNodes)
-      fail(name, "the model unfolds to more than a million nodes");
+      fail(name, "the model has more than a million nodes", "export it in parts");
     nodes.push_back({std::move(node), version, std::move(location), depth > 0});
     return;
   }
   const onnx::FunctionProto &function = *it->second;
   const std::string shown = printable(node.op_type());
-  if (++calls > kMaxNodes)
-    fail(name, "the model unfolds to more than a million function calls");
   if (depth > kMaxDepth)
     fail(location, "function '" + shown + "' calls itself, or functions are nested deeper than " +
                        std::to_string(kMaxDepth));
@@ -200,6 +210,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
   for (const auto &entry : opsets)
     inner.insert(entry);
   for (const auto &bodyNode : function.node()) {
+    countUnfolded(bodyNode, location);
     onnx::NodeProto copy = bodyNode;
     specialise(copy, rename, attributes);
     copy.set_name((node.name().empty() ? node.op_type() : node.name()) + "/" +
@@ -214,6 +225,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
         identity.set_op_type("Identity");
         identity.add_input(names[function.input(j)]);
         identity.add_output(node.output(i));
+        countUnfolded(identity, location);
         nodes.push_back({std::move(identity), inner[""], location, true});
       }
 }
@@ -225,6 +237,7 @@ void Model::flatten(ImportReport &report) {
   for (const auto &function : proto.functions())
     functions.emplace(
         std::make_pair(isOnnxDomain(function.domain()) ? "" : function.domain(), function.name()), &function);
+  protoBytes = proto.ByteSizeLong();
   for (auto &node : *proto.mutable_graph()->mutable_node())
     inlineNode(std::move(node), opsets, "", 0, report);
   sort(report);

@@ -2,6 +2,7 @@
 #include "compiler/Import/Onnx/Importer.h"
 #include "compiler/Import/Onnx/Import.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/InputFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -51,18 +52,19 @@ static void addHints(ImportReport &report) {
 
 static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, const ImportOptions &options,
                                         ImportReport &report) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  std::string why;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readRegularFile(path, why);
   if (!buffer) {
     ImportProblem problem;
     problem.node = printable(path);
-    problem.why = "cannot read the model: " + buffer.getError().message();
+    problem.why = "cannot read the model: " + why;
     problem.hint = "give the path of an ONNX file";
     report.problems.push_back(problem);
     return {};
   }
   report.files.push_back(path.str());
   StringRef folder = llvm::sys::path::parent_path(path);
-  return importInto(context, (*buffer)->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options,
+  return importInto(context, buffer->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options,
                     report);
 }
 
@@ -126,6 +128,6 @@ FailureOr<TensorData> mpc::readOnnxTensor(MLIRContext &context, StringRef bytes,
   } catch (const ImportError &error) {
     return emitErrorWithHint(loc, error.problem.why, error.problem.hint);
   } catch (const std::exception &error) {
-    return emitError(loc) << error.what();
+    return emitErrorWithHint(loc, error.what(), "write the file again");
   }
 }

@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Model.h"
+#include "dialects/Support/InputFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FileSystem.h"
@@ -59,7 +60,8 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
       opset = import.version();
   if (opset != 0 && (opset < kMinOpset || opset > kMaxOpset))
     fail(this->name, "opset " + std::to_string(opset) + " is not supported",
-         "export the model with an opset from 9 to " + std::to_string(kMaxOpset));
+         "export the model with an opset from " + std::to_string(kMinOpset) + " to " +
+             std::to_string(kMaxOpset) + ", best one from 9 on");
 }
 
 //===-- Tensors -------------------------------------------------------------------===//
@@ -107,17 +109,17 @@ static std::string readExternal(const onnx::TensorProto &tensor, const std::stri
     inside += "/";
   if (!StringRef(real).starts_with(inside))
     fail(where, shown + " leads outside the model's folder", hint);
-  auto file = llvm::sys::fs::openNativeFileForRead(real);
-  if (!file)
-    fail(where, shown + ": " + llvm::toString(file.takeError()), hint);
-  llvm::sys::fs::file_t handle = *file;
+  std::string why;
+  llvm::sys::fs::file_t handle = openRegularFile(real, why);
+  if (handle < 0)
+    fail(where, shown + ": " + why, hint);
   struct Closer {
     llvm::sys::fs::file_t &handle;
     ~Closer() { (void)llvm::sys::fs::closeFile(handle); }
   } closer{handle};
   llvm::sys::fs::file_status status;
-  if (llvm::sys::fs::status(handle, status) || status.type() != llvm::sys::fs::file_type::regular_file)
-    fail(where, shown + " is not a regular file", hint);
+  if (std::error_code error = llvm::sys::fs::status(handle, status))
+    fail(where, shown + ": " + error.message(), hint);
   if (length != uint64_t(size))
     fail(where, shown + ": the tensor needs " + std::to_string(size) + " bytes, its length is " +
                     std::to_string(length));

@@ -70,7 +70,9 @@ private:
                   int depth, ImportReport &);
   void sort(ImportReport &);
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions;
-  size_t calls = 0;
+  /// Counts a node of a function that is about to be copied into the graph. Throws ImportError beyond the bounds.
+  void countUnfolded(const onnx::NodeProto &, const std::string &caller);
+  size_t unfoldedNodes = 0, unfoldedBytes = 0, protoBytes = 0;
 };
 
 /// Sorts nodes so that values are made before they are used; `known` are values from outside. Returns the

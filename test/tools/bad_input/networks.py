@@ -60,6 +60,15 @@ def linked(folder):
     edited(external("link.bin"))(folder)
 
 
+def pipe(folder):
+    os.mkfifo(f"{folder}/pipe")
+
+
+def piped(folder):
+    pipe(folder)
+    edited(external("pipe"))(folder)
+
+
 def short(folder):
     with open(f"{folder}/short.bin", "wb") as file:
         file.write(b"1234567")
@@ -116,6 +125,7 @@ ROWS = [
     # Files
     Row("missing-file", "mpc compile nowhere.onnx -o out $LOSS", ["nowhere.onnx", "No such file"]),
     Row("folder-as-model", "mpc compile . -o out $LOSS", ["cannot read the model"]),
+    Row("pipe-as-model", "mpc compile pipe -o out $LOSS", ["pipe", "is a pipe, not a regular file"], pipe),
     Row("empty-file", COMPILE, ["bad.onnx", "the file is empty"], write(b"")),
     Row("text-file", COMPILE, ["bad.onnx", "not an ONNX model"], write(b"hello, this is no network\n")),
     Row("zip-file", COMPILE, ["not an ONNX model"], write(b"PK\3\4" + bytes(200))),
@@ -176,6 +186,7 @@ ROWS = [
     Row("external-data-missing", COMPILE, ["fc1.weight", "external data file 'gone.bin'", "No such file"], edited(external("gone.bin"))),
     Row("external-data-outside", COMPILE, ["lies outside the model's folder"], edited(external("../../etc/passwd"))),
     Row("external-data-absolute", COMPILE, ["is not a relative path"], edited(external("/etc/passwd"))),
+    Row("external-data-pipe", COMPILE, ["external data file 'pipe'", "is a pipe, not a regular file"], piped),
     Row("external-data-link", COMPILE, ["leads outside the model's folder"], linked),
     Row("external-data-short", COMPILE, ["fc1.weight", "7 bytes"], short),
     Row("external-data-offset", COMPILE, ["offset 'minus one', not a number"], edited(external("mlp.onnx", "minus one"))),

@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+"""Steps that are not finite: what --nan=stop, skip and ignore do at every precision, and that an abort names the node that the infinities come from."""
+import json
+import os
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import harness  # noqa: E402
+from models import Graph  # noqa: E402
+from programs import checkpoint, same  # noqa: E402
+
+BATCH, SAMPLES = 4, 32
+LOSS = "--loss=mse:y:target"
+
+
+def check(true, *what):
+    if not true:
+        raise harness.Failure(" ".join(map(str, what)))
+
+
+def compiled(folder, model, *options):
+    """The path of a program."""
+    model.save(f"{folder}/model.onnx")
+    harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", *options], cwd=folder)
+    return f"{folder}/program"
+
+
+def convolutions(scale3=1.0):
+    """x [4, 3, 8, 8] -> four convolutions and a dense layer -> y [4, 2]; the weights of the third convolution are all `scale3`."""
+    g = Graph()
+    x, channels = g.input("x", [BATCH, 3, 8, 8]), 3
+    for i in range(1, 5):
+        weights = np.full((8, channels, 3, 3), scale3 if i == 3 else 0.1 / channels, np.float32)
+        x = g.node("Conv", [x, g.constant(f"conv{i}.weight", weights)], f"conv{i}", kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+        x = g.node("Relu", [x], f"relu{i}")
+        channels = 8
+    x = g.node("Flatten", [x], "flat")
+    g.node("Gemm", [x, g.constant("fc.weight", np.full((512, 2), 1e-3, np.float32)), g.constant("fc.bias", np.zeros(2, np.float32))], "y")
+    return g.output("y", [BATCH, 2])
+
+
+def logarithm():
+    """x [4, 3] -> dropout -> log(x w) -> y [4, 2]: -inf for x = 0."""
+    g = Graph()
+    x = g.dropout(g.input("x", [BATCH, 3]), "drop", 0.01)
+    x = g.node("MatMul", [x, g.constant("w", np.ones((3, 5), np.float32))], "product")
+    x = g.node("Log", [x], "log")
+    g.node("MatMul", [x, g.constant("v", np.full((5, 2), 0.1, np.float32))], "y")
+    return g.output("y", [BATCH, 2])
+
+
+def images(folder, value=1.0):
+    np.savez(f"{folder}/data.npz", x=np.full((SAMPLES, 3, 8, 8), value, np.float32), target=np.zeros((SAMPLES, 2), np.float32))
+
+
+def rows(folder, good):
+    """data.npz: `good` batches of positive rows, the rest zeros."""
+    x = np.zeros((SAMPLES, 3), np.float32)
+    x[:good * BATCH] = 1
+    np.savez(f"{folder}/data.npz", x=x, target=np.zeros((SAMPLES, 2), np.float32))
+
+
+def train(folder, *arguments, steps=40):
+    """Status, standard output and error, the log's lines."""
+    log = f"{folder}/log.jsonl"
+    status, out, err = harness.run([f"{folder}/program", "train", "--data", "data.npz", "--steps", steps, "--log", log, "--log-every", 1, "--no-shuffle",
+                                    *arguments], cwd=folder)
+    return status, out, err, [json.loads(line) for line in open(log)]
+
+
+def third_convolution(*options):
+    def case():
+        with harness.folder() as folder:
+            # 0.1 * 9 = 0.9 at most behind each of the first two; 72 * 2000 * 0.7 is beyond 65504, in the middle of the image.
+            compiled(folder, convolutions(scale3=2000), LOSS, "--precision=fp16", "--lr=1e-4", *options)
+            images(folder)
+            status, _, err, _ = train(folder)
+            check(status == 1 and "the last 10 steps are lost: the loss is" in err, status, err)
+            named = err.split("the first result that is not finite is that of ")[1].split(": ")[0]
+            check("'conv3'" in named and "conv2" not in named and "conv4" not in named, err)
+            check(" f16 numbers are infinite and 0 are NaN; it read f16 from 0" in err and "'conv3.weight' from 2000 to 2000" in err, err)
+            check("there is no checkpoint of finite parameters" in err and "\nhint: lower --lr" in err, err)
+    return case
+
+
+def precision_case(mode, *options):
+    def case():
+        with harness.folder() as folder:
+            compiled(folder, logarithm(), LOSS, "--lr=1e-4", *options)
+            rows(folder, 1)
+            harness.must([f"{folder}/program", "train", "--data", "data.npz", "--steps", 1, "--no-shuffle", "--checkpoint-dir", "saved"], cwd=folder)
+            np.savez(f"{folder}/data.npz", x=np.zeros((SAMPLES, 3), np.float32), target=np.zeros((SAMPLES, 2), np.float32))
+            status, out, err, lines = train(folder, "--checkpoint-dir", "saved", "--resume", "--checkpoint-every", 1, "--keep", 0, f"--nan={mode}")
+            before = checkpoint(f"{folder}/saved/step-00000001.safetensors")
+            if mode == "stop":
+                check(status == 1 and "error: step 11: the last 10 steps are lost: the loss is inf; " in err, status, err)
+                check("'log')" in err and "20 of 20" in err and " from 0 to 0; " in err, err)
+                check("; the last good checkpoint is saved/step-00000010.safetensors" in err, err)
+                changed = set(same(before, checkpoint(f"{folder}/saved/step-00000010.safetensors")))
+                check(changed <= {"main/scale", "main/growth_tracker", "main/skipped", "rng.step"}, "changed", changed)
+                check(len(lines) == 10 and all(line["skipped"] for line in lines), lines)
+            elif mode == "skip":
+                check(status == 0 and "done: 40 steps, 39 skipped" in out and "note: step 11: the last 10 steps are lost" in out, status, out, err)
+                check("(skipped)" in out and all(line["skipped"] for line in lines if "loss" in line), lines)
+                check([line["step"] for line in lines if "note" in line] == [11], lines)
+                check("every step was skipped" in err, err)
+                changed = set(same(before, checkpoint(f"{folder}/saved/step-00000040.safetensors")))
+                check(changed <= {"main/scale", "main/growth_tracker", "main/skipped", "rng.step"}, "changed", changed)
+            else:
+                check(status == 0, status, err)
+                weights = checkpoint(f"{folder}/saved/step-00000040.safetensors")["w"]
+                scaled = any("scale" in line for line in lines)
+                check(scaled or not np.isfinite(weights.astype(np.float64)).all(), "w is", weights)
+    return case
+
+
+def falling_scale():
+    """2^24 to where gradients fit takes many skips, and ends nothing."""
+    with harness.folder() as folder:
+        g = Graph()
+        g.node("MatMul", [g.input("x", [BATCH, 3]), g.constant("w", np.ones((3, 2), np.float32))], "y")
+        compiled(folder, g.output("y", [BATCH, 2]), LOSS, "--precision=fp16", "--init-scale=16777216", "--lr=1e-30")
+        # The cotangent is 2 (y - target) / 8, about 1 / 4 of 60000: it fits below 2^2.
+        np.savez(f"{folder}/data.npz", x=np.full((SAMPLES, 3), 20000, np.float32), target=np.zeros((SAMPLES, 2), np.float32))
+        status, out, err, lines = train(folder)
+        skipped = [line["skipped"] for line in lines]
+        check(status == 0 and sum(skipped) >= 22 and not skipped[-1] and skipped == sorted(skipped, reverse=True), status, err, lines)
+        check(f"done: 40 steps, {sum(skipped)} skipped," in out, out)
+
+
+def two_optimizers():
+    """The head's loss is infinite in every step, the body's is not: only the head is counted, named and skipped."""
+    with harness.folder() as folder:
+        g = Graph()
+        g.input("x", [BATCH, 3])
+        for name in ("a", "b"):
+            g.node("MatMul", ["x", g.constant(f"{name}.w", np.ones((3, 2), np.float32))], f"{name}.y")
+        g.node("Log", ["b.y"], "b.log")
+        g.node("ReduceMean", ["a.y"], "a.loss", keepdims=0)
+        g.node("ReduceMean", ["b.log"], "b.loss", keepdims=0)
+        g.output("a.loss", []).output("b.loss", [])
+        steps = [f"--step={n}:loss=output:{n}.loss:params=^{n}\\.:optimizer=sgd" for n in "ab"]
+        compiled(folder, g, *steps)
+        np.savez(f"{folder}/data.npz", x=np.zeros((SAMPLES, 3), np.float32))
+        status, _, err, _ = train(folder)
+        check(status == 1 and "error: step 10: the last 10 steps of 'b' are lost: the loss is -inf; " in err and "'b.log'" in err, status, err)
+        status, out, err, lines = train(folder, "--nan=skip")
+        check(status == 0 and "done: 40 steps, 40 skipped (a 0, b 40)" in out and "warning" not in err, status, out, err)
+        check(all(line["steps"]["b"]["skipped"] and not line["steps"]["a"]["skipped"] for line in lines if "steps" in line), lines[:2])
+
+
+PRECISIONS = {
+    "fp32": ["--precision=fp32"],
+    "fp16": ["--precision=fp16"],
+    "fp16 without a scale": ["--precision=fp16", "--loss-scale=none"],
+    "fp16 with a fixed scale": ["--precision=fp16", "--loss-scale=64"],
+    "fp16 O3": ["--precision=fp16", "--opt-level=O3"],
+    "bf16": ["--precision=bf16"],
+}
+CASES = {
+    "the third convolution": third_convolution(),
+    "the third convolution, O2": third_convolution("--opt-level=O2"),
+    "a falling scale": falling_scale,
+    "two optimizers": two_optimizers,
+    **{f"{name} {mode}": precision_case(mode, *options) for name, options in PRECISIONS.items() for mode in ("stop", "skip", "ignore")},
+}
+
+if __name__ == "__main__":
+    OPTIONS = harness.arguments(__doc__)
+    harness.main([(f"nan/{name}", case) for name, case in CASES.items()], OPTIONS.only)
