@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Measures norms in 16 bits against float64, and against torch's CPU autocast where Python has torch, and prints a Markdown table.
 
-usage: norms.py [--mpc build/bin/mpc] [--target host|emulator] [--forms layer,rms] [--configurations 'fp16 O1'] > docs/results/norms.md
-Each row is one input: values mean + deviation*N(0,1) that the storage type holds exactly, behind a product (with the identity), so that the norm's
-operand is stored in 16 bits. Several inputs share a program: each has parameters, an output and a share of the loss of its own.
+usage: norms.py [--mpc build/bin/mpc] [--target host|emulator] [--forms layer,rms] [--configurations 'fp16 O1'] [--rows] > docs/results/norms.md
+Each input is values mean + deviation*N(0,1) that the storage type holds exactly, behind a product (with the identity), so that the norm's
+operand is stored in 16 bits. The inputs of a norm share a program: each has parameters, an output and a share of the loss of its own.
 The error is the largest of a tensor, in ULPs of the storage type at the tensor's largest magnitude; that of the loss in ULPs at the largest term of its mean.
-A row is kept when each error is at most the larger of twice torch's (where torch's is finite) and 2 ULP, and what float64 rounded to storage has finite is finite.
-Exit status 1 when a row is not.
+An input is within its bound when each error is at most the larger of twice torch's (where torch's is finite) and 2 ULP, and what float64 rounded to storage has finite is finite.
+Exit status 1 when one is not.
 """
 import argparse
 import os
@@ -129,7 +129,7 @@ def by_torch(form, epsilon, d, precision):
         elif form == "l2":
             y = f.normalize(h, dim=-1, eps=0)
         else:
-            y = h / torch.sqrt((h * h).sum(-1, keepdim=True))
+            y = h / h.norm(dim=-1, keepdim=True)
     loss = (y.float() * torch.tensor(d["c"].reshape(shape), dtype=torch.float32)).mean()
     factor = SCALE if precision == "fp16" else 1
     (loss * factor).backward()
@@ -233,14 +233,19 @@ def number(v):
     return "not finite" if not np.isfinite(v) else f"{v:.2f}" if v < 100 else f"{v:.0f}"
 
 
+def shown(e):
+    return " / ".join(number(e[k]) if k in e else "-" for k in ("loss", "y", "gradients")) if e else "-"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpc", default=os.path.join(runs.SOURCE, "build", "bin", "mpc"))
     parser.add_argument("--target", choices=["host", "emulator"], default="host")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--configurations", default=",".join(CONFIGURATIONS))
+    parser.add_argument("--rows", action="store_true", help="a line for each input instead of each norm and precision")
     options = parser.parse_args()
-    lines, broken, rows, largest = [], 0, 0, {}
+    lines, short, broken, rows = [], [], 0, 0
     warnings.filterwarnings("ignore")  # torch: which of its kernels it takes
     with tempfile.TemporaryDirectory() as work:
         for form in options.forms.split(","):
@@ -249,16 +254,17 @@ def main():
                 made = data(precision)
                 results, loss = by_mpc(options.mpc, work, form, made, configuration, options.target)
                 wanted = [reference(form, float(np.float32(epsilon)), d) for (_, _, epsilon), d in zip(INPUTS, made)]
-                total = sum(r["loss"] for r in results)
+                total, before, worst = sum(r["loss"] for r in results), broken, [{}, {}, {}]
                 for (deviation, mean, epsilon), d, got, want in zip(INPUTS, made, results, wanted):
                     mine = errors(got, want, d, precision)
                     theirs = errors(by_torch(form, epsilon, d, precision), want, d, precision) if torch else {}
                     bounds = {k: max(2.0, 2 * theirs[k]) if np.isfinite(theirs.get(k, np.inf)) else 2.0 for k in mine}
                     kept = all(mine[k] <= bounds[k] for k in mine)
                     rows, broken = rows + 1, broken + (not kept)
-                    largest = {k: max(v, largest.get(k, 0.0)) for k, v in mine.items()} | {k: v for k, v in largest.items() if k not in mine}
-                    shown = lambda e: " / ".join(number(e[k]) for k in ("loss", "y", "gradients")) if e else "–"
+                    for top, one in zip(worst, (mine, theirs, bounds)):
+                        top.update({k: max(v, top.get(k, 0.0)) for k, v in one.items()})
                     lines.append(f"| {form} | {configuration} | {deviation:g} | {mean:g} | {epsilon:g} | {shown(mine)} | {shown(theirs)} | {shown(bounds)} | {'yes' if kept else '**no**'} |")
+                short.append(f"| {form} | {configuration} | {len(results)} | {shown(worst[0])} | {shown(worst[1])} | {broken - before or 'none'} |")
                 if np.isfinite(total) and not abs(total - loss) <= 1e-3 * max(1.0, abs(total)):
                     broken += 1
                     lines.append(f"| {form} | {configuration} | | | | the program's loss is {loss:g}, its outputs' {total:g} | | | **no** |")
@@ -266,10 +272,13 @@ def main():
     print("# Norms in 16 bits\n")
     print(f"{runs.where()}. Made by `benchmarks/accuracy/norms.py --target {options.target}`{'' if torch is None else ' with torch ' + torch.__version__}. "
           f"Errors against float64 in ULPs of the storage type: loss / output / worst gradient.\n")
-    print("| norm | precision | deviation | mean | epsilon | mpc | torch autocast | bound | kept |\n" + "|---" * 9 + "|")
-    print("\n".join(lines))
-    print(f"\n{rows} rows, {broken} beyond the bound. mpc's largest errors, in ULP: loss {number(largest['loss'])}, output {number(largest['y'])}, "
-          f"gradients {number(largest.get('gradients', 0.0))}.")
+    if options.rows:
+        print("| norm | precision | deviation | mean | epsilon | mpc | torch autocast | bound | kept |\n" + "|---" * 9 + "|")
+        print("\n".join(lines))
+    else:
+        print("| norm | precision | inputs | mpc, largest | torch autocast, largest | beyond the bound |\n" + "|---" * 6 + "|")
+        print("\n".join(short))
+    print(f"\n{rows} inputs, {broken} beyond the bound.")
     return 1 if broken else 0
 
 

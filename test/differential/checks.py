@@ -31,13 +31,15 @@ def program(precision, level="O1"):
     return {"kind": "run", "precision": precision, **low}
 
 
-def bound_of(graph, work):
-    """The precision whose roundings a result has: the coarsest type of the graph, or what it is compiled to."""
-    names = {"fp32": 1, "fp16": 2, "bf16": 3}
+COARSER = {"fp32": 1, "fp16": 2, "bf16": 3}
+
+
+def precisions_of(graph, work):
+    """What values are rounded to, the coarsest last: the types of the graph, and what it is compiled to."""
     own = {"f16": "fp16", "bf16": "bf16"}
-    low = [own[t] for t in graph.types.values() if t in own]
+    used = {n for node in graph.nodes for n in node.inputs + node.outputs if n}
     # Also without rounding: constants of the compiler's own (1/n, 2/sqrt(pi)) and what it folds have the type of what they meet.
-    return max(low + [work.get("precision", "fp32")], key=names.get)
+    return sorted({own[graph.types[n]] for n in used if graph.types[n] in own} | {work.get("precision", "fp32")}, key=COARSER.get)
 
 
 def generalise(text):
@@ -87,9 +89,9 @@ def examine(graph, worker, work, refused=None, oracle=None):
     for w, a in zip(work, answers):
         if w["kind"] == "check" or (w["kind"] == "forward" and any(n.op == "BatchNormalization" for n in graph.nodes)):
             continue  # forward, batch norms use running statistics
-        precision = bound_of(graph, w)
-        scale = SCALE if w.get("precision") == "fp16" else 1.0
-        if not oracle.fits(precision, scale) or (precision != "exact" and not oracle.finite()):
+        precisions = precisions_of(graph, w)
+        precision, scale = precisions[-1], SCALE if w.get("precision") == "fp16" else 1.0
+        if not all(oracle.fits(p, scale) for p in precisions) or not oracle.finite():
             continue
         for said in oracle.compare(a["tensors"], precision, scale, w["kind"] != "forward"):
             what, _, detail = said.partition("|")

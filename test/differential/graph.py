@@ -27,6 +27,11 @@ def round_to(dtype, values):
     return np.asarray(values).astype(np.bool_ if dtype == "bool" else np.int64)
 
 
+def shortest(number, dtype):
+    """The shortest number that the type reads back as this one."""
+    return float(number) if dtype == "f64" or dtype not in FLOATS else float(str(np.float32(number)))
+
+
 def is_float(dtype):
     return dtype in FLOATS
 
@@ -96,7 +101,7 @@ class Graph:
     # -- JSON, for shrinking by hand and for reports ------------------------------------------------------
     def to_json(self):
         def pack(values):
-            return {n: {"shape": list(np.shape(v)), "values": [float(x) for x in np.ravel(v)]} for n, v in values.items()}
+            return {n: {"shape": list(np.shape(v)), "values": [shortest(x, self.types[n]) for x in np.ravel(v)]} for n, v in values.items()}
 
         return json.dumps({"opset": self.opset, "nodes": [n.to_json() for n in self.nodes], "types": self.types, "inputs": pack(self.inputs),
                            "initializers": pack(self.initializers), "declared": {n: list(s) for n, s in self.declared.items()}, "outputs": self.outputs,

@@ -5,7 +5,7 @@ import zipfile
 
 import numpy as np
 
-from checks import SCALE, Fault, bound_of, generalise
+from checks import SCALE, Fault, generalise, precisions_of
 
 TRAINED = "--trainable=^p[0-9]+$"
 
@@ -63,10 +63,10 @@ def examine_programs(graph, oracle, build, folder, precision, level, emulated):
                 tensors = {n: arrays[n].astype(np.float64) for n in arrays.files}
         except (ValueError, zipfile.BadZipFile) as error:
             return faults + [Fault(name + " trace", "what it writes cannot be read", str(error)[:200])]
-        bound = bound_of(graph, {"precision": precision})
+        bounds = precisions_of(graph, {"precision": precision})
         scale = SCALE if precision == "fp16" else 1.0
-        if oracle.finite() and oracle.fits(bound, scale):
-            for text in oracle.compare({n: v for n, v in tensors.items() if n == "loss" or n.startswith("grad/")}, bound, scale):
+        if oracle.finite() and all(oracle.fits(p, scale) for p in bounds):
+            for text in oracle.compare({n: v for n, v in tensors.items() if n == "loss" or n.startswith("grad/")}, bounds[-1], scale):
                 what, _, detail = text.partition("|")
                 faults.append(Fault(name, what, detail))
         return faults

@@ -10,6 +10,7 @@ from graph import is_float, round_to
 
 OPS = {}
 current = [None]  # noise of values inside the op that is evaluated
+stored = [None]  # noise of what the op stores
 
 
 class NotDefined(Exception):
@@ -70,6 +71,19 @@ class EdgeNoise(torch.autograd.Function):
         return ctx.noise.apply(g, ctx.noise.backward, ctx.noise.scale), None
 
 
+class FromResult(torch.autograd.Function):
+    """An op whose gradient is computed from its result as it is stored: (forward, gradient of (cotangent, result))."""
+
+    @staticmethod
+    def forward(ctx, x, function, gradient, noise):
+        ctx.y, ctx.gradient = noise.apply(function(x), noise.forward, 1.0), gradient
+        return ctx.y.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.gradient(g, ctx.y), None, None, None
+
+
 class NoiseSource:
     """Also records the largest magnitudes that were met: whether a storage type can hold them."""
 
@@ -79,6 +93,7 @@ class NoiseSource:
         self.scale = 1.0  # of cotangents that are rounded
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
+        self.elements = 0  # of the largest tensor
 
     def inner(self):
         """Of values that an op keeps to itself: fp32 inside whatever the storage."""
@@ -89,7 +104,7 @@ class NoiseSource:
 
     def seen(self, x):
         if x.numel():
-            self.largest = max(self.largest, float(x.detach().abs().max()))
+            self.largest, self.elements = max(self.largest, float(x.detach().abs().max())), max(self.elements, x.numel())
 
     def seen_cotangent(self, g):
         if g.numel():
@@ -108,6 +123,10 @@ class NoiseSource:
 def inner(x):
     """A value that an op of several steps keeps to itself."""
     return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x
+
+
+def from_result(x, function, gradient):
+    return FromResult.apply(x, function, gradient, stored[0]) if stored[0] is not None and stored[0].u else function(x)
 
 
 def evaluate(graph, noise=None, gradients=True):
@@ -154,7 +173,7 @@ def step(node, values, graph, noise):
     inputs = [values[n] if n else None for n in node.inputs]
     if noise.u:
         inputs = [EdgeNoise.apply(x, noise) if x is not None and x.requires_grad else x for x in inputs]
-    current[0] = noise.inner()
+    current[0], stored[0] = noise.inner(), noise
     if node.op in ("Cast", "CastLike"):
         outputs = cast(inputs[0], graph.types[node.outputs[0]])
     elif node.op == "Constant":

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from reference import NotDefined, attribute, axes_of, inner, ints, op, single
+from reference import NotDefined, attribute, axes_of, from_result, inner, ints, op, single
 
 
 # -- one operand ---------------------------------------------------------------------------------------
@@ -71,6 +71,12 @@ def _(a, x, o):
     number = lambda v: v if v is None else (float(v) if torch.is_tensor(v) else single(v))
     low, high = number(low), number(high)
     return x[0].clone() if low is None and high is None else torch.clamp(x[0], low, high)
+
+
+FROM_RESULT = {"Sigmoid": (torch.sigmoid, lambda g, y: g * y * (1 - y)), "Tanh": (torch.tanh, lambda g, y: g * (1 - y * y)), "Exp": (torch.exp, lambda g, y: g * y),
+               "Sqrt": (torch.sqrt, lambda g, y: g / (2 * y)), "Reciprocal": (torch.reciprocal, lambda g, y: -g * y * y)}
+for name, pair in FROM_RESULT.items():
+    op(name)(lambda a, x, o, pair=pair: from_result(x[0], *pair))
 
 
 # -- two and more operands -------------------------------------------------------------------------------
@@ -209,8 +215,8 @@ def hardmax(x, axis):
     return torch.zeros_like(x).scatter(axis, best, 1.0)
 
 
-op("Softmax")(softmaxes(lambda x, d: torch.softmax(inner(x), d)))
-op("LogSoftmax")(softmaxes(lambda x, d: torch.log_softmax(inner(x), d)))
+op("Softmax")(softmaxes(lambda x, d: from_result(inner(x), lambda v: torch.softmax(v, d), lambda g, y: y * (g - (g * y).sum(d, keepdim=True)))))
+op("LogSoftmax")(softmaxes(lambda x, d: from_result(inner(x), lambda v: torch.log_softmax(v, d), lambda g, y: g - torch.exp(y) * g.sum(d, keepdim=True))))
 op("Hardmax")(softmaxes(hardmax))
 
 

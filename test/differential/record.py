@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Writes recorded.json: graphs of the fuzzer that together hold every op it knows, with torch's results in float64 and how far others may be from them, for
+recorded_test.py, which needs no torch. Prints how many.
+
+    record.py [--seeds 6000] [graph.json ...]      graphs that must be among them: shrunk ones of faults that were found
+"""
+import argparse
+import json
+import os
+
+import numpy as np
+
+from bounds import Oracle
+from checks import SCALE, precisions_of
+from generate import generate
+from graph import Graph
+
+LARGEST = 4000  # characters of a graph
+PRECISIONS = {"fp32": 1.0, "fp16": SCALE}
+
+
+def recorded(graph, name):
+    """A case, or None where a result or its 16-bit form is not finite."""
+    oracle = Oracle(graph)
+    case = {"name": name, "graph": json.loads(graph.to_json()), "expected": {}, "allowed": {}}
+    for precision, scale in PRECISIONS.items():
+        bounds = precisions_of(graph, {"precision": precision})
+        if not oracle.finite() or not all(oracle.fits(p, scale) for p in bounds):
+            return None
+        case["allowed"][precision] = {n: float(f"{oracle.allowed(n, bounds[-1], scale):.3g}") for n in oracle.exact}
+    for n, value in oracle.exact.items():
+        case["expected"][n] = {"shape": list(value.shape), "values": [float(f"{v:.12g}") for v in np.ravel(value)]}
+    return case
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--seeds", type=int, default=6000)
+    parser.add_argument("graphs", nargs="*")
+    arguments = parser.parse_args()
+    cases, seen = [], set()
+    for path in arguments.graphs:
+        with open(path) as file:
+            graph = Graph.from_json(file.read())
+        cases.append(recorded(graph, os.path.basename(os.path.dirname(path))))
+        seen |= {n.op for n in graph.nodes}
+    for seed in range(arguments.seeds):
+        graph = generate(seed)
+        if graph is None or graph.extreme or not graph.inputs:
+            continue
+        ops = {n.op for n in graph.nodes}
+        if not ops - seen or len(graph.to_json()) > LARGEST:
+            continue
+        case = recorded(graph, f"seed-{seed}")
+        if case and any(np.any(v["values"]) for n, v in case["expected"].items() if n.startswith("grad/")):
+            cases.append(case)
+            seen |= ops
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.json"), "w") as file:
+        file.write("[\n" + ",\n".join(json.dumps(c) for c in cases if c) + "\n]\n")
+    print(f"{len(cases)} graphs with {len(seen)} ops")
+
+
+if __name__ == "__main__":
+    main()
