@@ -62,8 +62,8 @@ static void addLayerNorms(std::vector<Case> &cases) {
                          .getOperation();
                    },
                    /*firstResultsOnly=*/1});
-  // Epsilons whose inverse is rounded: 1/epsilon times epsilon is not 1.
-  for (double epsilon : {7e-3, 1e-12})
+  // Epsilons whose inverse is rounded: 1/epsilon times epsilon need not be 1.
+  for (double epsilon : {7e-3, 0.3, 1.1})
     cases.push_back({"layer_norm: l2 far below epsilon", {numbers({1, 2}, {epsilon / 2, epsilon / 4}), stat(frozen(numbers({}, {1}))), stat(frozen(numbers({}, {0})))},
                      [=](OpBuilder &b, Location loc, ValueRange v) {
                        return LayerNormOp::create(b, loc, v[0], v[1], v[2], b.getDenseI64ArrayAttr({1}), b.getF64FloatAttr(epsilon),
