@@ -11,11 +11,14 @@ static constexpr int64_t kRewritesPerOp = 32, kLeastBudget = 4096;
 static constexpr int64_t kMostIterations = 16;
 
 namespace {
-/// Remembers the op that was rewritten last.
+/// Remembers the op that a pattern rewrote last.
 struct LastRewrite : RewriterBase::Listener {
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { last = op->getLoc(); }
-  void notifyOperationModified(Operation *op) override { last = op->getLoc(); }
-  std::optional<Location> last;
+  void notifyPatternBegin(const Pattern &, Operation *op) override { tried = op->getLoc(); }
+  void notifyPatternEnd(const Pattern &, LogicalResult status) override {
+    if (succeeded(status))
+      last = tried;
+  }
+  std::optional<Location> tried, last;
 };
 } // namespace
 
