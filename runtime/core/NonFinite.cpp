@@ -104,7 +104,7 @@ std::optional<size_t> Search::producer(const FloatTensor &tensor, size_t end) co
 std::optional<size_t> Search::origin() const {
   std::optional<size_t> start;
   const Port *loss = entry_.outputOfRole("loss");
-  if (loss && !std::isfinite(session_.readScalar(*loss)))
+  if (loss && elementsOf(loss->shape) > 0 && !std::isfinite(session_.readScalar(*loss)))
     start = producer({loss->offset, loss->dtype, 1}, records_.size());
   for (size_t i = records_.size(); !start && i-- > 0;)
     if (firstBad(records_[i].results))

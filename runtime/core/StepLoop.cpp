@@ -156,9 +156,11 @@ void StepLoop::finish(size_t i, Round &round) {
   };
   report.loss = value(prepared.loss, 0);
   report.overflowed = false;
-  report.skipped = prepared.guard && prepared.values[*prepared.guard].value != 0 && !std::isfinite(report.loss);
-  report.unbounded.reset();
   const std::optional<Scaler> &scaler = prepared.step->scaler;
+  // With a scale, accumulated gradients of such a loss make the update overflow, which is what is skipped then.
+  bool left = prepared.guard && prepared.values[*prepared.guard].value != 0 && (!scaler || prepared.step->accumulate == 1);
+  report.skipped = left && !std::isfinite(report.loss);
+  report.unbounded.reset();
   if (!scaler)
     return;
   const State before = round.before[i].value_or(prepared.last),

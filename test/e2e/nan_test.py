@@ -130,6 +130,22 @@ def falling_scale():
         check(f"done: 40 steps, {sum(skipped)} skipped," in out, out)
 
 
+def a_mask():
+    """The -inf of an attention's mask leads to nothing: the product that overflows behind its softmax is named."""
+    with harness.folder() as folder:
+        g = Graph()
+        scores = g.node("MatMul", [g.input("x", [BATCH, 3]), g.constant("k", np.ones((3, 6), np.float32))], "scores")
+        mask = np.where(np.tri(BATCH, 6) > 0, 0, -np.inf).astype(np.float32)
+        attention = g.node("Softmax", [g.node("Add", [scores, g.constant("mask", mask)], "masked")], "attention", axis=-1)
+        values = g.node("MatMul", [attention, g.constant("v", np.full((6, 4), 60000, np.float32))], "values")
+        g.node("MatMul", [values, g.constant("o", np.ones((4, 2), np.float32))], "y")
+        compiled(folder, g.output("y", [BATCH, 2]), LOSS, "--precision=fp16", "--lr=1e-4")
+        np.savez(f"{folder}/data.npz", x=np.ones((SAMPLES, 3), np.float32), target=np.zeros((SAMPLES, 2), np.float32))
+        status, _, err, _ = train(folder)
+        named = err.split("the first result that is not finite is that of ")[-1].split(": ")[0]
+        check(status == 1 and "'y'" in named and "masked" not in named and "8 of 8 f16 numbers are infinite" in err, status, err)
+
+
 def two_optimizers():
     """The head's loss is infinite in every step, the body's is not: only the head is counted, named and skipped."""
     with harness.folder() as folder:
@@ -163,6 +179,7 @@ CASES = {
     "the third convolution": third_convolution(),
     "the third convolution, O2": third_convolution("--opt-level=O2"),
     "a falling scale": falling_scale,
+    "a mask of -inf": a_mask,
     "two optimizers": two_optimizers,
     **{f"{name} {mode}": precision_case(mode, *options) for name, options in PRECISIONS.items() for mode in ("stop", "skip", "ignore")},
 }

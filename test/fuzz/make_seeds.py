@@ -172,6 +172,7 @@ def manifest_variants():
     inits["variables"].append({"name": "seed", "role": "rng", "dtype": "u64", "shape": [], "init": {"kind": "seed"}})
     inits["plans"][0]["storage"].append({"variable": "seed", "offset": 216, "bytes": 8})
     inits["variables"][0]["onnx"] = {"name": "fc.weight", "node": "fc", "input": 1}
+    inits["steps"][0]["nan_guard"] = "seed"
     yield "inits", inits
     parts = json.loads(json.dumps(whole))
     port = parts["plans"][0]["entries"][0]["inputs"][1]

@@ -62,6 +62,15 @@ static void addLayerNorms(std::vector<Case> &cases) {
                          .getOperation();
                    },
                    /*firstResultsOnly=*/1});
+  // Epsilons whose inverse is rounded: 1/epsilon times epsilon need not be 1.
+  for (double epsilon : {7e-3, 0.3, 1.1})
+    cases.push_back({"layer_norm: l2 far below epsilon", {numbers({1, 2}, {epsilon / 2, epsilon / 4}), stat(frozen(numbers({}, {1}))), stat(frozen(numbers({}, {0})))},
+                     [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return LayerNormOp::create(b, loc, v[0], v[1], v[2], b.getDenseI64ArrayAttr({1}), b.getF64FloatAttr(epsilon),
+                                                  NormKindAttr::get(b.getContext(), NormKind::l2))
+                           .getOperation();
+                     },
+                     /*firstResultsOnly=*/1});
   const std::tuple<Shape, int64_t, int64_t> groups[] = {{{2, 4, 3}, 1, 2}, {{2, 3, 4}, 2, 2}, {{2, 4, 2, 2}, 1, 4}, {{3, 6}, 1, 3}, {{2, 2, 3, 4}, 3, 1}};
   for (const auto &[shape, axis, count] : groups)
     cases.push_back({"group_norm", {uniform(shape), stat(uniform({shape[axis]}, 0.5, 2)), stat(uniform({shape[axis]}, -1, 1))},

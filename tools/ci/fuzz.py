@@ -54,12 +54,15 @@ def run(build, target, budget, seed=1, keep=True):
     """(executions, seconds). budget: libFuzzer's option, as -runs=1000. keep: whether the corpus of earlier runs is read and added to. Raises Finding."""
     folder = os.path.join(instrumented.build(build, "compiler", [f"fuzz-{target}"]) if target in COMPILER else instrumented.build(build, "asan"), "bin")
     scratch = os.path.join(os.path.abspath(build), "fuzz")
-    found, corpus = os.path.join(scratch, target + ".found"), os.path.join(scratch, target)
+    # libFuzzer adds to the first folder it is given: never the seeds.
+    found, corpus = os.path.join(scratch, target + ".found"), os.path.join(scratch, target if keep else target + ".once")
+    if not keep:
+        shutil.rmtree(corpus, ignore_errors=True)
     for path in (found, corpus):
         os.makedirs(path, exist_ok=True)
     command = [os.path.join(folder, "fuzz-" + target), *LIMITS, budget, f"-seed={seed}", "-print_final_stats=1", f"-artifact_prefix={found}/"]
     start = time.monotonic()
-    done = subprocess.run(command + ([corpus] if keep else []) + [seeds(target, scratch)], stdout=subprocess.PIPE,
+    done = subprocess.run(command + [corpus, seeds(target, scratch)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, cwd=scratch)
     text = done.stdout.decode(errors="replace")
     executions = re.search(r"stat::number_of_executed_units: (\d+)", text)

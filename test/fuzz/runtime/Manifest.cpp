@@ -1,6 +1,7 @@
 // A manifest: parsed and checked; what passes makes a session whose entries run, with kernels that do nothing.
 #include "LogisticProgram.h"
 #include "runtime/core/Info.h"
+#include "runtime/core/NonFinite.h"
 #include "runtime/support/Error.h"
 #include "test/fuzz/runtime/Input.h"
 
@@ -49,6 +50,7 @@ void use(const std::shared_ptr<const Program> &program) {
     session.run(entry);
     for (const Port &port : entry.outputs)
       session.read(port);
+    firstNonFinite(session, entry);
   }
   for (const Variable &variable : session.manifest().variables)
     if (session.stores(variable.name))

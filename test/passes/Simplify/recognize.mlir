@@ -112,3 +112,21 @@ func.func @logs(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tenso
   %c = graph.log %p : tensor<2x3xf32>
   return %a, %b, %c : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// -----
+// A square is a power, which autocast computes in fp32. A divisor of n - 1 is no mean, be n ever so large.
+// CHECK-LABEL: @squares
+// CHECK: graph.pow
+// CHECK-NOT: _norm
+// CHECK: return
+func.func @squares(%x: tensor<2000000xf64>) -> tensor<2000000xf64> {
+  %n = graph.constant dense<1999999.0> : tensor<f64>
+  %eps = graph.constant dense<1.0e-05> : tensor<f64>
+  %sq = graph.mul %x, %x : (tensor<2000000xf64>, tensor<2000000xf64>) -> tensor<2000000xf64>
+  %sum = graph.reduce_sum %sq {axes = array<i64: 0>, keepdims = true} : (tensor<2000000xf64>) -> tensor<1xf64>
+  %var = graph.div %sum, %n : (tensor<1xf64>, tensor<f64>) -> tensor<1xf64>
+  %e = graph.add %var, %eps : (tensor<1xf64>, tensor<f64>) -> tensor<1xf64>
+  %r = graph.sqrt %e : tensor<1xf64>
+  %y = graph.div %x, %r : (tensor<2000000xf64>, tensor<1xf64>) -> tensor<2000000xf64>
+  return %y : tensor<2000000xf64>
+}

@@ -127,6 +127,20 @@ def check_bits(machine):
     assert [line["step"] for line in moved if "loss" in line] == [4, 6, 8], moved
 
 
+def check_lost(machine, infinite="1,2,3,4,5,6,7,8,9,10,11,12", step=10):
+    """A training that loses its steps ends, and names the dispatch and what it read: early, and when the reports come late."""
+    def said(*arguments):
+        err = machine.error("train", "--data", machine.data, "--steps=12", f"--inject-inf={infinite}", *arguments)
+        return [line for line in err.splitlines() if not line.startswith("note")]
+    expected = said("--log-every=1", *EMULATOR)
+    assert f"error: step {step}: the last 10 steps" in expected[0] and "; the first result that is not finite is that of 'x" in expected[0], expected
+    assert "f32 'x' from " in expected[0] and " with 1 infinite; there is no checkpoint" in expected[0] and expected[1].startswith("hint: "), expected
+    for more in ("--log-every=1", "--log-every=1000", "--check-launches"):
+        assert said(more, *CUDA) == expected, (more, said(more, *CUDA), expected)
+    skips = machine.good("train", "--data", machine.data, "--steps=12", f"--inject-inf={infinite}", "--nan=skip", *CUDA)
+    assert "done: 12 steps, 12 skipped, " in skips, skips
+
+
 def check_waits(machine):
     """Steps in which nobody asks for a report wait for nothing, and copy inputs once."""
     def calls(steps):
@@ -245,6 +259,7 @@ def main():
 
     both = machine("both", f"host,{ARCHS},emulator", LOSS, *OPTIONS)
     check_bits(both)
+    check_lost(both)
     check_waits(both)
     check_messages(both)
     check_choice(both)

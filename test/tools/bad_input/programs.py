@@ -151,6 +151,7 @@ ROWS = [
     Row("epochs-and-steps", "mlp.program train --data train.npz --steps 1 --epochs 1", ["--epochs", "--steps"]),
     Row("epochs-overflow", "mlp.program train --data train.npz --epochs 9223372036854775807", ["--epochs"]),
     Row("unknown-schedule", "mlp.program train --data train.npz --schedule zigzag", ["zigzag"]),
+    Row("unknown-nan", "mlp.program train --data train.npz --nan never", ["must be one of stop,skip,ignore, not 'never'"]),
     Row("warmup-negative", "mlp.program train --data train.npz --warmup -3", ["--warmup"]),
     Row("threads-negative", EVAL + "--threads -1", ["--threads"]),
     Row("threads-beyond-reason", EVAL + "--threads 1000000", ["--threads"]),
