@@ -3,12 +3,12 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace mpc;
@@ -102,39 +102,39 @@ std::string mpc::describePtxasError(StringRef output, StringRef ptx) {
   return output.trim().str();
 }
 
-static std::string readFile(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  return buffer ? (*buffer)->getBuffer().str() : "";
-}
-
 namespace {
-/// An empty temporary file, gone at the end of the scope or of an interrupted process.
-struct TemporaryFile {
-  explicit TemporaryFile(StringRef suffix) {
-    if ((error = sys::fs::createTemporaryFile("mpc-ptxas", suffix, path)))
-      return;
-    remover.setFile(path);
-    sys::RemoveFileOnSignal(path);
+/// A file without a name in any folder, which another process opens by its path and which is gone with this one however that ends: files in
+/// a temporary folder stay where a signal arrives between their creation and whatever would remove them.
+struct MemoryFile {
+  explicit MemoryFile(const char *name) : descriptor(memfd_create(name, MFD_CLOEXEC)) {
+    if (descriptor >= 0)
+      path = ("/proc/" + Twine(getpid()) + "/fd/" + Twine(descriptor)).str();
+    else
+      error = std::error_code(errno, std::generic_category());
   }
-  ~TemporaryFile() {
-    if (!error)
-      sys::DontRemoveFileOnSignal(path);
+  ~MemoryFile() {
+    if (descriptor >= 0)
+      close(descriptor);
+  }
+  MemoryFile(const MemoryFile &) = delete;
+
+  std::string contents() const {
+    auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    return buffer ? (*buffer)->getBuffer().str() : "";
   }
 
-  SmallString<128> path;
+  int descriptor;
+  std::string path;
   std::error_code error;
-
-private:
-  FileRemover remover;
 };
 } // namespace
 
 PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
   PtxasResult result;
-  TemporaryFile input("ptx"), output("cubin"), log("log");
-  for (const TemporaryFile *file : {&input, &output, &log})
+  MemoryFile input("mpc.ptx"), output("mpc.cubin"), log("mpc.log");
+  for (const MemoryFile *file : {&input, &output, &log})
     if (file->error) {
-      result.error = "cannot create a temporary file: " + file->error.message();
+      result.error = "cannot create a file in memory: " + file->error.message();
       return result;
     }
   {
@@ -144,25 +144,25 @@ PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
       file << ptx;
     file.close();
     if (error || file.has_error()) {
-      result.error = "cannot write a temporary file: " + (error ? error : file.error()).message();
+      result.error = "cannot write a file in memory: " + (error ? error : file.error()).message();
       file.clear_error();
       return result;
     }
   }
   // fmad=false: multiplications and additions stay the ones that the kernel asked for, as in PTX that the driver compiles.
-  std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output.path.str().str(), input.path.str().str()};
+  std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output.path, input.path};
   SmallVector<StringRef> argv(std::begin(arguments), std::end(arguments));
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log.path), StringRef(log.path)};
   std::string message;
   int status = sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects, /*SecondsToWait=*/600, /*MemoryLimit=*/0, &message);
-  std::string text = readFile(log.path);
+  std::string text = log.contents();
   if (status != 0) {
     if (message.empty())
       message = "with status " + std::to_string(status);
     result.error = ptxas.str() + " failed " + (text.empty() ? message : describePtxasError(text, ptx));
     return result;
   }
-  result.cubin = readFile(output.path);
+  result.cubin = output.contents();
   if (result.cubin.empty()) {
     result.error = ptxas.str() + " has written no cubin";
     return result;

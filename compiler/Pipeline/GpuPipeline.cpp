@@ -31,7 +31,7 @@ LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const 
   // Before the memory plan, which has to know the scratch that schedules take.
   hero::assignSchedules(module, *options.arch, tuningOf(options));
   return runStage(module, observe, "memory", memory::createSinkDispatchesPass(), fusion::createBatchDispatchesPass(),
-                  memory::createPlanArenaPass(mayShareBufferOnGpu));
+                  memory::createPlanArenaPass(mayShareBufferOnGpu), memory::createVerifyArenaPass());
 }
 
 /// PTX and, with ptxas, cubins: the sections and what the manifest says of them. `reports`: the position of a kernel's report in the summary.

@@ -62,7 +62,7 @@ LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, cons
   return success(succeeded(run("layout", layout::createChannelsLastPass(), createSimplifyPass())) &&
                  succeeded(run("decompose", createDecomposePass(), createSimplifyPass())) &&
                  succeeded(run("fusion", fusion::createFormDispatchesPass())) && succeeded(annotateScratch(module, options)) &&
-                 succeeded(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer))));
+                 succeeded(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer), memory::createVerifyArenaPass())));
 }
 
 FailureOr<TargetPlan> mpc::compileForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program,

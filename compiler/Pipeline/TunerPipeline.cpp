@@ -102,7 +102,7 @@ FailureOr<CompiledProgram> mpc::compileTuner(ModuleOp module, ArrayRef<GpuOption
     if (failed(formGpuDispatches(*clone, *gpu.arch, {})))
       return failure();
     FailureOr<OwningOpRef<ModuleOp>> candidates = candidatesOf(*clone, *gpu.arch, own);
-    if (failed(candidates) || failed(runStage(**candidates, {}, "memory", memory::createPlanArenaPass(nullptr))))
+    if (failed(candidates) || failed(runStage(**candidates, {}, "memory", memory::createPlanArenaPass(nullptr), memory::createVerifyArenaPass())))
       return failure();
     FailureOr<TargetPlan> plan = emitPlannedForGpu(std::move(*candidates), gpu, program);
     if (failed(plan))

@@ -9,9 +9,9 @@ namespace mpc {
 enum class PrecisionClass {
   /// Computes in the low precision: matrix products, convolutions, recurrent cells.
   Low,
-  /// Needs the accuracy of fp32 inside: log, softmax, losses. Its results lie within the range of its operands' type.
+  /// Needs the accuracy of fp32 inside: log, softmax, interpolation. Its results stay within the range of its operands' type.
   Fp32,
-  /// Its results may leave the range of its operands' type: exp, pow, sums. Where a model is cast as a whole they are fp32 too.
+  /// Its results may leave the range of its operands' type: exp, pow, sums, log_softmax, losses. Where a model is cast as a whole they are fp32 too.
   Fp32Range,
   /// Takes the widest of its operands' types: concatenation, selection, arithmetic on two operands.
   Promote,

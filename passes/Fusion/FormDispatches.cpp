@@ -61,8 +61,8 @@ static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
 }
 
 /// Puts every op behind what it reads: of those that may come next, always the one that stood first. Views were left at the front, their
-/// producers stand at the end. Takes n log n steps for n ops with a bounded number of operands each.
-static void sortByPosition(Block &block) {
+/// producers stand at the end. Takes n log n steps for n ops with a bounded number of operands each. Fails where ops wait for one another.
+static LogicalResult sortByPosition(Block &block) {
   SmallVector<Operation *> ops;
   DenseMap<Operation *, size_t> positions;
   for (Operation &op : block.without_terminator()) {
@@ -78,7 +78,9 @@ static void sortByPosition(Block &block) {
       ready.push(i);
   }
   Operation *end = block.getTerminator();
+  size_t placed = 0;
   while (!ready.empty()) {
+    ++placed;
     Operation *op = ops[ready.top()];
     ready.pop();
     op->moveBefore(end);
@@ -86,6 +88,7 @@ static void sortByPosition(Block &block) {
       if (auto user = positions.find(use.getOwner()); user != positions.end() && --missing[user->second] == 0)
         ready.push(user->second);
   }
+  return success(placed == ops.size());
 }
 
 namespace {
@@ -93,13 +96,17 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
   using FormDispatchesPassBase::FormDispatchesPassBase;
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
-      if (!entry.isExternal())
-        formDispatches(entry.getFunctionBody().front());
+      if (!entry.isExternal() && failed(formDispatches(entry.getFunctionBody().front()))) {
+        (void)emitErrorWithHint(entry.getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
+        return signalPassFailure();
+      }
   }
 
-  void formDispatches(Block &block) {
+  LogicalResult formDispatches(Block &block) {
     splitFreeOps(block);
     Grouping grouping(block, epilogues);
+    if (!grouping.isOrdered())
+      return failure();
     SmallVector<Operation *> replaced;
     for (Operation &op : block)
       if (kindOf(&op) != OpKind::Outside)
@@ -127,7 +134,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
       op->dropAllUses();
       op->erase();
     }
-    sortByPosition(block);
+    return sortByPosition(block);
   }
 
   /// The ops of a group, clones of inlined ones included, in program order.

@@ -47,6 +47,8 @@ class Grouping {
 public:
   Grouping(mlir::Block &block, Epilogues epilogues);
 
+  /// Whether an order was found. It is a defect if not: the groups read one another.
+  bool isOrdered() const { return ordered.size() == owned.size(); }
   /// Groups in an order in which each reads only earlier ones.
   llvm::ArrayRef<std::unique_ptr<Group>> groups() const { return ordered; }
   /// Whether the op is computed inside the dispatches that use it (and cloned into each).

@@ -199,18 +199,17 @@ bool EntryLayout::moveLayerNorm(OpT op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return spreadLast(b, v, rank); });
+  // The results of a gradient behind the first are those of scale and bias.
+  auto isOfScale = [](unsigned result) { return std::is_same_v<OpT, LayerNormGradOp> && result > 0; };
   SmallVector<Type> types;
-  for (auto [i, t] : llvm::enumerate(op->getResultTypes())) {
-    bool ofScale = std::is_same_v<OpT, LayerNormGradOp> && i > 0;
-    types.push_back(ofScale ? operands[i].getType() : Type(lastType(t)));
-  }
+  for (auto [i, t] : llvm::enumerate(op->getResultTypes()))
+    types.push_back(isOfScale(i) ? operands[i].getType() : Type(lastType(t)));
   auto made = cast<OpT>(rebuild(op, operands, types));
   Shape axes = llvm::map_to_vector(op.getAxes(), [&](int64_t axis) { return permuteAxis(axis, rank); });
   llvm::sort(axes);
   made.setAxes(axes);
   for (auto [old, value] : llvm::zip_equal(op->getResults(), made->getResults())) {
-    bool ofScale = std::is_same_v<OpT, LayerNormGradOp> && old.getResultNumber() > 0;
-    if (!ofScale)
+    if (!isOfScale(old.getResultNumber()))
       orders.setLast(old, value);
     else if (typeOf(value).getRank() < rank)
       orders.setFirst(old, value);

@@ -84,13 +84,6 @@ Value layout::transposed(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> 
   return TransposeOp::create(b, loc, source, total);
 }
 
-bool layout::isFreeToTranspose(Value x, ArrayRef<int64_t> permutation) {
-  auto [source, total] = behindTransposes(x, permutation);
-  if (auto broadcast = source.getDefiningOp<BroadcastOp>())
-    return typeOf(broadcast.getX()).getNumElements() < typeOf(source).getNumElements();
-  return movesUnitDimensions(shapeOf(source), total) || isSplat(source) || source.getDefiningOp<IotaOp>();
-}
-
 Value Orders::first(Value v) {
   Forms &known = forms[v];
   if (!known.last && !known.first)

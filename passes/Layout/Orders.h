@@ -24,8 +24,6 @@ mlir::RankedTensorType lastType(mlir::Type type);
 /// Dimension i of the result is dimension permutation[i] of x. Returns what is there already where it can: the operand of an opposite
 /// transpose, a constant, an iota; a view where only dimensions of size 1 move; and rather moves x before a broadcast than behind it.
 mlir::Value transposed(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> permutation);
-/// Whether `transposed` moves no elements.
-bool isFreeToTranspose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
 
 /// One entry's values in both orders, made when they are asked for. Keys are the values of the program as it was.
 class Orders {

@@ -30,4 +30,11 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInPlace", "in-place", "Results in an operand's or variable's buffer">,
                     Statistic<"numCopies", "copies", "Copies for assignments and results">];
 }
+def VerifyArenaPass : Pass<"mpc-verify-arena", "::mlir::ModuleOp"> {
+  let summary = "Checks that no two variables or constants of the arena overlap";
+  let description = [{
+    Runs behind mpc-plan-arena and reads the offsets (`kernel.offset`) of all variables and of the constants that stand between dispatches. Two constants of one
+    value may share a place; any other overlap is an error that names both. A tensor without elements takes a byte here, so that it has a place of its own.
+  }];
+}
 #endif

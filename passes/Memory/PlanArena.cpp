@@ -316,37 +316,6 @@ int64_t EntryPlanner::savedBytes() {
   return bytes;
 }
 
-/// Checks that variables and constants lie apart. Two constants may share a place only if they are one constant.
-static LogicalResult verifyDisjoint(ModuleOp module) {
-  struct Placed {
-    int64_t offset, end;
-    Operation *op;
-    Attribute value; ///< of a constant
-  };
-  std::vector<Placed> placed;
-  auto add = [&](Operation *op, Type type, Attribute value) {
-    if (auto offset = op->getAttrOfType<IntegerAttr>(kOffsetAttr))
-      placed.push_back({offset.getInt(), offset.getInt() + std::max<int64_t>(bytesOf(type), 1), op, value});
-  };
-  for (auto variable : module.getOps<train::VariableOp>())
-    add(variable, variable.getType(), {});
-  module.walk([&](ConstantOp constant) {
-    if (!constant->getParentOfType<kernel::DispatchOp>())
-      add(constant, constant.getType(), constant.getValue());
-  });
-  llvm::stable_sort(placed, [](const Placed &a, const Placed &b) { return a.offset < b.offset; });
-  for (size_t i = 1; i < placed.size(); ++i) {
-    const Placed &a = placed[i - 1], &b = placed[i];
-    if (a.end <= b.offset || (a.value && a.value == b.value && a.offset == b.offset))
-      continue;
-    InFlightDiagnostic error = b.op->emitError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies: this is a defect of mpc";
-    error.attachNote(a.op->getLoc()) << "the other one, at bytes " << a.offset << " to " << a.end;
-    error.attachNote(b.op->getLoc()) << "hint: report it with the model";
-    return error;
-  }
-  return success();
-}
-
 namespace {
 struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
   PlanArena() = default;
@@ -375,9 +344,6 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
       }
       constant->setAttr(kOffsetAttr, it->second);
     });
-
-    if (failed(verifyDisjoint(getOperation())))
-      return signalPassFailure();
 
     train::VariableTable variables(getOperation());
     int64_t base = offset, end = base, peak = base, saved = 0;

@@ -64,7 +64,8 @@ private:
   Value due;       // tensor<i1>: this call ends an accumulation window; null without accumulation
   Value nonFinite; // tensor<i1>: some scaled gradient is not finite; null without a scale
   Value badLoss;   // tensor<i1>: the loss is not finite and the run guards against that; null where the pass does not
-  Value unusable;  // tensor<i1>: either; null where nothing is checked
+  Value badWindow; // tensor<i1>: of the batches that were accumulated one had no finite loss; null as above, and without accumulation
+  Value unusable;  // tensor<i1>: nonFinite or badLoss; null where nothing is checked
 };
 
 /// reduce_any or reduce_sum over everything, to a scalar.
@@ -145,8 +146,8 @@ Value StepScaler::nonFiniteLoss() {
   return AndOp::create(b, loc, flag, guarded);
 }
 
-/// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite adds nothing; with a scale its gradients
-/// are added, so that the window overflows and the scale shrinks, as torch's does.
+/// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite costs the whole window, as with torch's
+/// GradScaler: `badWindow` says whether this window had one. Without a scale, which is to notice, such a batch is not added either.
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
   train::VariableOp micro =
@@ -169,6 +170,13 @@ void StepScaler::accumulate() {
     Value cleared = scalar(b, at, b.getF32Type(), 0);
     train::assignVariable(b, at, sum, SelectOp::create(b, at, due, cleared, gradient.value));
   }
+  if (!badLoss)
+    return;
+  train::VariableOp seen = variables.getOrCreateScalar(step, "bad_losses", train::Role::counter, b.getI64Type(), 0);
+  Value before = train::readVariable(b, loc, seen);
+  Value count = AddOp::create(b, loc, before, castTo(b, loc, badLoss, b.getI64Type()));
+  train::assignVariable(b, loc, seen, SelectOp::create(b, loc, due, zero, count));
+  badWindow = CompareOp::create(b, loc, Predicate::gt, count, zero);
 }
 
 /// Appends the unscaled gradients of this call's batch to the results of a trace step.
@@ -268,10 +276,9 @@ void StepScaler::run(train::SeedOp seed) {
 
   auto either = [&](Value x, Value y) { return x && y ? Value(OrOp::create(b, loc, x, y)) : x ? x : y; };
   Value overflow = nonFinite;
-  // A sum over several batches is used without the batch that has no loss.
-  Value skip = either(nonFinite, accumulates() ? Value() : badLoss);
+  Value skip = either(nonFinite, accumulates() ? badWindow : badLoss);
   if (due) {
-    skip = either(NotOp::create(b, loc, due), nonFinite);
+    skip = either(NotOp::create(b, loc, due), skip);
     overflow = nonFinite ? Value(AndOp::create(b, loc, due, nonFinite)) : Value();
   }
   for (Gradient &gradient : gradients) {

@@ -136,7 +136,7 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
     unclipped fp32 gradient of each parameter (role "grad", `train.of` names the parameter).
 
     `guard-loss` adds that a step whose loss is not finite updates nothing, with or without a scale, while the variable `@"<step>/nan_guard"`, which is 1 at first, is
-    not 0; of several accumulated batches one without a finite loss adds nothing, or with a scale makes the update overflow.
+    not 0. Of several batches whose gradients are summed, one without a finite loss costs the whole sum.
 
     A step without `train.seed` is left alone.
   }];

@@ -1,7 +1,7 @@
 //===- ComposedNorms.cpp - norms written as means, powers and roots -----------===//
 //
-// Exporters without a norm op, and networks with norms of their own, write them as primitive ops, of which some would be computed in 16 bits:
-// a square of 256 is infinite in f16. Matched are x - mean(x) or x alone, its square as a power or a product, means as
+// Exporters without a norm op, and networks with norms of their own, write them as primitive ops, of which some would be computed in 16 bits.
+// The patterns match x - mean(x) or x alone, its square as a power or a product, means as
 // reduce_mean or as sums times 1/n, roots as sqrt, pow and rsqrt, quotients as div and as products with a reciprocal; then a scale and a
 // bias behind it, and the reshapes that group norms are exported with.
 //
@@ -57,11 +57,13 @@ static std::optional<Reduced> meanOf(Value v, ArrayRef<int64_t> shape) {
     return mean;
   while (auto broadcast = v.getDefiningOp<BroadcastOp>())
     v = broadcast.getX();
+  // The number as float64, float32 or float16 holds it.
   auto isCount = [&](const std::optional<Reduced> &sum, std::optional<double> number, bool inverse) {
     if (!sum || !number || countOf(*sum) == 0)
       return false;
     double n = double(countOf(*sum)), wanted = inverse ? 1 / n : n;
-    return std::abs(*number - wanted) <= 1e-6 * wanted; // a fraction was rounded to fp32
+    return *number == wanted || *number == double(float(wanted)) ||
+           (isLowPrecision(elementOf(v)) && *number == rounded(APFloat(wanted), cast<FloatType>(elementOf(v))).convertToDouble());
   };
   if (auto div = v.getDefiningOp<DivOp>())
     if (auto sum = reductionOf<ReduceSumOp>(div.getLhs(), shape); isCount(sum, splatNumber(div.getRhs()), /*inverse=*/false))
@@ -73,7 +75,7 @@ static std::optional<Reduced> meanOf(Value v, ArrayRef<int64_t> shape) {
   return std::nullopt;
 }
 
-/// d of d^2 or d*d; null otherwise.
+/// Returns d where v is d^2 or d*d, null otherwise.
 static Value squareRootOf(Value v) {
   if (auto pow = v.getDefiningOp<PowOp>(); pow && splatNumber(pow.getRhs()) == 2.0)
     return pow.getLhs();
@@ -138,6 +140,21 @@ static bool same(Value a, Value b) {
   auto x = a.getDefiningOp<SubOp>(), y = b.getDefiningOp<SubOp>();
   return a == b || (x && y && x->getOperands() == y->getOperands());
 }
+
+//===-- Squares --------------------------------------------------------------------------===//
+
+namespace {
+/// x*x as a power, which autocast computes in fp32: the square of 256 is infinite in f16.
+struct Square : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
+    if (op.getLhs() != op.getRhs() || !isFloat(op.getResult()))
+      return failure();
+    rewriter.replaceOpWithNewOp<PowOp>(op, op.getLhs(), scalar(rewriter, op.getLoc(), elementOf(op.getLhs()), 2));
+    return success();
+  }
+};
+} // namespace
 
 //===-- Building --------------------------------------------------------------------------===//
 
@@ -298,6 +315,6 @@ struct ReshapedGroups : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void simplify::populateComposedNorms(RewritePatternSet &patterns) {
-  patterns.add<ComposedNorm<MulOp>, ComposedNorm<DivOp>, ComposedL2, AbsorbAffine<MulOp>, AbsorbAffine<AddOp>, ReshapedGroups>(
+  patterns.add<Square, ComposedNorm<MulOp>, ComposedNorm<DivOp>, ComposedL2, AbsorbAffine<MulOp>, AbsorbAffine<AddOp>, ReshapedGroups>(
       patterns.getContext());
 }

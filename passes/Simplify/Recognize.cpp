@@ -1,7 +1,8 @@
 //===- Recognize.cpp - composed forms that have an op of their own ------------===//
 //
-// See Passes.td. The patterns are in ComposedNorms.cpp and StableLogs.cpp. Every one replaces several ops by fewer, so that applying them
-// ends: each rewrite lowers the number of ops of the entry.
+// See Passes.td. The patterns are in ComposedNorms.cpp and StableLogs.cpp. Applying them ends because each rewrite takes away one op that no
+// rewrite makes: a logarithm of a sigmoid, softmax or sum; a product of a value with itself; a quotient or product that ends a norm or applies
+// its scale or bias; a reshape of a norm.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"

@@ -80,6 +80,8 @@ PerSample::Positions PerSample::through(OpOperand &operand, OpResult result, Pos
   auto loss = [&](LossReduction reduction) {
     return movedIf(reduction == LossReduction::none && position < 2 && at.dim == 0, 0);
   };
+  /// Places no condition of its own on a result that does not depend on this operand: where `x` has its samples, in kept dimensions.
+  auto statisticsOf = [&](Value x) { return Positions(positions.lookup(x)); };
   Operation *op = operand.getOwner();
   if (op->hasTrait<Elementwise>())
     return aligned();
@@ -125,7 +127,12 @@ PerSample::Positions PerSample::through(OpOperand &operand, OpResult result, Pos
       .Case<ConvOp, ConvInputGradOp, MaxPoolOp, AvgPoolOp>(
           [&](auto) { return movedIf(position == 0 && at.dim == 0, 0); })
       .Case<BatchNormInferenceOp>([&](auto) { return movedIf(position == 0, at.dim); })
-      .Case<LayerNormOp>([&](LayerNormOp n) { return movedIf(position == 0 && !llvm::is_contained(n.getAxes(), at.dim), at.dim); })
+      // A scale or bias may be a sample's own (adaptive norms); the statistics are those of x, whatever these are.
+      .Case<LayerNormOp>([&](LayerNormOp n) {
+        if (position == 0)
+          return movedIf(!llvm::is_contained(n.getAxes(), at.dim), at.dim);
+        return result.getResultNumber() == 0 ? aligned() : statisticsOf(n.getX());
+      })
       .Case<GroupNormOp>([&](auto) { return movedIf(position == 0 && at.dim == 0, 0); })
       // Statistics are those of an index of the axis.
       .Case<BatchNormOp>([&](BatchNormOp n) {

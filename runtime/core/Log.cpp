@@ -30,16 +30,17 @@ static void checkIsLog(const std::string &path) {
     fail(path, "exists and is no log of a training", "give --log a file of its own");
 }
 
-/// The whole lines of a log whose step is at most `keepBelow`.
+/// The lines of a log whose step is at most `keepBelow`.
 static std::string keptLines(const std::string &path, int64_t keepBelow) {
   std::string kept, line;
   std::ifstream old(path);
   while (std::getline(old, line)) {
     // As a view: every type that is parsed from is a copy of the parser in the runner.
     json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
-    // Lines of a disk's fault and those that a killed process did not finish go too: a log of what is left is still a log.
-    if (line.starts_with(kLineBegin) && parsed.is_object() && parsed["step"].is_number_integer() &&
-        parsed["step"].get<int64_t>() <= keepBelow)
+    bool unfinished = old.eof() && parsed.is_discarded(); // by a killed process
+    bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
+                 parsed["step"].get<int64_t>() > keepBelow;
+    if (!unfinished && !later)
       kept += line + "\n";
   }
   return kept;

@@ -95,7 +95,7 @@ def embedding(kind):
         sanitizers = instrumented.KINDS[kind.name][1].split()
         for name, libraries in (("embed", [f"-L{folder}", "-lregressor", "-lm", f"-Wl,-rpath,{folder}"]), ("plugin", ["-ldl"])):
             harness.must([instrumented.CLANG, "-std=c99", "-g1", *sanitizers, "-o", f"{folder}/{name}", f"{HERE}/embed/Inputs/{name}.c", f"-I{folder}", *libraries,
-                          "-Wl,--unresolved-symbols=ignore-in-shared-libs"], memory_bytes=None)
+                          "-Wl,--unresolved-symbols=ignore-in-shared-libs,--no-as-needed", "-lstdc++"], memory_bytes=None)
         kind.run([f"{folder}/embed", folder], cwd=folder)
         if "one step, loss" not in kind.run([f"{folder}/plugin", "./libregressor.so", "./liblenet.so"], cwd=folder):
             raise harness.Failure("no step was made")

@@ -153,7 +153,7 @@ static void evaluateNormGrad(const NormSets &sets, NormKind kind, double epsilon
   for (size_t i = 0; i < x.size(); ++i) {
     size_t s = sets.setOf[i];
     double g = dy[i] * scale[sets.scaleOf[i]], n = kind == NormKind::l2 ? 1 : sets.counts[s];
-    double along = kind == NormKind::l2 && !(inverse[s] * epsilon < 1) ? 0 : normalised(i) * products[s] / n;
+    double along = kind == NormKind::l2 && !(inverse[s] * epsilon < 1 - 0x1p-20) ? 0 : normalised(i) * products[s] / n;
     e.results[0].values[i] = inverse[s] * (g - (kind == NormKind::layer ? sums[s] / n : 0) - along);
   }
 }

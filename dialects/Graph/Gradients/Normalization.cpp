@@ -57,7 +57,7 @@ LogicalResult BatchNormInferenceOp::buildVjp(VjpContext &ctx) {
 /// E[x] gives dmean/n to each of the n elements, and inverse = (E[(x - mean)^2] + eps)^(-1/2) gives -dinverse inverse^3 (x - mean)/n.
 LogicalResult LayerNormOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
-  if ((ctx.cotangent(1) || ctx.cotangent(2)) && getKind() == NormKind::l2)
+  if (ctx.cotangent(2) && getKind() == NormKind::l2)
     return emitErrorWithHint(getLoc(), "'graph.layer_norm' of kind l2 has no gradient through its norm",
                              "use its first output only on the path to the loss");
   Value dx;

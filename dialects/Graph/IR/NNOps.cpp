@@ -246,6 +246,8 @@ static LogicalResult verifyLayerNorm(OpT op) {
     return failure();
   if (op.getAxes().empty())
     return op.emitOpError("needs an axis");
+  if (!(op.getEpsilon().convertToDouble() >= 0))
+    return op.emitOpError("epsilon must not be negative");
   for (Value v : {op.getScale(), op.getBias()}) {
     auto shape = broadcastShapes(x.getShape(), shapeOf(v));
     if (!shape || ArrayRef<int64_t>(*shape) != x.getShape())
@@ -286,7 +288,7 @@ LogicalResult LayerNormGradOp::verify() {
 }
 bool LayerNormGradOp::isFp32Operand(unsigned i) { return i >= 1 && i <= 4; }
 
-/// [N, groups].
+/// The type of statistics of groups: [N, groups].
 static RankedTensorType groupStatistics(Value x, Value like, int64_t groups) {
   return RankedTensorType::get({shapeOf(x)[0], groups}, elementOf(like));
 }
@@ -299,6 +301,8 @@ static LogicalResult verifyGroupNorm(OpT op) {
   int64_t channels = shapeOf(op.getX())[op.getAxis()], groups = op.getGroups();
   if (groups < 1 || channels % groups)
     return op.emitOpError() << channels << " channels do not divide into " << groups << " groups";
+  if (!(op.getEpsilon().convertToDouble() >= 0))
+    return op.emitOpError("epsilon must not be negative");
   return success();
 }
 LogicalResult GroupNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,

@@ -168,14 +168,14 @@ def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, [SameOperandsAnd
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32, Differentiable, [SameOperandsAndResultType]> {
+def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, [SameOperandsAndResultType]> {
   let summary = "x - max - log(sum e^(x - max)), along `axis`";
   let arguments = (ins Graph_Float:$x, I64Attr:$axis);
   let results = (outs Graph_Float:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, [InferTypeOpAdaptor]> {
   let summary = "negative log-likelihood of integer labels";
   let description = [{
     log_probabilities is [N, C, d...], labels [N, d...], weights [C] (all ones if absent). Sample loss: -weights[label]*log_probabilities[label],
@@ -186,7 +186,7 @@ def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32, Differentiable, [InferTypeOpAda
   let results = (outs Graph_Float:$loss);
   let hasVerifier = 1;
 }
-def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32Range, Differentiable, [InferTypeOpAdaptor]> {
   let summary = "nll_loss of the log_softmax along dimension 1";
   let arguments = (ins Graph_Float:$logits, Graph_Index:$labels, Optional<Graph_Float>:$weights,
                        Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);

@@ -32,6 +32,8 @@ LogicalResult ArgMaxOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   int64_t axis = adaptor.getAxis(), rank = typeOf(adaptor.getX()).getRank();
   if (axis < 0 || axis >= rank)
     return emitOptionalError(loc, "axis ", axis, " is out of range for rank ", rank);
+  if (shapeOf(adaptor.getX())[axis] == 0)
+    return emitOptionalError(loc, "axis ", axis, " has no elements, so none is the largest or smallest");
   types.push_back(RankedTensorType::get(reducedShape(shapeOf(adaptor.getX()), {axis}, adaptor.getKeepdims()),
                                         IntegerType::get(context, 64)));
   return success();

@@ -8,7 +8,7 @@
 namespace mpc::train {
 
 /// Finds and makes variables in constant time, where train::lookupVariable searches the module: for passes that look at every parameter.
-/// While a table lives, variables are not erased, and those that others make are unknown to it.
+/// While a table lives, no variable may be erased. Variables that are made without it meanwhile are unknown to it.
 class VariableTable {
 public:
   /// The variables of the module around `from`.

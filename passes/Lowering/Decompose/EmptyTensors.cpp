@@ -29,15 +29,26 @@ static int64_t productsOf(Operation *op) {
       .Default(int64_t(1));
 }
 
-/// What a reduction of nothing gives; nullopt for ops that are no reductions.
-static std::optional<double> reductionOfNothing(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<double>>(op)
-      .Case<ReduceSumOp, ReduceL2Op, ReduceAnyOp>([](auto) { return 0.0; })
-      .Case([](ReduceProdOp) { return 1.0; })
-      .Case([](ReduceMeanOp) { return std::nan(""); })
-      .Case([](ReduceMaxOp op) { return isFloat(op.getX()) ? std::optional(-INFINITY) : std::nullopt; })
-      .Case([](ReduceMinOp op) { return isFloat(op.getX()) ? std::optional(INFINITY) : std::nullopt; })
-      .Default(std::optional<double>());
+/// What a reduction of nothing gives, as a constant; null for ops that are no reductions. Maxima and minima of integers are the bounds of their
+/// type, and their mean is 0.
+static Value reductionOfNothing(Operation *op, OpBuilder &b) {
+  if (!isa<ReduceSumOp, ReduceL2Op, ReduceAnyOp, ReduceProdOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp>(op))
+    return {};
+  RankedTensorType type = typeOf(op->getResult(0));
+  bool isMax = isa<ReduceMaxOp>(op);
+  auto integer = dyn_cast<IntegerType>(type.getElementType());
+  if (integer && isa<ReduceMaxOp, ReduceMinOp>(op)) {
+    unsigned width = integer.getWidth();
+    APInt bound = integer.isUnsigned() ? (isMax ? APInt::getMinValue(width) : APInt::getMaxValue(width))
+                                       : (isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+    return ConstantOp::create(b, op->getLoc(), DenseElementsAttr::get(type, bound));
+  }
+  double value = isa<ReduceProdOp>(op)             ? 1
+                 : isa<ReduceMeanOp>(op) && !integer ? std::nan("")
+                 : isa<ReduceMaxOp>(op)            ? -INFINITY
+                 : isa<ReduceMinOp>(op)            ? INFINITY
+                                                   : 0;
+  return splat(b, op->getLoc(), type, value);
 }
 
 namespace {
@@ -63,13 +74,14 @@ struct EmptyOperands : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || op->getNumResults() != 1 || op->getNumOperands() == 0)
       return failure();
-    std::optional<double> value;
+    auto filled = [&](double value) { return splat(rewriter, op->getLoc(), typeOf(op->getResult(0)), value); };
+    Value constant;
     if (productsOf(op) == 0)
-      value = 0;
+      constant = filled(0);
     else if (isEmpty(op->getOperand(0)))
-      value = isa<GatherGradOp>(op) ? 0 : isa<PadOp>(op) ? cast<PadOp>(op).getValue().convertToDouble() : reductionOfNothing(op);
-    if (value) {
-      rewriter.replaceOp(op, splat(rewriter, op->getLoc(), typeOf(op->getResult(0)), *value));
+      constant = isa<GatherGradOp>(op) ? filled(0) : isa<PadOp>(op) ? filled(cast<PadOp>(op).getValue().convertToDouble()) : reductionOfNothing(op, rewriter);
+    if (constant) {
+      rewriter.replaceOp(op, constant);
       return success();
     }
     auto concat = dyn_cast<ConcatOp>(op);

@@ -38,7 +38,7 @@ Value normalize(const Arithmetic &m, const Channels &channels, Value deviation, 
   return m.add(m.mul(deviation, channels.spread(a)), channels.spread(bias));
 }
 
-/// E[d^2] - E[d]^2 for deviations from nearly the mean. Not below 0, where nothing deviates.
+/// Returns E[d^2] - E[d]^2 for deviations d from nearly the mean, and 0 where rounding makes that negative.
 Value varianceOf(const Arithmetic &m, Value meanSquare, Value mean) {
   return MaxOp::create(m.b, m.loc, m.sub(meanSquare, m.mul(mean, mean)), m.constant(0));
 }
@@ -161,14 +161,15 @@ Norm::Normalised Norm::apply(Value x, Value scale, Value bias) const {
   return {statistics, splatNumber(bias) == 0.0 ? y : m.add(y, bias)};
 }
 
-/// graph.layer_norm_grad states the formulas.
+/// graph.layer_norm_grad states the formulas. Of an l2 norm below epsilon the inverse is 1/epsilon, rounded: their product is 1 but for that.
+static constexpr double kNormActs = 1 - 0x1p-20;
 Norm::Gradients Norm::gradients(Value x, const Statistics &statistics, Value scale, Value bias, Value dy) const {
   Value normalised = m.mul(kind == NormKind::layer ? m.sub(x, statistics.mean) : x, statistics.inverse);
   Value g = scaled(dy, scale), along = sum(m.mul(g, normalised));
   if (kind != NormKind::l2) {
     along = m.mul(along, m.constant(1.0 / count()));
   } else {
-    Value acts = CompareOp::create(m.b, m.loc, Predicate::lt, m.mul(statistics.inverse, m.constant(epsilon)), m.constant(1));
+    Value acts = CompareOp::create(m.b, m.loc, Predicate::lt, m.mul(statistics.inverse, m.constant(epsilon)), m.constant(kNormActs));
     along = SelectOp::create(m.b, m.loc, acts, along, m.constant(0));
   }
   Value inner = kind == NormKind::layer ? m.sub(g, mean(g)) : g;
@@ -220,8 +221,6 @@ struct Groups {
     // Neighbours in memory are summed at once.
     Shape &own = axis == 1 ? norm.first : norm.second;
     own.insert(llvm::lower_bound(own, axis + 1), axis + 1);
-    if (norm.first.empty())
-      std::swap(norm.first, norm.second);
   }
   Value activation(Value v) const { return m.widen(reshapeTo(m.b, m.loc, v, shape)); }
   Value channels(Value v) const { return reshapeTo(m.b, m.loc, v, perChannel); }

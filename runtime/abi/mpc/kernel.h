@@ -14,7 +14,14 @@ extern "C" {
 #endif
 
 /* Element types of everything that is stored. The values are part of the manifest's format. */
-typedef enum mpc_dtype {
+/* C++ callers too may pass any number, which is then refused: of an enum without a type it would be undefined behaviour. */
+#ifdef __cplusplus
+#define MPC_ENUM(NAME) enum NAME : int
+#else
+#define MPC_ENUM(NAME) enum NAME
+#endif
+
+typedef MPC_ENUM(mpc_dtype) {
   MPC_F16 = 1,
   MPC_BF16 = 2,
   MPC_F32 = 3,

@@ -51,7 +51,7 @@ const char *mpc_error(void);
 const char *mpc_info(mpc_session *session);
 
 /* ---- Tensors ---- */
-typedef enum mpc_mode { MPC_TRAIN = 0, MPC_EVAL = 1, MPC_PREDICT = 2 } mpc_mode;
+typedef MPC_ENUM(mpc_mode) { MPC_TRAIN = 0, MPC_EVAL = 1, MPC_PREDICT = 2 } mpc_mode;
 
 typedef struct mpc_tensor {
   const char *name;

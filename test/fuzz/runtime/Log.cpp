@@ -1,4 +1,5 @@
-// The JSONL log of a training that is resumed behind step 5: later lines go, all others stay, and doing it twice changes nothing.
+// The JSONL log of a training that is resumed behind step 5: later lines go, all others stay, and doing it twice changes nothing. (A file whose lines are those
+// of others may begin with one of them then, and is refused.)
 #include "runtime/core/Log.h"
 #include "test/fuzz/runtime/Input.h"
 
@@ -63,7 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     finding("the log has grown");
   if (!kept.empty() && kept.back() != '\n')
     finding("the last line has no end, so that the next one would be added to it");
-  if (!accepts([] { RunLog log(logPath(), kStep); }) || read() != kept)
+  bool accepted = accepts([] { RunLog log(logPath(), kStep); });
+  if ((kept.starts_with("{\"step\":") && !accepted) || read() != kept)
     finding("resuming twice changes the log");
   return 0;
 }

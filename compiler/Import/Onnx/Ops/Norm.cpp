@@ -6,6 +6,14 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
+/// Returns the epsilon of a norm, which must not be negative.
+static double epsilonOf(Node &n) {
+  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  if (!(epsilon >= 0))
+    n.fail("epsilon must not be negative", "norms use a small positive number, as 1e-5", "epsilon");
+  return epsilon;
+}
+
 //===-- BatchNormalization ------------------------------------------------------===//
 
 /// y = (x - mean)/sqrt(variance + epsilon)*scale + B. In training form mean and variance are the batch's, and
@@ -16,7 +24,7 @@ static void batchNorm(Node &n) {
   Value x = n.floatIn(0);
   if (n.rank(0) < 2)
     n.fail("the input needs a batch and a channel dimension");
-  double epsilon = n.floatAttribute("epsilon", 1e-5), momentum = n.floatAttribute("momentum", 0.9);
+  double epsilon = epsilonOf(n), momentum = n.floatAttribute("momentum", 0.9);
   if (n.opset < 9 && n.intAttribute("spatial", 1) != 1)
     n.unsupported("statistics per element (spatial=0) are not supported", "", "spatial");
   bool exported = n.opset >= 14 ? n.intAttribute("training_mode", 0) != 0 : n.named(1);
@@ -128,9 +136,6 @@ static Shape axesFrom(int64_t first, int64_t rank) {
   return axes;
 }
 
-/// A scale or bias that stands for none.
-static Value everywhere(Node &n, double value, Type element) { return n.number(value, element); }
-
 static LayerNormOp layerNormOver(Node &n, Value x, Value scale, Value bias, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
   return n.make<LayerNormOp>(ValueRange{x, scale, bias}, [&](auto &p) {
     p.axes = n.b.getDenseI64ArrayAttr(axes);
@@ -151,10 +156,10 @@ static Value broadcasting(Node &n, size_t input, Type compute) {
 static void layerNorm(Node &n) {
   Value x = n.floatIn(0);
   int64_t rank = n.rank(0), axis = n.axis(n.intAttribute("axis", -1), rank);
-  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  double epsilon = epsilonOf(n);
   n.ignore({"stash_type"});
   Type compute = computeType(elementOf(x));
-  Value scale = broadcasting(n, 1, compute), bias = n.has(2) ? broadcasting(n, 2, compute) : everywhere(n, 0, compute);
+  Value scale = broadcasting(n, 1, compute), bias = n.has(2) ? broadcasting(n, 2, compute) : n.number(0, compute);
   auto norm = layerNormOver(n, x, scale, bias, axesFrom(axis, rank), epsilon, NormKind::layer);
   n.out(0, norm.getY());
   n.out(1, norm.getMean());
@@ -165,14 +170,14 @@ static void layerNorm(Node &n) {
 static void rmsNorm(Node &n) {
   Value x = n.floatIn(0);
   int64_t rank = n.rank(0), axis = n.axis(n.intAttribute("axis", -1), rank);
-  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  double epsilon = epsilonOf(n);
   n.ignore({"stash_type"});
   Type compute = computeType(elementOf(x));
   Value scale = broadcasting(n, 1, compute);
-  n.out(0, layerNormOver(n, x, scale, everywhere(n, 0, compute), axesFrom(axis, rank), epsilon, NormKind::rms).getY());
+  n.out(0, layerNormOver(n, x, scale, n.number(0, compute), axesFrom(axis, rank), epsilon, NormKind::rms).getY());
 }
 
-/// `width` copies of each element, for the channels of a group; an input of `count` elements in the type of statistics.
+/// Returns an input of `count` elements in the type of statistics, each element `width` times: once for each channel of a group.
 static Value perChannel(Node &n, size_t input, int64_t count, int64_t width, Type compute) {
   if (n.shape(input) != ArrayRef<int64_t>{count})
     n.fail("input " + Twine(input) + " must have one element for each of " + Twine(count) + (width == 1 ? " channels" : " groups"));
@@ -191,7 +196,7 @@ static void groupNormOver(Node &n, int64_t groups, double epsilon, Value scale, 
 static void instanceNorm(Node &n) {
   if (n.rank(0) < 3)
     n.fail("the input needs a batch, a channel and a spatial dimension");
-  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  double epsilon = epsilonOf(n);
   int64_t channels = n.shape(0)[1];
   Type compute = computeType(elementOf(n.floatIn(0)));
   groupNormOver(n, channels, epsilon, perChannel(n, 1, channels, 1, compute), perChannel(n, 2, channels, 1, compute));
@@ -200,7 +205,7 @@ static void instanceNorm(Node &n) {
 /// GroupNormalization: scale and bias per group at opset 18, per channel from 21 on.
 static void groupNorm(Node &n) {
   int64_t rank = n.rank(0), groups = n.intAttribute("num_groups");
-  double epsilon = n.floatAttribute("epsilon", 1e-5);
+  double epsilon = epsilonOf(n);
   n.ignore({"stash_type"});
   if (rank < 2 || groups < 1 || n.shape(0)[1] % groups)
     n.fail("channels do not divide into " + Twine(groups) + " groups", "", "num_groups");
@@ -242,16 +247,13 @@ static void lrn(Node &n) {
   n.out(0, n.cast(y, elementOf(x)));
 }
 
-/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9). The specification's function takes E[x^2] - E[x]^2 for the
-/// variance, which cancels where the mean is large; E[(x - mean)^2] is the same and does not.
+/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9), which is / sqrt(variance + 1e-18) but where the deviation is as small
+/// as that. The specification's function takes E[x^2] - E[x]^2 for the variance, which cancels where the mean is large.
 static void mvn(Node &n) {
   Value x = n.floatIn(0);
+  Type compute = computeType(elementOf(x));
   Shape axes = n.axes(n.intsAttribute("axes").value_or(Shape{0, 2, 3}), n.rank(0));
-  Value wide = n.cast(x, computeType(elementOf(x)));
-  Value mean = n.mean(wide, axes), centred = n.sub(wide, mean);
-  Value deviation = n.unary<SqrtOp>(n.mean(square(n, centred), axes));
-  Value y = n.div(centred, n.add(deviation, n.number(1e-9, deviation)));
-  n.out(0, n.cast(y, elementOf(x)));
+  n.out(0, axes.empty() ? n.sub(x, x) : layerNormOver(n, x, n.number(1, compute), n.number(0, compute), axes, 1e-18, NormKind::layer).getY());
 }
 
 /// LpNormalization: x / norm along an axis; 0 where the norm is 0.
@@ -263,7 +265,7 @@ static void lpNorm(Node &n) {
     n.fail("p must be 1 or 2", "", "p");
   Type compute = computeType(elementOf(x));
   if (p == 2) {
-    n.out(0, layerNormOver(n, x, everywhere(n, 1, compute), everywhere(n, 0, compute), axes, 0, NormKind::l2).getY());
+    n.out(0, layerNormOver(n, x, n.number(1, compute), n.number(0, compute), axes, 0, NormKind::l2).getY());
     return;
   }
   Value norm = n.sum(n.unary<AbsOp>(x), axes);

@@ -1,5 +1,6 @@
 //===- Binary.cpp - elements of elementwise functions of several operands -----===//
 #include "passes/Lowering/Elemental/Ops/Models.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mpc;
@@ -115,7 +116,12 @@ static Value simplePower(Value x, double p, ElementEmitter &e) {
     return x;
   if (p == 2)
     return arith::MulFOp::create(e.b, x, x);
-  Value y = p == -1 ? x : Value(math::SqrtOp::create(e.b, x));
+  Value y = x;
+  if (p != -1) { // pow gives 0 for -0 and infinity for -infinity, where sqrt gives -0 and NaN
+    Value zero = e.constant(x.getType(), 0), infinity = e.constant(x.getType(), std::numeric_limits<double>::infinity());
+    Value isInfinite = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ, math::AbsFOp::create(e.b, x), infinity);
+    y = arith::SelectOp::create(e.b, isInfinite, infinity, math::SqrtOp::create(e.b, arith::AddFOp::create(e.b, x, zero)));
+  }
   return p < 0 ? Value(arith::DivFOp::create(e.b, e.constant(x.getType(), 1), y)) : y;
 }
 

@@ -1,0 +1,39 @@
+// RUN: mpc-opt %s --mpc-decompose --canonicalize | FileCheck %s
+
+// Sums of nothing are 0, products 1, means NaN, maxima the least number; a contraction without terms is 0.
+// CHECK-LABEL: @reductions
+// CHECK-NOT: graph.reduce
+// CHECK-DAG: dense<0.000000e+00> : tensor<3xf32>
+// CHECK-DAG: dense<1.000000e+00> : tensor<3xf32>
+// CHECK-DAG: dense<0x7FC00000> : tensor<3xf32>
+// CHECK-DAG: dense<0xFF800000> : tensor<3xf32>
+func.func @reductions(%x: tensor<3x0xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %0 = graph.reduce_sum %x {axes = array<i64: 1>, keepdims = false} : (tensor<3x0xf32>) -> tensor<3xf32>
+  %1 = graph.reduce_prod %x {axes = array<i64: 1>, keepdims = false} : (tensor<3x0xf32>) -> tensor<3xf32>
+  %2 = graph.reduce_mean %x {axes = array<i64: 1>, keepdims = false} : (tensor<3x0xf32>) -> tensor<3xf32>
+  %3 = graph.reduce_max %x {axes = array<i64: 1>, keepdims = false} : (tensor<3x0xf32>) -> tensor<3xf32>
+  return %0, %1, %2, %3 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+// CHECK-LABEL: @contractions
+// CHECK-NOT: graph.matmul
+// CHECK-NOT: graph.conv
+// CHECK: return
+func.func @contractions(%a: tensor<2x0xf32>, %b: tensor<0x3xf32>, %x: tensor<1x2x0x3xf32>, %w: tensor<4x2x2x1xf32>) -> (tensor<2x3xf32>, tensor<1x4x1x3xf32>) {
+  %0 = graph.matmul %a, %b : (tensor<2x0xf32>, tensor<0x3xf32>) -> tensor<2x3xf32>
+  %1 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 0>, pad_high = array<i64: 1, 0>, groups = 1 : i64} : (tensor<1x2x0x3xf32>, tensor<4x2x2x1xf32>) -> tensor<1x4x1x3xf32>
+  return %0, %1 : tensor<2x3xf32>, tensor<1x4x1x3xf32>
+}
+
+// What has no elements is a constant; padding it and joining it with others leaves those.
+// CHECK-LABEL: @movement
+// CHECK-NOT: graph.exp
+// CHECK-NOT: graph.concat
+// CHECK: %[[P:.*]] = graph.constant dense<5.000000e-01> : tensor<2xf32>
+// CHECK: return %[[P]], %arg1
+func.func @movement(%x: tensor<0xf32>, %y: tensor<3xf32>) -> (tensor<2xf32>, tensor<3xf32>) {
+  %0 = graph.exp %x : tensor<0xf32>
+  %1 = graph.pad %0 {value = 0.5 : f64, low = array<i64: 1>, high = array<i64: 1>, interior = array<i64: 0>} : (tensor<0xf32>) -> tensor<2xf32>
+  %2 = graph.concat %0, %y, %x {axis = 0 : i64} : (tensor<0xf32>, tensor<3xf32>, tensor<0xf32>) -> tensor<3xf32>
+  return %1, %2 : tensor<2xf32>, tensor<3xf32>
+}
