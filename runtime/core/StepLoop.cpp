@@ -157,9 +157,11 @@ void StepLoop::finish(size_t i, Round &round) {
   report.loss = value(prepared.loss, 0);
   report.overflowed = false;
   const std::optional<Scaler> &scaler = prepared.step->scaler;
-  // With a scale, accumulated gradients of such a loss make the update overflow, which is what is skipped then.
-  bool left = prepared.guard && prepared.values[*prepared.guard].value != 0 && (!scaler || prepared.step->accumulate == 1);
-  report.skipped = left && !std::isfinite(report.loss);
+  // Of accumulated batches, one such loss costs the whole update.
+  bool updates = (round.report.iteration + 1) % prepared.step->accumulate == 0;
+  prepared.badWindow |= prepared.guard && prepared.values[*prepared.guard].value != 0 && !std::isfinite(report.loss);
+  report.skipped = updates && prepared.badWindow;
+  prepared.badWindow &= !updates;
   report.unbounded.reset();
   if (!scaler)
     return;
@@ -169,7 +171,6 @@ void StepLoop::finish(size_t i, Round &round) {
   report.scaleAfter = after.scale;
   report.overflowed = prepared.skipped ? after.skipped != before.skipped : after.scale < before.scale;
   report.skipped |= report.overflowed;
-  bool updates = (round.report.iteration + 1) % prepared.step->accumulate == 0;
   if (prepared.tracker)
     report.unbounded = unboundedScale(*scaler, report, updates && value(prepared.tracker, 0) == 0);
   prepared.last = after;

@@ -98,6 +98,7 @@ private:
     double rate = 0;
     std::vector<Value> values;
     std::optional<size_t> guard; // position among them
+    bool badWindow = false;      // a loss since the last update was not finite, and is guarded
     std::unique_ptr<Snapshots> snapshots;                // a slot an iteration
     std::vector<Scalar> scalars;                         // what they hold
     std::optional<size_t> loss, scale, skipped, tracker; // positions among them

@@ -181,6 +181,17 @@ TEST(NonFinite, ManifestsWithImpossibleTensorsAreRefused) {
 
 //===-- What a training does -------------------------------------------------------------------===//
 
+/// Without a scaler, but with a guard.
+static std::string guardedManifest() {
+  std::string manifest = logisticManifest();
+  manifest = replaced(manifest, R"({"name": "main/skipped",)",
+                      R"({"name": "main/nan_guard", "role": "hyper", "dtype": "f32", "shape": [], "init": {"kind": "fill", "value": 1}},
+    {"name": "main/skipped",)");
+  manifest = replaced(manifest, R"({"variable": "main/skipped",)", R"({"variable": "main/nan_guard", "offset": 212, "bytes": 4}, {"variable": "main/skipped",)");
+  manifest = replaced(manifest, R"("scaler": {"scale": "main/scale", "tracker": "main/tracker", "skipped": "main/skipped"})", R"("nan_guard": "main/nan_guard")");
+  return manifest;
+}
+
 namespace {
 class OnNanTest : public ::testing::Test {
 protected:
@@ -238,13 +249,7 @@ TEST_F(OnNanTest, SkipGoesOnWithWhatIsLeft) {
 }
 
 TEST_F(OnNanTest, TheGuardIsWrittenAndTellsOfSkippedSteps) {
-  std::string manifest = logisticManifest();
-  manifest = replaced(manifest, R"({"name": "main/skipped",)",
-                      R"({"name": "main/nan_guard", "role": "hyper", "dtype": "f32", "shape": [], "init": {"kind": "fill", "value": 1}},
-    {"name": "main/skipped",)");
-  manifest = replaced(manifest, R"({"variable": "main/skipped",)", R"({"variable": "main/nan_guard", "offset": 212, "bytes": 4}, {"variable": "main/skipped",)");
-  manifest = replaced(manifest, R"("scaler": {"scale": "main/scale", "tracker": "main/tracker", "skipped": "main/skipped"})", R"("nan_guard": "main/nan_guard")");
-  Session session(logisticProgram(manifest), oneThread());
+  Session session(logisticProgram(guardedManifest()), oneThread());
   StepLoop loop(session, {}, {});
   EXPECT_TRUE(loop.maySkip());
   EXPECT_FALSE(loop.hasScaler());
@@ -283,6 +288,23 @@ TEST_F(OnNanTest, TheGuardIsWrittenAndTellsOfSkippedSteps) {
   options.onNan = OnNan::Stop;
   EXPECT_NE(errorOf([&] { train(session, options); }).text().find("the last 10 steps are lost: the loss is inf"), std::string::npos);
   EXPECT_EQ(session.variableScalar("main/nan_guard"), 1);
+}
+
+TEST_F(OnNanTest, OneBatchWithoutALossCostsTheWholeUpdate) {
+  Session session(logisticProgram(replaced(guardedManifest(), R"("accumulate": 1)", R"("accumulate": 2)")), oneThread());
+  StepLoop loop(session, {}, {});
+  std::vector<bool> skipped;
+  for (int64_t i = 0; i < 6; ++i)
+    skipped.push_back(loop.run(
+        i,
+        [&](const Entry &entry) {
+          std::vector<float> values(24, i == 2 ? -float(kInfinity) : 1.f);
+          const int64_t labels[4] = {1, 1, 1, 1};
+          session.setInput(entry, "x", {MPC_F32, {4, 3, 2}, values.data()});
+          session.setInput(entry, "target", {MPC_I64, {4}, labels});
+        },
+        [](const Entry &) {})[0].skipped);
+  EXPECT_EQ(skipped, (std::vector<bool>{false, false, false, true, false, false}));
 }
 
 TEST_F(OnNanTest, ACheckpointWithNanIsNotGood) {
