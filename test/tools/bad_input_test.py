@@ -26,6 +26,9 @@ def snapshot(folder):
             if os.path.islink(path):
                 found[os.path.relpath(path, folder)] = "link to " + os.readlink(path)
                 continue
+            if not os.path.isfile(path):  # opening a pipe waits for somebody to write into it
+                found[os.path.relpath(path, folder)] = "no regular file"
+                continue
             with open(path, "rb") as file:
                 found[os.path.relpath(path, folder)] = hashlib.sha1(file.read()).hexdigest()
     return found
