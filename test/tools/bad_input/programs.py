@@ -156,7 +156,6 @@ ROWS = [
     Row("threads-negative", EVAL + "--threads -1", ["--threads"]),
     Row("threads-beyond-reason", EVAL + "--threads 1000000", ["--threads"]),
     Row("unknown-library", EVAL + "--library abacus", ["abacus"]),
-    Row("missing-library", "alone/mlp.program eval --data train.npz --library onednn", ["onednn"], lambda f: (os.mkdir(f"{f}/alone"), os.rename(f"{f}/mlp.program", f"{f}/alone/mlp.program"))),
     Row("trace-without-steps", "mlp.program trace --data train.npz --out t.npz", ["--steps"]),
     Row("trace-steps-overflow", "mlp.program trace --data train.npz --out t.npz --steps 9223372036854775807", ["--steps"]),
     Row("scale-without-value", EVAL + "--scale x", ["--scale", "has no '='"]),
