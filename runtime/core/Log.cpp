@@ -80,6 +80,8 @@ RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
     }
   }
   file_ = fdopen(file, "a");
+  if (!file_)
+    failErrno(path, "cannot write", errno);
 }
 
 RunLog::~RunLog() {

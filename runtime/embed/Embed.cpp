@@ -25,9 +25,10 @@ thread_local std::string lastError;
 /// Threads and library providers are shared by the process: one step at a time.
 std::mutex running;
 
-/// The sessions that are open: a pointer that is none of them is not followed.
+/// The sessions that are open: a pointer that is none of them is not followed. Never destroyed, because an application may close a session in
+/// the destructor of a static object, which can run after this library's own.
 std::mutex opened;
-std::set<const mpc_session *> sessions;
+std::set<const mpc_session *> &sessions = *new std::set<const mpc_session *>;
 /// The process that opened the first session. Its threads do not live on in a child that it forks.
 std::atomic<pid_t> owner = 0;
 

@@ -16,9 +16,10 @@ static char message[1024];
 
 static void print(const char *text) { [[maybe_unused]] ssize_t written = write(2, text, std::strlen(text)); }
 
-/// Ends the process when the fault is that of a mapped file: the kernel sends SIGBUS where a page has no file behind it.
+/// Ends the process when the fault is that of a mapped file: the kernel sends SIGBUS where a page has no file behind it. One that another process
+/// sends has no address.
 static void reportFile(int signal, const siginfo_t *info) {
-  const MappedFile *file = signal == SIGBUS ? MappedFile::at(info->si_addr) : nullptr;
+  const MappedFile *file = signal == SIGBUS && info->si_code > 0 ? MappedFile::at(info->si_addr) : nullptr;
   if (!file)
     return;
   print("error: ");
@@ -31,6 +32,8 @@ static void reportFile(int signal, const siginfo_t *info) {
 static void onFileFault(int signal, siginfo_t *info, void *) {
   reportFile(signal, info);
   std::signal(signal, SIG_DFL); // the access comes again, and ends the process as it would have
+  if (info->si_code <= 0)
+    raise(signal); // another process sent it: nothing comes again
 }
 
 static void onFault(int signal, siginfo_t *info, void *) {

@@ -271,7 +271,8 @@ TEST_F(PackedProgram, PipesAreErrorsWhereverAFileIsRead) {
       << resumed.text;
   EXPECT_NE(resumed.text.find("resumed after step 2"), std::string::npos) << resumed.text;
   // A pipe that somebody reads takes the log.
-  EXPECT_EQ(shell("cat pipe > read.txt & sleep 0.2; timeout 20 ./model train --data d.npz --steps 3 --log pipe --log-every 1 > /dev/null; wait; "
+  // Descriptor 9 keeps the pipe open until the reader is there and the training has begun.
+  EXPECT_EQ(shell("exec 9<>pipe; timeout 60 cat pipe > read.txt 9>&- & timeout 60 ./model train --data d.npz --steps 3 --log pipe --log-every 1 > /dev/null; exec 9>&-; wait; "
                   "test $(wc -l < read.txt) = 3").status, 0);
 }
 
@@ -299,7 +300,7 @@ TEST_F(PackedProgram, ACutDataFileEndsTheTrainingWithASentence) {
     writeLogisticData(folder / "big.npz", 40000);
     int64_t size = int64_t(std::filesystem::file_size(folder / "big.npz"));
     int64_t to = left == 1 ? 4096 : size - 64;
-    Outcome cut = shell(concat("./model train --data big.npz --steps 1000000000 --log-every 100 > first.txt 2>&1 & p=$!; for i in $(seq 1000); "
+    Outcome cut = shell(concat("timeout 300 ./model train --data big.npz --steps 1000000000 --log-every 100 > first.txt 2>&1 & p=$!; for i in $(seq 1000); "
                                "do grep -qs step first.txt && break; sleep 0.02; done; truncate -s ", to, " big.npz; wait $p; s=$?; tail -n 2 first.txt; exit $s"));
     EXPECT_EQ(cut.status, 1) << cut.text;
     EXPECT_NE(cut.text.find("error: big.npz: became shorter while it was read"), std::string::npos) << cut.text;

@@ -47,10 +47,14 @@ class Setting:
 COMPILE = ["compile", "net.onnx", "--quiet", "--cpu", "x86-64-v3", "--batch", "8", "--precision", "fp16", "--opt-level", "O2", "--optimizer", "adam", *LOSS]
 
 
+# The library of our own: oneDNN and what it loads end by a signal where a malloc of theirs fails.
+LIBRARY = ["--library", "generic"]
+
+
 def train(epochs):
     # The rate of samples is the only part of the log that differs between equal runs.
     return ["./program", "train", "--data", "data.npz", "--epochs", str(epochs), "--seed", "3", "--threads", "2", "--checkpoint-dir", "checkpoints", "--checkpoint-every", "4", "--keep", "0", "--log-every", "1",
-            "--log", "log.jsonl", "--resume"]
+            "--log", "log.jsonl", "--resume", *LIBRARY]
 
 
 def newest():
@@ -59,8 +63,8 @@ def newest():
 
 COMMANDS = {
     "train": train(2),
-    "eval": ["./program", "eval", "--data", "data.npz", "--checkpoint", newest(), "--threads", "2"],
-    "predict": ["./program", "predict", "--data", "data.npz", "--checkpoint", newest(), "--out", "out.npz", "--threads", "2"],
+    "eval": ["./program", "eval", "--data", "data.npz", "--checkpoint", newest(), "--threads", "2", *LIBRARY],
+    "predict": ["./program", "predict", "--data", "data.npz", "--checkpoint", newest(), "--out", "out.npz", "--threads", "2", *LIBRARY],
     "export": ["MPC", "export", "net.onnx", "--checkpoint", newest(), "-o", "trained.onnx"],
     "compile": ["MPC", *COMPILE, "-o", "again"],
 }
