@@ -6,6 +6,8 @@
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/support/Error.h"
 
+#include <new>
+#include <cstddef>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -28,7 +30,9 @@ std::mutex running;
 /// The sessions that are open: a pointer that is none of them is not followed. Never destroyed, because an application may close a session in
 /// the destructor of a static object, which can run after this library's own.
 std::mutex opened;
-std::set<const mpc_session *> &sessions = *new std::set<const mpc_session *>;
+using Sessions = std::set<const mpc_session *>;
+alignas(Sessions) std::byte sessionsPlace[sizeof(Sessions)];
+Sessions &sessions = *new (sessionsPlace) Sessions;
 /// The process that opened the first session. Its threads do not live on in a child that it forks.
 std::atomic<pid_t> owner = 0;
 
