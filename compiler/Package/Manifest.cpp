@@ -190,8 +190,8 @@ static void addFloats(json &list, int64_t offset, Type type) {
     list.push_back(std::move(floats));
 }
 
-/// What the runtime needs to say of a dispatch that computes something not finite: its float operands, on the first of its launches, its float results, on the
-/// last one, and its nodes, where they are more than its `loc`.
+/// Adds what the runtime needs to name a dispatch whose result is not finite: the float operands to its first launch; the float results to its
+/// last launch, and the nodes where they are more than its `loc`.
 static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last) {
   ArrayRef<int64_t> offsets = argOffsets(dispatch);
   json operands = json::array(), results = json::array();

@@ -10,7 +10,7 @@ using namespace mpc::fusion;
 /// How many ops one chain and one launch compute at most. What networks are made of stays far below (a step of Adam is 20 ops, a decomposed
 /// layer norm as many); a chain of thousands would be one loop body, for which code generation needs more than linear time and deep recursion.
 static constexpr int64_t kLargestChain = 64, kLargestGroup = 128;
-/// How many times a search for a path looks at a group that reads another, so that fusing a network takes time linear in its length. In
+/// A search for a path follows at most this many reads of one group by another, so that fusing a network takes time linear in its length. In
 /// networks either the ways between two groups are short, or there is a path (from a forward op through the
 /// loss to its gradient); both are found within far fewer. (One group may have thousands of readers: the loss scale.)
 static constexpr int64_t kLongestSearch = 2048;
@@ -429,7 +429,7 @@ void Grouping::merge(Group *into, Group *from) {
   }
 }
 
-/// Of the groups whose producers are placed, always the one that stood first.
+/// Repeatedly places the first group whose producers are all placed.
 void Grouping::order() {
   llvm::stable_sort(owned, [](const auto &a, const auto &b) { return a->position < b->position; });
   llvm::erase_if(owned, [](const auto &group) { return group->roots.empty(); });

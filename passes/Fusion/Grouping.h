@@ -47,7 +47,7 @@ class Grouping {
 public:
   Grouping(mlir::Block &block, Epilogues epilogues);
 
-  /// Whether an order was found. It is a defect if not: the groups read one another.
+  /// Returns whether the groups could be ordered. If they could not, they read one another, which is a defect.
   bool isOrdered() const { return ordered.size() == owned.size(); }
   /// Groups in an order in which each reads only earlier ones.
   llvm::ArrayRef<std::unique_ptr<Group>> groups() const { return ordered; }

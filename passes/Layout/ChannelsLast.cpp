@@ -51,7 +51,7 @@ private:
   bool moveBroadcast(BroadcastOp op);
   bool moveTranspose(TransposeOp op);
 
-  /// Whether the op shall be computed channels-last: one of `activations` was, or all are channels-last behind a transpose.
+  /// Returns whether the op is to be computed channels-last, which holds if one of `activations` was or if all are channels-last behind a transpose.
   bool wantsLast(ValueRange activations);
   /// v, which broadcasts to an activation of `rank` dimensions, as it broadcasts to the channels-last one.
   Value spreadLast(OpBuilder &b, Value v, int64_t rank);
@@ -374,7 +374,7 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
       if (entry.isExternal())
         continue;
       EntryLayout(entry.getFunctionBody().front(), weights).run();
-      // What is dead goes, and views of views.
+      // This drops dead ops and merges views of views.
       if (failed(applyWithinBudget(entry, cleanup)))
         return signalPassFailure();
       storeArgumentsTransposed(entry);

@@ -30,7 +30,7 @@ RankedTensorType layout::lastType(Type type) {
   return permutedType(tensor, toLast(tensor.getRank()));
 }
 
-/// Whether the permutation leaves all dimensions of more than one element in their order.
+/// Returns whether the permutation keeps the order of all dimensions that have more than one element.
 static bool movesUnitDimensions(ArrayRef<int64_t> shape, ArrayRef<int64_t> permutation) {
   int64_t before = -1;
   for (int64_t i : permutation) {

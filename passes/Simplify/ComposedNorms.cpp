@@ -15,10 +15,16 @@ using namespace mpc::graph;
 
 //===-- Matching --------------------------------------------------------------------===//
 
-/// A statistic that is written out to x's shape, or has its reduced dimensions put back, as the reduction gave it.
-static Value statisticOf(Value v) {
+/// Returns the value that v writes out to a larger shape, or v itself.
+static Value behindBroadcasts(Value v) {
   while (auto broadcast = v.getDefiningOp<BroadcastOp>())
     v = broadcast.getX();
+  return v;
+}
+
+/// A statistic that is written out to x's shape, or has its reduced dimensions put back, as the reduction gave it.
+static Value statisticOf(Value v) {
+  v = behindBroadcasts(v);
   if (auto view = v.getDefiningOp<ReshapeOp>())
     v = view.getX();
   return v;
@@ -34,8 +40,7 @@ struct Reduced {
 /// The operand and axes of a reduction that v, of x's shape with some dimensions as 1, is the result of.
 template <typename OpT>
 static std::optional<Reduced> reductionOf(Value v, ArrayRef<int64_t> shape) {
-  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
-    v = broadcast.getX();
+  v = behindBroadcasts(v);
   auto op = statisticOf(v).getDefiningOp<OpT>();
   if (!op || op.getAxes().empty() || shapeOf(op.getX()) != shape)
     return std::nullopt;
@@ -55,8 +60,7 @@ static int64_t countOf(const Reduced &reduced) {
 static std::optional<Reduced> meanOf(Value v, ArrayRef<int64_t> shape) {
   if (auto mean = reductionOf<ReduceMeanOp>(v, shape))
     return mean;
-  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
-    v = broadcast.getX();
+  v = behindBroadcasts(v);
   // The number as float64, float32 or float16 holds it.
   auto isCount = [&](const std::optional<Reduced> &sum, std::optional<double> number, bool inverse) {
     if (!sum || !number || countOf(*sum) == 0)
@@ -94,8 +98,7 @@ struct Variance {
 } // namespace
 
 static std::optional<Variance> varianceOf(Value v, ArrayRef<int64_t> shape) {
-  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
-    v = broadcast.getX();
+  v = behindBroadcasts(v);
   auto add = v.getDefiningOp<AddOp>();
   if (!add)
     return std::nullopt;
@@ -112,8 +115,7 @@ static std::optional<Variance> varianceOf(Value v, ArrayRef<int64_t> shape) {
 
 /// sqrt(variance) as a root or a power.
 static std::optional<Variance> ofRoot(Value v, ArrayRef<int64_t> shape) {
-  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
-    v = broadcast.getX();
+  v = behindBroadcasts(v);
   if (auto root = v.getDefiningOp<SqrtOp>())
     return varianceOf(root.getX(), shape);
   if (auto pow = v.getDefiningOp<PowOp>(); pow && splatNumber(pow.getRhs()) == 0.5)
@@ -122,8 +124,7 @@ static std::optional<Variance> ofRoot(Value v, ArrayRef<int64_t> shape) {
 }
 /// 1/sqrt(variance) in its forms.
 static std::optional<Variance> ofInverseRoot(Value v, ArrayRef<int64_t> shape) {
-  while (auto broadcast = v.getDefiningOp<BroadcastOp>())
-    v = broadcast.getX();
+  v = behindBroadcasts(v);
   if (auto rsqrt = v.getDefiningOp<RsqrtOp>())
     return varianceOf(rsqrt.getX(), shape);
   if (auto reciprocal = v.getDefiningOp<ReciprocalOp>())
@@ -203,8 +204,7 @@ struct ComposedL2 : OpRewritePattern<DivOp> {
     if (!isFloat(op.getResult()) || op.getLhs().getType() != op.getType())
       return failure();
     Value bounded = op.getRhs(), norm;
-    while (auto broadcast = bounded.getDefiningOp<BroadcastOp>())
-      bounded = broadcast.getX();
+    bounded = behindBroadcasts(bounded);
     std::optional<double> epsilon;
     if (auto clip = bounded.getDefiningOp<ClipOp>(); clip && clip.getMax().isInfinity()) {
       epsilon = clip.getMin().convertToDouble();

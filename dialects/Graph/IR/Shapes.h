@@ -20,7 +20,7 @@ mlir::RankedTensorType typeOf(mlir::Value v);
 std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 /// x with the dimensions `axes` removed, or 1 with keepdims.
 Shape reducedShape(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> axes, bool keepdims);
-/// Whether axes are strictly increasing and within the rank; otherwise the message goes to `error`.
+/// Succeeds if the axes are strictly increasing and within the rank; otherwise writes the message to `error`.
 llvm::LogicalResult verifyAxes(llvm::ArrayRef<int64_t> axes, int64_t rank, llvm::function_ref<mlir::InFlightDiagnostic()> error);
 /// Elements of a pooling or convolution output along one dimension; negative when the window does not fit.
 int64_t windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow, int64_t padHigh,
