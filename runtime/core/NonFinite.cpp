@@ -185,6 +185,19 @@ std::string Search::describe(const Record &record) const {
 }
 } // namespace
 
+std::string nonFiniteParameter(const Session &session) {
+  for (const Variable &variable : session.manifest().variables) {
+    if (variable.role != "parameter" || !isFloat(variable.dtype) || !session.stores(variable.name))
+      continue;
+    Tensor values = session.variable(variable.name);
+    Numbers numbers{variable.dtype};
+    numbers.add(values.bytes.data(), size_t(values.elements()));
+    if (!numbers.finite())
+      return variable.name;
+  }
+  return "";
+}
+
 std::string firstNonFinite(Session &session, const Entry &entry) {
   Scan scan(session);
   session.runObserved(entry, scan);

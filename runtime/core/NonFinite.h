@@ -27,4 +27,7 @@ struct Numbers {
 /// finite, and for programs that do not say what their launches read.
 std::string firstNonFinite(Session &session, const Entry &entry);
 
+/// The name of a parameter that is not finite, or "".
+std::string nonFiniteParameter(const Session &session);
+
 } // namespace mpc::rt

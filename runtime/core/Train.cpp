@@ -38,6 +38,8 @@ private:
   void noteBounds(const IterationReport &done);
   void watchSteps(const IterationReport &done);
   std::string replay(size_t optimizer, int64_t iteration);
+  std::string lastGood() const;
+  void checkParameters(int64_t step) const;
   void report(const IterationReport &done, bool last);
   void endEpoch();
   void checkpoint();
@@ -153,6 +155,21 @@ std::string Trainer::replay(size_t optimizer, int64_t iteration) {
   return firstNonFinite(session_, entry);
 }
 
+std::string Trainer::lastGood() const {
+  std::string saved = folder_ ? folder_->newestFinite(session_.manifest()) : "";
+  return saved.empty() ? "; there is no checkpoint of finite parameters" : "; the last good checkpoint is " + saved;
+}
+
+/// Ends a training whose parameters are lost, before their checkpoint takes the place of a good one. Only gradients can do that which are not
+/// finite behind a loss that is, where no loss scale looks at them.
+void Trainer::checkParameters(int64_t step) const {
+  if (options_.onNan == OnNan::Ignore)
+    return;
+  if (std::string name = nonFiniteParameter(session_); !name.empty())
+    fail(concat("step ", step), concat("the parameter '", name, "' is not finite: a gradient behind a finite loss was not", lastGood()),
+         "compile with --loss-scale=dynamic, which leaves out such steps, or lower --lr and start from a good checkpoint with --init");
+}
+
 /// Ends the training that cannot use its steps, or says so.
 void Trainer::watchSteps(const IterationReport &done) {
   watch_.take(done);
@@ -160,6 +177,8 @@ void Trainer::watchSteps(const IterationReport &done) {
     return;
   for (size_t i = 0; i < done.steps.size(); ++i) {
     const SkipWatch::Count &count = watch_.counts()[i];
+    if (count.lost == 1 && !std::isfinite(done.steps[i].loss))
+      checkParameters(done.iteration + 1);
     int64_t mark = kLostAllowed; // 10, 100, 1000, ...
     while (mark < count.lost)
       mark *= 10;
@@ -176,12 +195,10 @@ void Trainer::watchSteps(const IterationReport &done) {
       log_->note(done.iteration + 1, text);
       continue;
     }
-    std::string saved = folder_ ? folder_->newestFinite(session_.manifest()) : "";
     std::string first;
     attempt([&] { first = replay(i, done.iteration); });
     fail(concat("step ", done.iteration + 1),
-         concat(text, first.empty() ? "" : "; " + first,
-                saved.empty() ? "; there is no checkpoint of finite parameters" : "; the last good checkpoint is " + saved),
+         concat(text, first.empty() ? "" : "; " + first, lastGood()),
          concat("lower --lr, check the data, ",
                 session_.manifest().precisionType == "fp16" ? "compile with --precision=bf16 or --deny for that node, " : "",
                 "or leave such steps out with --nan=skip"));
@@ -251,6 +268,7 @@ void Trainer::endEpoch() {
 void Trainer::checkpoint() {
   if (!folder_ || savedAt_ == cursor_.iteration)
     return;
+  checkParameters(cursor_.iteration);
   folder_->save(session_, cursor_);
   savedAt_ = cursor_.iteration;
 }

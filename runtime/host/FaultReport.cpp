@@ -19,14 +19,15 @@ static void print(const char *text) { [[maybe_unused]] ssize_t written = write(2
 /// Ends the process when the fault is that of a mapped file: the kernel sends SIGBUS where a page has no file behind it. One that another process
 /// sends has no address.
 static void reportFile(int signal, const siginfo_t *info) {
-  const MappedFile *file = signal == SIGBUS && info->si_code > 0 ? MappedFile::at(info->si_addr) : nullptr;
-  if (!file)
+  if (signal != SIGBUS || info->si_code <= 0)
     return;
-  print("error: ");
-  print(file->path().c_str());
-  print(": became shorter while it was read, or its disk cannot be read\n"
-        "hint: leave the file alone while the program runs; go on with --resume where there are checkpoints\n");
-  _exit(1);
+  MappedFile::visit(info->si_addr, [](const MappedFile &file) {
+    print("error: ");
+    print(file.path().c_str());
+    print(": became shorter while it was read, or its disk cannot be read\n"
+          "hint: leave the file alone while the program runs; go on with --resume where there are checkpoints\n");
+    _exit(1);
+  });
 }
 
 static void onFileFault(int signal, siginfo_t *info, void *) {

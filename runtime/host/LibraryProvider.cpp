@@ -14,26 +14,19 @@ namespace mpc::rt {
 
 static constexpr char kPlugin[] = "libmpc_onednn.so";
 
-namespace {
-struct Place {
-  std::string path;
-  std::string distrusted = {}; // why it is not taken; empty: it is
-};
-} // namespace
-
 /// In the order in which they are tried. Where the user has not said that the plugin is there, it must be one that nobody else can
 /// have put there.
-static std::vector<Place> pluginPlaces(const std::string &installation) {
-  std::vector<Place> places;
-  auto add = [&](const std::string &path, std::string (*distrust)(const std::string &)) {
+static std::vector<CodeFile> pluginPlaces(const std::string &installation) {
+  std::vector<CodeFile> places;
+  auto add = [&](const std::string &path, CodeFile (*check)(const std::string &)) {
     if (access(path.c_str(), F_OK) == 0)
-      places.push_back({path, distrust ? distrust(path) : ""});
+      places.push_back(check ? check(path) : CodeFile{path, ""});
   };
   if (std::string folder = programFolder(); !folder.empty())
-    add(folder + kPlugin, distrustBeside);
+    add(folder + kPlugin, codeFileBeside);
   bool planted = !places.empty() && !places[0].distrusted.empty();
   if (installation.starts_with('/'))
-    add(concat(installation, "/", kPlugin), distrust);
+    add(concat(installation, "/", kPlugin), codeFile);
   if (const char *variable = std::getenv("MPC_LIBRARY_PATH")) {
     std::string_view list = variable;
     while (!list.empty()) {
@@ -44,13 +37,13 @@ static std::vector<Place> pluginPlaces(const std::string &installation) {
     }
   }
   if (!planted) // the system's loader may look beside the program too
-    places.push_back({kPlugin});
+    places.push_back({kPlugin, ""});
   return places;
 }
 
 /// Opens the plugin; on failure returns null and says why in `reason`.
 static const mpc_library *openPlugin(const std::string &installation, int threads, std::string &reason) {
-  for (const Place &place : pluginPlaces(installation)) {
+  for (const CodeFile &place : pluginPlaces(installation)) {
     const std::string &path = place.path;
     if (!place.distrusted.empty()) {
       reason = concat(path, " is not loaded, because ", place.distrusted);

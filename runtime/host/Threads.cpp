@@ -121,10 +121,10 @@ static void *openGomp() {
   bool ours = !std::getenv("OMP_WAIT_POLICY") && !std::getenv(kSpinCount);
   if (ours)
     setenv(kSpinCount, kSpinsText, 0);
-  std::string folder = programFolder(), beside = folder + kName;
+  std::string folder = programFolder();
   void *gomp = nullptr;
-  if (!folder.empty() && distrustBeside(beside).empty())
-    gomp = dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (CodeFile beside = codeFileBeside(folder + kName); !folder.empty() && beside.distrusted.empty())
+    gomp = dlopen(beside.path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!gomp)
     gomp = dlopen(kName, RTLD_NOW | RTLD_GLOBAL);
   if (ours)

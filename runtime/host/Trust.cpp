@@ -32,31 +32,49 @@ static std::string distrustOne(const std::string &path, uid_t alsoTrusted) {
     return concat(path, ": ", std::strerror(errno));
   if (info.st_uid != 0 && info.st_uid != geteuid() && info.st_uid != alsoTrusted)
     return path + " belongs to another user";
-  // In a sticky folder nobody removes what is another's, and the entry that is meant has been looked at.
-  if (S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX))
+  // In a sticky folder nobody removes what is another's, and the entry that is meant has been looked at. A link's mode says nothing.
+  if (S_ISLNK(info.st_mode) || (S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX)))
     return "";
   // Many systems give each user a group of the same number, and let it write by default.
   bool others = (info.st_mode & S_IWOTH) || ((info.st_mode & S_IWGRP) && info.st_gid != 0 && info.st_gid != info.st_uid);
   return others ? path + " may be written by other users" : "";
 }
 
-std::string distrust(const std::string &file) {
-  char real[PATH_MAX];
-  if (!realpath(file.c_str(), real))
-    return concat(file, ": ", std::strerror(errno));
-  std::string path = real;
+/// The same for the file and all folders on its way, since who may write to one of those may put another file in its place.
+static std::string distrustWay(std::string path, uid_t alsoTrusted) {
   for (;;) {
-    if (std::string why = distrustOne(path, geteuid()); !why.empty() || path == "/")
+    if (std::string why = distrustOne(path, alsoTrusted); !why.empty() || path == "/")
       return why;
     path.resize(std::max<size_t>(path.rfind('/'), 1));
   }
 }
 
-std::string distrustBeside(const std::string &file) {
-  struct stat program;
-  uid_t owner = stat(ownPath().c_str(), &program) == 0 ? program.st_uid : geteuid();
+static CodeFile resolved(const std::string &file) {
   char real[PATH_MAX];
-  return realpath(file.c_str(), real) ? distrustOne(real, owner) : concat(file, ": ", std::strerror(errno));
+  if (!realpath(file.c_str(), real))
+    return {file, concat(file, ": ", std::strerror(errno))};
+  return {real, ""};
+}
+
+CodeFile codeFile(const std::string &file) {
+  CodeFile found = resolved(file);
+  if (found.distrusted.empty())
+    found.distrusted = distrustWay(found.path, geteuid());
+  return found;
+}
+
+CodeFile codeFileBeside(const std::string &file) {
+  struct stat program, entry;
+  uid_t owner = stat(ownPath().c_str(), &program) == 0 ? program.st_uid : geteuid();
+  CodeFile found = resolved(file);
+  if (!found.distrusted.empty())
+    return found;
+  // What a link leads to lies in folders of its own, which are nobody's choice but the link's.
+  bool linked = lstat(file.c_str(), &entry) == 0 && S_ISLNK(entry.st_mode);
+  found.distrusted = linked ? distrustOne(file, owner) : "";
+  if (found.distrusted.empty())
+    found.distrusted = linked ? distrustWay(found.path, owner) : distrustOne(found.path, owner);
+  return found;
 }
 
 } // namespace mpc::rt

@@ -6,16 +6,18 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <mutex>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace mpc::rt {
 
-/// All that are mapped: changed under a mutex, read without one by signal handlers.
+/// All that are mapped: changed under a mutex, read without one by signal handlers. Whoever removes a file waits until nobody reads.
 struct MappedFiles {
   std::mutex mutex;
   std::atomic<const MappedFile *> first = nullptr;
+  std::atomic<int> readers = 0;
 
   void add(MappedFile &file) {
     std::lock_guard lock(mutex);
@@ -28,10 +30,12 @@ struct MappedFiles {
     while (const MappedFile *at = *link) {
       if (at == &file) {
         *link = at->next_.load();
-        return;
+        break;
       }
       link = const_cast<std::atomic<const MappedFile *> *>(&at->next_);
     }
+    while (readers != 0)
+      sched_yield();
   }
 };
 static MappedFiles mapped;
@@ -78,16 +82,18 @@ void MappedFile::checkWhole() const {
          "leave the file alone while the program runs; go on with --resume where there are checkpoints");
 }
 
-const MappedFile *MappedFile::at(const void *address) {
+MappedFile::Visit::Visit(const void *address) {
+  ++mapped.readers;
   const auto *byte = static_cast<const std::byte *>(address);
-  const MappedFile *file = mapped.first;
+  file = mapped.first;
   while (file) {
     const auto *begin = static_cast<const std::byte *>(file->data_);
     if (byte >= begin && size_t(byte - begin) < file->size_)
       break;
     file = file->next_;
   }
-  return file;
 }
+
+MappedFile::Visit::~Visit() { --mapped.readers; }
 
 } // namespace mpc::rt

@@ -22,10 +22,22 @@ public:
   /// and what follows that page faults (host/FaultReport.h).
   void checkWhole() const;
 
-  /// The mapped file that holds the address, or null. A signal handler may call it.
-  static const MappedFile *at(const void *address);
+  /// Calls `visitor(file)` with the mapped file that holds the address, which stays mapped meanwhile, and returns whether there is one. A signal
+  /// handler may call it.
+  template <typename Visitor>
+  static bool visit(const void *address, Visitor &&visitor) {
+    Visit visit(address);
+    if (visit.file)
+      visitor(*visit.file);
+    return visit.file;
+  }
 
 private:
+  struct Visit {
+    explicit Visit(const void *address);
+    ~Visit();
+    const MappedFile *file;
+  };
   MappedFile(const std::string &path, int file) : path_(path), file_(file) {}
   std::string path_;
   int file_;

@@ -118,10 +118,6 @@ def pool(b):
         a.pop("dilations", None)
     if b.opset >= 10 and name != "LpPool" and "auto_pad" not in a and b.chance(0.3):
         a["ceil_mode"] = 1
-    reach = [(k - 1) * d + 1 for k, d in zip(kernel, a.get("dilations", [1] * len(kernel)))]
-    pads = a.get("pads", [0] * 2 * len(kernel))
-    if "auto_pad" not in a and any(r > e + p + q for r, e, p, q in zip(reach, b.shape(x)[2:], pads, pads[len(kernel):])):
-        raise Reject  # ceil_mode would make a window of what is beyond the padding: refused
     if name == "AveragePool" and b.chance(0.4):
         a["count_include_pad"] = 1
     b.add(name, [x], {"kernel_shape": kernel, **a})

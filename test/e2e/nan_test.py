@@ -167,6 +167,32 @@ def two_optimizers():
         check(all(line["steps"]["b"]["skipped"] and not line["steps"]["a"]["skipped"] for line in lines if "steps" in line), lines[:2])
 
 
+def infinite_gradients(*options, mode="stop"):
+    """The root's gradient at 0 is infinite and its value is not: without a loss scale nothing looks at it, and the first step loses the weights. Their checkpoint
+    must not take the place of a good one."""
+    def case():
+        with harness.folder() as folder:
+            g = Graph()
+            x = g.node("MatMul", [g.input("x", [BATCH, 3]), g.constant("w", np.ones((3, 2), np.float32))], "product")
+            g.node("Sqrt", [x], "y")
+            compiled(folder, g.output("y", [BATCH, 2]), LOSS, "--lr=1e-4", *options)
+            rows(folder, 8)
+            harness.must([f"{folder}/program", "train", "--data", "data.npz", "--steps", 3, "--no-shuffle", "--checkpoint-dir", "saved"], cwd=folder)
+            rows(folder, 1)
+            status, _, err, _ = train(folder, "--checkpoint-dir", "saved", "--resume", "--checkpoint-every", 1, "--keep", 1, f"--nan={mode}")
+            check(status == 1 and "error: step 4: the parameter 'w' is not finite: a gradient behind a finite loss was not; the last good checkpoint is "
+                  "saved/step-00000003.safetensors\nhint: compile with --loss-scale=dynamic" in err, status, err)
+            weights = checkpoint(f"{folder}/saved/step-00000003.safetensors")["w"]
+            check(np.isfinite(weights).all() and os.listdir(f"{folder}/saved") != [], weights)
+            # Nothing is saved here: the next step's loss tells.
+            status, _, err, _ = train(folder, f"--nan={mode}")
+            check(status == 1 and "error: step 3: the parameter 'w' is not finite" in err and "there is no checkpoint of finite parameters" in err, status, err)
+            compiled(folder, g, LOSS, "--lr=1e-4", *options, "--loss-scale=dynamic")
+            status, out, err, lines = train(folder, "--nan=skip", steps=8)
+            check(status == 0 and lines[-1]["skipped"], status, out, err)
+    return case
+
+
 PRECISIONS = {
     "fp32": ["--precision=fp32"],
     "fp16": ["--precision=fp16"],
@@ -181,6 +207,8 @@ CASES = {
     "a falling scale": falling_scale,
     "a mask of -inf": a_mask,
     "two optimizers": two_optimizers,
+    "infinite gradients": infinite_gradients("--precision=fp32"),
+    "infinite gradients, bf16, skip": infinite_gradients("--precision=bf16", mode="skip"),
     **{f"{name} {mode}": precision_case(mode, *options) for name, options in PRECISIONS.items() for mode in ("stop", "skip", "ignore")},
 }
 

@@ -10,12 +10,14 @@
 #include "runtime/support/FileLock.h"
 #include "runtime/support/MappedFile.h"
 
+#include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -112,6 +114,33 @@ TEST(MappedFile, TakesRegularFilesAloneAndNeverWaits) {
   EXPECT_EQ(MappedFile::open(folder / "empty")->bytes(), "");
 }
 
+static const MappedFile *fileAt(const void *address) {
+  const MappedFile *found = nullptr;
+  MappedFile::visit(address, [&](const MappedFile &file) { found = &file; });
+  return found;
+}
+
+TEST(MappedFile, IsFoundWhileOthersComeAndGo) {
+  TemporaryFolder folder;
+  writeFile(folder / "kept", std::string(5000, 'k'));
+  writeFile(folder / "other", std::string(5000, 'o'));
+  std::shared_ptr<const MappedFile> kept = MappedFile::open(folder / "kept");
+  std::atomic<bool> done = false;
+  std::thread changes([&] {
+    for (int i = 0; i < 2000; ++i) {
+      std::shared_ptr<const MappedFile> one = MappedFile::open(folder / "other"), two = MappedFile::open(folder / "other");
+      one.reset();
+    }
+    done = true;
+  });
+  while (!done) {
+    char first = 0;
+    MappedFile::visit(kept->bytes().data(), [&](const MappedFile &file) { first = file.bytes()[0]; });
+    ASSERT_EQ(first, 'k');
+  }
+  changes.join();
+}
+
 TEST(MappedFile, IsFoundByItsAddressesAndNoticesWhenItIsCut) {
   TemporaryFolder folder;
   std::vector<std::shared_ptr<const MappedFile>> files;
@@ -120,14 +149,14 @@ TEST(MappedFile, IsFoundByItsAddressesAndNoticesWhenItIsCut) {
     files.push_back(MappedFile::open(folder / std::to_string(i)));
   }
   for (const auto &file : files) {
-    EXPECT_EQ(MappedFile::at(file->bytes().data()), file.get());
-    EXPECT_EQ(MappedFile::at(file->bytes().data() + 4999), file.get());
+    EXPECT_EQ(fileAt(file->bytes().data()), file.get());
+    EXPECT_EQ(fileAt(file->bytes().data() + 4999), file.get());
     file->checkWhole();
   }
   const void *gone = files[50]->bytes().data();
   files.erase(files.begin() + 50);
-  EXPECT_EQ(MappedFile::at(gone), nullptr);
-  EXPECT_EQ(MappedFile::at(&files), nullptr);
+  EXPECT_EQ(fileAt(gone), nullptr);
+  EXPECT_EQ(fileAt(&files), nullptr);
   std::filesystem::resize_file(folder / "7", 4990); // within its last page, which reads as zeros there
   EXPECT_NE(messageOf([&] { files[7]->checkWhole(); }).find("/7: became shorter while it was read: 4990 bytes of 5000"),
             std::string::npos);

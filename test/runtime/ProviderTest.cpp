@@ -176,8 +176,8 @@ TEST_F(Plugins, AreNotTakenFromWhereAnyoneMayPutThem) {
   // Of a sticky folder nobody removes what belongs to another.
   fs::permissions(folder / "opt", fs::perms(01777));
   EXPECT_TRUE(opened(said(), "opt/mpc")) << said();
-  EXPECT_NE(distrust(folder / "none"), "");
-  EXPECT_EQ(distrust("/usr/bin/env"), "");
+  EXPECT_NE(codeFile(folder / "none").distrusted, "");
+  EXPECT_EQ(codeFile("/usr/bin/env").distrusted, "");
 }
 
 TEST_F(Plugins, OfOtherUsersAreNotLoaded) {
@@ -193,6 +193,16 @@ TEST_F(Plugins, OfOtherUsersAreNotLoaded) {
   put("bin");
   ASSERT_EQ(chown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
   EXPECT_NE(said().find("libmpc_onednn.so belongs to another user"), std::string::npos) << said();
+  fs::remove(folder / "bin/libmpc_onednn.so");
+  // A link of somebody's, even to what is trusted, for it may lead elsewhere by the time of loading.
+  put("named");
+  fs::create_symlink(folder / "named/libmpc_onednn.so", folder / "bin/libmpc_onednn.so");
+  EXPECT_TRUE(opened(said(), "named")) << said(); // its resolved path is loaded
+  ASSERT_EQ(lchown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
+  EXPECT_NE(said().find("bin/libmpc_onednn.so belongs to another user"), std::string::npos) << said();
+  fs::remove(folder / "bin/libmpc_onednn.so");
+  put("bin");
+  ASSERT_EQ(chown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
   EXPECT_EQ(shell("cp bin/libmpc_onednn.so bin/libgomp.so.1; chown 54321 bin/libgomp.so.1; bin/model predict --data x.npz --out y.npz --library generic --threads 2").status, 0);
   // Program and plugin of one user, started by another: a bundle that somebody installed.
   ASSERT_EQ(chown((folder / "bin/model").c_str(), kSomebody, 0), 0);

@@ -188,7 +188,7 @@ static LogicalResult verifyPoolGrad(OpT op, std::initializer_list<bool> ceilMode
 LogicalResult MaxPoolGradOp::verify() {
   if (shapeOf(getArgmax()) != shapeOf(getDy()))
     return emitOpError("argmax and dy differ in shape");
-  return verifyPoolGrad(*this, {false, true});
+  return verifyPoolGrad(*this, {true, false}); // what fits one window of floor fits one of ceil
 }
 LogicalResult AvgPoolGradOp::verify() { return verifyPoolGrad(*this, {bool(getCeilMode())}); }
 

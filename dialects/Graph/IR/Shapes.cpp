@@ -47,13 +47,13 @@ LogicalResult graph::verifyAxes(ArrayRef<int64_t> axes, int64_t rank, function_r
 int64_t graph::windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow,
                            int64_t padHigh, bool ceil) {
   int64_t room = in + padLow + padHigh - dilation * (kernel - 1) - 1;
-  if (room < 0)
+  if (room <= -stride || (room < 0 && !ceil))
     return -1;
-  int64_t count = room / stride + 1;
+  int64_t count = room < 0 ? 0 : room / stride + 1;
   // A window that would start in the high padding does not count (ONNX, torch).
   if (ceil && room % stride != 0 && count * stride < in + padLow)
     ++count;
-  return count;
+  return count > 0 ? count : -1;
 }
 
 int64_t graph::channelAxis(Layout layout, int64_t rank) { return layout == Layout::ChannelsFirst ? 1 : rank - 1; }

@@ -96,8 +96,7 @@ void Dataset::countSamples() {
 
 void Dataset::checkWhole() const {
   for (const auto &[name, source] : sources_)
-    if (const MappedFile *file = MappedFile::at(source.array.data))
-      file->checkWhole();
+    MappedFile::visit(source.array.data, [](const MappedFile &file) { file.checkWhole(); });
 }
 
 void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &inputs) {

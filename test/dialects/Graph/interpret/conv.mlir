@@ -2,7 +2,7 @@
 // Matrix products, convolutions and pooling on numbers small enough to do by hand.
 
 func.func @main() -> (tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, tensor<1x3x3x1xf32>, tensor<1x1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x1x3x3xf32>, tensor<1x1x2x2xf32>,
-                      tensor<1x1x2x2xf32>, tensor<1x1x2x2xi16>, tensor<1x1x3x3xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>) {
+                      tensor<1x1x2x2xf32>, tensor<1x1x2x2xi16>, tensor<1x1x3x3xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x1xf32>, tensor<1x1x1xi16>, tensor<1x1x3xf32>) {
   %a = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
   // CHECK: 0: tensor<2x2xf32> = {{\[\[}}7, 15], [10, 22]]
   %0 = graph.matmul %a, %a {transpose_a, transpose_b} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -47,5 +47,11 @@ func.func @main() -> (tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, t
   %11 = graph.avg_pool %n {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 0>} : (tensor<1x1x3xf32>) -> tensor<1x1x2xf32>
   // CHECK: 12: tensor<1x1x2xf32> = {{\[\[\[}}3, 10.5]]]
   %12 = graph.avg_pool %n {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 0>, count_include_pad} : (tensor<1x1x3xf32>) -> tensor<1x1x2xf32>
-  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12 : tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, tensor<1x3x3x1xf32>, tensor<1x1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x1x3x3xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xi16>, tensor<1x1x3x3xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>
+  // A window that is larger than what is there, with its padding: ceil_mode counts it (ONNX, torch), and the elements that exist.
+  // CHECK: 13: tensor<1x1x1xf32> = {{\[\[\[}}12]]]
+  // CHECK: 14: tensor<1x1x1xi16> = {{\[\[\[}}2]]]
+  %13, %14 = graph.max_pool %n {kernel = array<i64: 4>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>, ceil_mode} : (tensor<1x1x3xf32>) -> (tensor<1x1x1xf32>, tensor<1x1x1xi16>)
+  // CHECK: 15: tensor<1x1x3xf32> = {{\[\[\[}}0, 0, 12]]]
+  %15 = graph.max_pool_grad %13, %14 {kernel = array<i64: 4>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x1xf32>, tensor<1x1x1xi16>) -> tensor<1x1x3xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15 : tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, tensor<1x3x3x1xf32>, tensor<1x1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x1x3x3xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xi16>, tensor<1x1x3x3xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x1xf32>, tensor<1x1x1xi16>, tensor<1x1x3xf32>
 }
