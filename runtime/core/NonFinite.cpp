@@ -185,7 +185,8 @@ std::string Search::describe(const Record &record) const {
 }
 } // namespace
 
-std::string nonFiniteParameter(const Session &session) {
+std::set<std::string> nonFiniteParameters(const Session &session) {
+  std::set<std::string> names;
   for (const Variable &variable : session.manifest().variables) {
     if (variable.role != "parameter" || !isFloat(variable.dtype) || !session.stores(variable.name))
       continue;
@@ -193,9 +194,9 @@ std::string nonFiniteParameter(const Session &session) {
     Numbers numbers{variable.dtype};
     numbers.add(values.bytes.data(), size_t(values.elements()));
     if (!numbers.finite())
-      return variable.name;
+      names.insert(variable.name);
   }
-  return "";
+  return names;
 }
 
 std::string firstNonFinite(Session &session, const Entry &entry) {

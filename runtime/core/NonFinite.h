@@ -4,6 +4,7 @@
 #include "runtime/core/Session.h"
 
 #include <limits>
+#include <set>
 
 namespace mpc::rt {
 
@@ -27,7 +28,7 @@ struct Numbers {
 /// finite, and for programs that do not say what their launches read.
 std::string firstNonFinite(Session &session, const Entry &entry);
 
-/// The name of a parameter that is not finite, or "".
-std::string nonFiniteParameter(const Session &session);
+/// The names of the parameters that are not finite.
+std::set<std::string> nonFiniteParameters(const Session &session);
 
 } // namespace mpc::rt

@@ -59,6 +59,7 @@ private:
   std::set<std::pair<size_t, bool>> boundsNoted_; // optimizer; whether the lower bound
   double markSeconds_ = 0; // since when samples per second are counted
   int64_t markIteration_ = 0;
+  std::set<std::string> infinite_; // parameters that are so from the start: masks
   TrainResult result_;
 };
 
@@ -156,7 +157,7 @@ std::string Trainer::replay(size_t optimizer, int64_t iteration) {
 }
 
 std::string Trainer::lastGood() const {
-  std::string saved = folder_ ? folder_->newestFinite(session_.manifest()) : "";
+  std::string saved = folder_ ? folder_->newestFinite(session_.manifest(), infinite_) : "";
   return saved.empty() ? "; there is no checkpoint of finite parameters" : "; the last good checkpoint is " + saved;
 }
 
@@ -165,9 +166,10 @@ std::string Trainer::lastGood() const {
 void Trainer::checkParameters(int64_t step) const {
   if (options_.onNan == OnNan::Ignore)
     return;
-  if (std::string name = nonFiniteParameter(session_); !name.empty())
-    fail(concat("step ", step), concat("the parameter '", name, "' is not finite: a gradient behind a finite loss was not", lastGood()),
-         "compile with --loss-scale=dynamic, which leaves out such steps, or lower --lr and start from a good checkpoint with --init");
+  for (const std::string &name : nonFiniteParameters(session_))
+    if (infinite_.count(name) == 0)
+      fail(concat("step ", step), concat("the parameter '", name, "' is not finite: a gradient behind a finite loss was not", lastGood()),
+           "compile with --loss-scale=dynamic, which leaves out such steps, or lower --lr and start from a good checkpoint with --init");
 }
 
 /// Ends the training that cannot use its steps, or says so.
@@ -296,6 +298,7 @@ TrainResult Trainer::run() {
     progress_->line(concat("nothing to do: ", cursor_.iteration, " of ", total_, " steps are done"));
     return result_;
   }
+  infinite_ = nonFiniteParameters(session_);
   markIteration_ = cursor_.iteration;
   BatchOptions order{true, cursor_.shuffle, cursor_.seed, cursor_.epoch, cursor_.batch};
   Batches batches(data_, loop_.entries(), order);

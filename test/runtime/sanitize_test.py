@@ -103,9 +103,9 @@ def embedding(kind):
 
 def cases():
     for name in ENVIRONMENT:
-        if instrumented.missing():
-            def skipped():
-                raise harness.Skip(instrumented.missing())
+        if why := instrumented.missing(name):
+            def skipped(why=why):
+                raise harness.Skip(why)
             yield f"sanitize/{name}", skipped
             continue
         try:

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 CLANG = "clang-22"  # from tools/setup.sh; nothing else is compiled with it
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -23,9 +24,15 @@ KINDS = {
 }
 
 
-def missing():
-    """Why nothing can be built; "" when all is there."""
-    return "" if shutil.which(CLANG) else f"no {CLANG} (tools/setup.sh installs it)"
+def missing(kind="asan"):
+    """Why nothing can be built, or why what is built so cannot run here (some containers forbid what the sanitizers ask of the system); "" when it can."""
+    if not shutil.which(CLANG):
+        return f"no {CLANG} (tools/setup.sh installs it)"
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "empty")
+        subprocess.run([CLANG, *KINDS[kind][1].split(), "-xc", "-", "-o", program], input=b"int main(void) { return 0; }", check=True)
+        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return "" if done.returncode == 0 else f"an empty program does not run with {KINDS[kind][1].split()[0]}: {done.stdout.strip()[-300:]}"
 
 
 def configure(kind, folder):

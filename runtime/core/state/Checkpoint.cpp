@@ -208,7 +208,7 @@ std::vector<int64_t> CheckpointFolder::iterations() const {
   return found;
 }
 
-std::string CheckpointFolder::newestFinite(const Manifest &manifest) const {
+std::string CheckpointFolder::newestFinite(const Manifest &manifest, const std::set<std::string> &except) const {
   std::vector<int64_t> all = iterations();
   for (size_t i = all.size(); i-- > 0;) {
     bool good = true;
@@ -218,7 +218,7 @@ std::string CheckpointFolder::newestFinite(const Manifest &manifest) const {
       for (const auto &[name, array] : reader.tensors()) {
         const Variable *variable = manifest.variable(name);
         Numbers numbers{array.dtype};
-        if (variable && variable->role == "parameter" && isFloat(array.dtype))
+        if (variable && variable->role == "parameter" && isFloat(array.dtype) && except.count(name) == 0)
           numbers.add(array.data, size_t(array.elements()));
         good &= numbers.finite();
       }

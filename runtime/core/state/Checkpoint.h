@@ -6,6 +6,7 @@
 #include "runtime/support/FileLock.h"
 
 #include <optional>
+#include <set>
 
 namespace mpc::rt {
 
@@ -47,8 +48,8 @@ public:
   /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Empty when there is none.
   /// Throws Error when the newest sound one belongs to another model, or to a program of other batches.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
-  /// The newest sound checkpoint whose parameters are all finite; "" when there is none.
-  std::string newestFinite(const Manifest &manifest) const;
+  /// The newest sound checkpoint whose parameters are all finite, but for some that need not be (`except`); "" when there is none.
+  std::string newestFinite(const Manifest &manifest, const std::set<std::string> &except = {}) const;
   std::string pathOf(int64_t iteration) const;
   bool empty() const { return iterations().empty(); }
 

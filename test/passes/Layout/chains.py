@@ -1,4 +1,4 @@
-"""Seeded chains of graph ops, as modules that mpc-opt and mpc-interpret read: convolutions, products, transposes, reshapes, norms, concatenations, elementwise ops.
+"""Seeded chains of graph ops, as modules that mpc-opt and mpc-interpret read: convolutions, products, transposes, reshapes, norms with their gradients, pools, softmax, concatenations, elementwise ops.
 
 Values come from variables, which the evaluator fills by their names, so that nothing is folded and layouts may be changed. A module holds several chains in one
 entry: each gives one result.
@@ -46,6 +46,12 @@ class Chain:
         self.lines.append(f"{name} = graph.{text}")
         self.value, self.shape = name, list(shape)
 
+    def several(self, text, count, shape):
+        """Appends an op of several results, the first of which has this shape."""
+        self.op(text, shape)
+        self.lines[-1] = self.lines[-1].replace(" = ", f":{count} = ", 1)
+        self.value += "#0"
+
     def binary(self, op, other, other_shape, swap=False):
         first, second = ((other, other_shape), (self.value, self.shape)) if swap else ((self.value, self.shape), (other, other_shape))
         result = [max(a, b) if 0 not in (a, b) else 0 for a, b in zip(self.shape, [1] * (len(self.shape) - len(other_shape)) + list(other_shape))]
@@ -89,6 +95,10 @@ class Chain:
             return False
         kernel, attributes, out = self.window()
         result = self.shape[:2] + out
+        if self.random.random() < 0.5:
+            positions = tensor(result).replace("f32", "i16")
+            self.several(f"max_pool {self.value} {{kernel = {array(kernel)}, {attributes}}} : ({tensor(self.shape)}) -> ({tensor(result)}, {positions})", 2, result)
+            return None
         self.op(f"avg_pool {self.value} {{kernel = {array(kernel)}, {attributes}, count_include_pad}} : ({tensor(self.shape)}) -> {tensor(result)}", result)
 
     def matmul(self):
@@ -146,12 +156,47 @@ class Chain:
             self.binary("mul", inverse, kept)
             return None
         c = [self.shape[1]]
-        scale, bias, name = self.read(c), self.read(c), self.name()
-        self.seen.append((self.value, self.shape))
-        self.lines.append(f"{name}:3 = graph.batch_norm {self.value}, {scale}, {bias} {{epsilon = 1.0e-2 : f64, axis = 1 : i64}} : "
-                          f"({tensor(self.shape)}, {tensor(c)}, {tensor(c)}) -> ({tensor(self.shape)}, {tensor(c)}, {tensor(c)})")
-        self.value = name + "#0"
+        self.several(f"batch_norm {self.value}, {self.read(c)}, {self.read(c)} {{epsilon = 1.0e-2 : f64, axis = 1 : i64}} : "
+                     f"({tensor(self.shape)}, {tensor(c)}, {tensor(c)}) -> ({tensor(self.shape)}, {tensor(c)}, {tensor(c)})", 3, self.shape)
         return None
+
+    def layer_norm(self):
+        """One of the three kinds over some dimensions, or its gradient."""
+        rank = len(self.shape)
+        if rank < 2:
+            return False
+        axes = self.random.choice([[rank - 1], list(range(2, rank)) or [1], sorted(self.random.sample(range(rank), self.random.randint(1, rank)))])
+        kept = [1 if d in axes else e for d, e in enumerate(self.shape)]
+        affine = [[], [self.shape[d] if d in axes else 1 for d in range(rank)], self.shape[-1:]][self.random.randrange(3)]
+        attributes = f"{{axes = {array(axes)}, epsilon = 1.0e-2 : f64, kind = #graph<norm {self.random.choice(['layer', 'rms', 'l2'])}>}}"
+        x, scale, bias = self.value, self.read(affine), self.read(affine)
+        whole, shapes = tensor(self.shape), f"{tensor(self.shape)}, {tensor(affine)}, {tensor(affine)}"
+        self.several(f"layer_norm {x}, {scale}, {bias} {attributes} : ({shapes}) -> ({whole}, {tensor(kept)}, {tensor(kept)})", 3, self.shape)
+        if self.random.random() < 0.4:
+            statistics = self.value[:-1]
+            self.several(f"layer_norm_grad {x}, {scale}, {bias}, {statistics}1, {statistics}2, {self.value} {attributes} : "
+                         f"({shapes}, {tensor(kept)}, {tensor(kept)}, {whole}) -> ({shapes})", 3, self.shape)
+        return None
+
+    def group_norm(self):
+        """Groups of channels of each sample, or the gradient of that."""
+        if len(self.shape) < 3:
+            return False
+        c = [self.shape[1]]
+        groups = self.random.choice([g for g in range(1, c[0] + 1) if c[0] % g == 0])
+        attributes = f"{{epsilon = 1.0e-2 : f64, axis = 1 : i64, groups = {groups} : i64}}"
+        x, scale, statistic, whole = self.value, self.read(c), tensor([self.shape[0], groups]), tensor(self.shape)
+        self.several(f"group_norm {x}, {scale}, {self.read(c)} {attributes} : ({whole}, {tensor(c)}, {tensor(c)}) -> ({whole}, {statistic}, {statistic})", 3, self.shape)
+        if self.random.random() < 0.4:
+            statistics = self.value[:-1]
+            self.several(f"group_norm_grad {x}, {scale}, {statistics}1, {statistics}2, {self.value} {attributes} : "
+                         f"({whole}, {tensor(c)}, {statistic}, {statistic}, {whole}) -> ({whole}, {tensor(c)}, {tensor(c)})", 3, self.shape)
+        return None
+
+    def softmax(self):
+        if not self.shape:
+            return False
+        self.op(f"{self.random.choice(['softmax', 'log_softmax'])} {self.value} {{axis = {self.random.randrange(len(self.shape))} : i64}} : {tensor(self.shape)}", self.shape)
 
     def constant(self, shape):
         name = self.name()
@@ -185,10 +230,11 @@ class Chain:
     def reduce(self):
         axes = sorted(self.random.sample(range(len(self.shape)), self.random.randint(1, len(self.shape)))) if self.shape else []
         result = [1 if d in axes else e for d, e in enumerate(self.shape)]
-        self.op(f"reduce_mean {self.value} {{axes = {array(axes)}, keepdims = true}} : ({tensor(self.shape)}) -> {tensor(result)}", result)
+        kind = self.random.choice(["reduce_mean", "reduce_sum", "reduce_l2", "reduce_max"])
+        self.op(f"{kind} {self.value} {{axes = {array(axes)}, keepdims = true}} : ({tensor(self.shape)}) -> {tensor(result)}", result)
 
 
-LINKS = [("conv", 6), ("matmul", 3), ("transpose", 5), ("reshape", 2), ("norm", 4), ("concat", 3), ("unary", 4), ("elementwise", 4), ("pool", 2), ("slice", 1), ("pad", 1), ("reduce", 1)]
+LINKS = [("conv", 6), ("matmul", 3), ("transpose", 5), ("reshape", 2), ("norm", 3), ("layer_norm", 3), ("group_norm", 2), ("softmax", 1), ("concat", 3), ("unary", 4), ("elementwise", 4), ("pool", 2), ("slice", 1), ("pad", 1), ("reduce", 1)]
 
 
 def chain(prefix, seed):
