@@ -82,7 +82,8 @@ static void logSum(Node &n) {
   n.out(0, n.cast(n.unary<LogOp>(apply<ReduceSumOp>(n, r, x)), element));
 }
 
-/// log(sum e^x) = m + log(sum e^(x - m)) with m the maximum, or 0 where that is infinite.
+/// log(sum e^x) = m + log(sum e^(x - m)) with m near the maximum, or 0 where that is infinite. It holds for any m, so m has no gradient: the two that would
+/// meet at the maximum cancel, but for their roundings, which in 16 bits are as large as the gradient. That of floor is zero.
 static void logSumExp(Node &n) {
   Reduction r = reduction(n, 18);
   Type element = elementOf(r.x);
@@ -97,7 +98,7 @@ static void logSumExp(Node &n) {
     return;
   }
   Value peak = n.reduce<ReduceMaxOp>(x, r.axes, true);
-  peak = n.select(n.make<IsNonFiniteOp>(peak).getY(), n.number(0, x), peak);
+  peak = n.unary<FloorOp>(n.select(n.make<IsNonFiniteOp>(peak).getY(), n.number(0, x), peak));
   Value total = n.sum(n.unary<ExpOp>(n.sub(x, peak)), r.axes);
   Value y = n.add(n.unary<LogOp>(total), peak);
   n.out(0, n.cast(n.reshape(y, reducedShape(shapeOf(x), r.axes, r.keepdims)), element));
