@@ -2,6 +2,7 @@
 
 #include "runtime/core/StepLoop.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Json.h"
 #include "runtime/support/Random.h"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 #include <cstdio>
 #include <numeric>
 #include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 namespace mpc::rt {
 
@@ -120,7 +119,7 @@ std::string describeBench(const Session &session, const BenchResult &result, int
   int64_t planned = session.plan().peakBytes, grown = result.residentBytes - residentBefore;
   double rate = double(session.manifest().batch) / result.median();
   if (json) {
-    nlohmann::ordered_json out = {{"steps", result.seconds.size()},
+    mpc::rt::json out = {{"steps", result.seconds.size()},
                                   {"median_ms", result.median() * 1e3},
                                   {"min_ms", result.minimum() * 1e3},
                                   {"samples_per_s", rate},

@@ -2,12 +2,9 @@
 
 #include "runtime/core/Device.h"
 #include "runtime/support/Error.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/support/Json.h"
 
 namespace mpc::rt {
-
-using json = nlohmann::ordered_json;
 
 static json portJson(const Port &port) {
   json out = {{"name", port.name}, {"dtype", nameOf(port.dtype)}, {"shape", port.shape}};

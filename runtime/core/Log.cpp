@@ -2,19 +2,17 @@
 
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Json.h"
 #include "runtime/support/FileLock.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace mpc::rt {
-
-using json = nlohmann::ordered_json;
 
 /// Every line of a log begins so.
 static constexpr std::string_view kLineBegin = "{\"step\":";

@@ -1,12 +1,9 @@
 #include "runtime/core/ManifestJson.h"
 
 #include "runtime/support/Error.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/support/Json.h"
 
 namespace mpc::rt {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 constexpr char kAgain[] = "compile the model again";

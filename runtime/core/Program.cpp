@@ -2,13 +2,12 @@
 
 #include "runtime/support/Checksum.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Json.h"
 #include "runtime/support/OwnFile.h"
 
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 namespace mpc::rt {
 
@@ -66,8 +65,8 @@ void Program::readSections() {
   if (checksum(toc) != trailer.tocCrc32)
     fail(where_, "its table of contents has a wrong checksum", kRebuild);
   try {
-    nlohmann::ordered_json json = nlohmann::ordered_json::parse(toc);
-    for (const auto &item : json.at("sections")) {
+    json table = json::parse(toc);
+    for (const auto &item : table.at("sections")) {
       std::string name = item.at("name");
       uint64_t offset = item.at("offset"), bytes = item.at("bytes");
       if (offset > limit || bytes > limit - offset)
@@ -75,7 +74,7 @@ void Program::readSections() {
       sections_[name] = file.substr(offset, bytes);
       checksums_[name] = item.at("crc32");
     }
-  } catch (const nlohmann::ordered_json::exception &error) {
+  } catch (const json::exception &error) {
     fail(where_, concat("broken table of contents: ", error.what()), kRebuild);
   }
   std::string_view manifest = section("manifest.json");

@@ -1,17 +1,14 @@
 #include "runtime/tuner/Tuner.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/Json.h"
 #include "runtime/tuner/Clocks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-#include <nlohmann/json.hpp>
-
 namespace mpc::rt {
-
-using json = nlohmann::ordered_json;
 
 static constexpr char kSection[] = "tuner.json";
 

@@ -75,6 +75,10 @@ TEST(Safetensors, RefusesLyingHeaders) {
   EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678"))
                 .find("does not fit"),
             std::string::npos);
+  for (const char *shape : {"1e300", "2.0", "18446744073709551615", "\"2\""}) // no integers, or none that fit
+    EXPECT_NE(message(safetensors(concat(R"({"a":{"dtype":"F32","shape":[)", shape, R"(],"data_offsets":[0,8]}})"), "12345678")).find("broken safetensors header"),
+              std::string::npos)
+        << shape;
   EXPECT_NE(message(safetensors(R"({"a":7})", "")).find("broken safetensors header"), std::string::npos);
   EXPECT_NE(message("PK\3\4 something else").find("is no safetensors file"), std::string::npos);
   EXPECT_NE(message("").find("empty"), std::string::npos);

@@ -300,6 +300,8 @@ TEST(Session, BrokenManifestsAreErrors) {
             std::string::npos);
   EXPECT_NE(broken("[1,0]", "[1,1]").find("permutation"), std::string::npos);
   EXPECT_NE(broken("\"entry\": \"main\"", "\"entry\": \"none\"").find("train entry"), std::string::npos);
+  for (const char *batch : {"1e300", "4.0", "9223372036854775808", "null"}) // no integers, or none that fit
+    EXPECT_NE(broken("\"batch\": 4", concat("\"batch\": ", batch)).find("broken manifest"), std::string::npos) << batch;
   // Cut anywhere, it is an error and no crash.
   for (size_t length = 0; length + 1 < good.size(); length += 97)
     errorOf([&] { Program::fromMemory(good.substr(0, length), {{"data", logisticData()}}); });

@@ -3,10 +3,10 @@
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Checksum.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Json.h"
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace mpc::rt {
@@ -16,8 +16,6 @@ namespace {
 constexpr const char *kNames[] = {"",    "F16", "BF16", "F32", "F64", "I8",  "I16",
                                   "I32", "I64", "U8",   "U16", "U32", "U64", "BOOL"};
 constexpr char kAgain[] = "copy the file again or use another checkpoint";
-
-using json = nlohmann::ordered_json;
 
 std::string crcText(uint32_t crc) {
   char hex[16];

@@ -1,0 +1,34 @@
+// JSON of files that may be damaged.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace mpc::rt {
+
+/// nlohmann's conversions, but a number that is no integer of its type's range is a json::type_error: theirs would be undefined, or another number.
+template <typename T, typename = void>
+struct JsonConversion : nlohmann::adl_serializer<T> {};
+template <typename T>
+struct JsonConversion<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>> : nlohmann::adl_serializer<T> {
+  template <typename AnyJson>
+  static void from_json(const AnyJson &value, T &result) {
+    using Signed = typename AnyJson::number_integer_t;
+    using Unsigned = typename AnyJson::number_unsigned_t;
+    auto take = [&](auto number) {
+      result = T(number);
+      return std::in_range<T>(number);
+    };
+    bool fits = value.is_number_unsigned()  ? take(*value.template get_ptr<const Unsigned *>())
+                : value.is_number_integer() ? take(*value.template get_ptr<const Signed *>())
+                                            : false;
+    if (!fits)
+      throw AnyJson::type_error::create(302, "expected an integer within its range", &value);
+  }
+};
+
+/// Keeps the order of its keys.
+using json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t, uint64_t, double, std::allocator, JsonConversion>;
+
+} // namespace mpc::rt
