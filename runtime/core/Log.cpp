@@ -37,7 +37,7 @@ static std::string keptLines(const std::string &path, int64_t keepBelow) {
     json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
     bool unfinished = old.eof() && parsed.is_discarded(); // by a killed process
     bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
-                 parsed["step"].get<int64_t>() > keepBelow;
+                 parsed["step"].get<double>() > double(keepBelow); // also of what no step can be
     if (!unfinished && !later)
       kept += line + "\n";
   }

@@ -90,10 +90,10 @@ def examine(graph, worker, work, refused=None, oracle=None):
         if w["kind"] == "check" or (w["kind"] == "forward" and any(n.op == "BatchNormalization" for n in graph.nodes)):
             continue  # forward, batch norms use running statistics
         precisions = precisions_of(graph, w)
-        precision, scale = precisions[-1], SCALE if w.get("precision") == "fp16" else 1.0
+        scale = SCALE if w.get("precision") == "fp16" else 1.0
         if not all(oracle.fits(p, scale) for p in precisions) or not oracle.finite():
             continue
-        for said in oracle.compare(a["tensors"], precision, scale, w["kind"] != "forward"):
+        for said in oracle.compare(a["tensors"], precisions, scale, w["kind"] != "forward"):
             what, _, detail = said.partition("|")
             faults.append(Fault(stage_name(w), what, detail))
     return faults

@@ -66,7 +66,7 @@ def examine_programs(graph, oracle, build, folder, precision, level, emulated):
         bounds = precisions_of(graph, {"precision": precision})
         scale = SCALE if precision == "fp16" else 1.0
         if oracle.finite() and all(oracle.fits(p, scale) for p in bounds):
-            for text in oracle.compare({n: v for n, v in tensors.items() if n == "loss" or n.startswith("grad/")}, bounds[-1], scale):
+            for text in oracle.compare({n: v for n, v in tensors.items() if n == "loss" or n.startswith("grad/")}, bounds, scale):
                 what, _, detail = text.partition("|")
                 faults.append(Fault(name, what, detail))
         return faults

@@ -4,7 +4,7 @@
 usage: tools/ci/sanitize.py [--jobs N] [--only-build]        `make test-sanitize` runs it
 
 It takes hours on two cores and is no part of `make test`. LLVM's and oneDNN's libraries are not instrumented. Of the containers that our code and LLVM's share ASan
-therefore sees one half of the marks (detect_container_overflow=0), and what LLVM leaves to the end of the process is no leak of ours (detect_leaks=0). The script
+therefore sees one half of the marks (detect_container_overflow=0, allow_user_poisoning=0), and what LLVM leaves to the end of the process is no leak of ours (detect_leaks=0). The script
 tests (test/**/*_test.py) are left out: they limit the address space, which AddressSanitizer reserves in terabytes; the runtime has its own (test/runtime/sanitize_test.py).
 """
 import argparse
@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only-build", action="store_true")
     options = parser.parse_args()
-    os.environ["ASAN_OPTIONS"] = "detect_leaks=0:detect_container_overflow=0:detect_odr_violation=0:allocator_may_return_null=1"
+    os.environ["ASAN_OPTIONS"] = "detect_leaks=0:detect_container_overflow=0:allow_user_poisoning=0:detect_odr_violation=0:allocator_may_return_null=1"
     os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"
     subprocess.run(["cmake", "--preset", "sanitize"], cwd=SOURCE, check=True)
     subprocess.run(["ninja", "-C", BUILD, f"-j{options.jobs}"], check=True)

@@ -92,6 +92,8 @@ void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::st
   app.add_option("--params", options.params, "REGEX: graph inputs that are parameters");
   app.add_option("--trainable", options.trainable, "REGEX: initializers that are trained, wherever they stand");
   app.add_option("--freeze", options.freeze, "REGEX: parameters that are not trained");
+  app.add_option("--untie", options.untie, "REGEX: initializers of which each use is a parameter of its own, for exporters merge equal tensors");
+  app.add_flag("--accept-exported", options.acceptExported, "train what torch's exporter made of the network, also where parameters of the module are lost in it");
   app.add_option("--init", options.init, "How parameters without a value start")
       ->check(CLI::IsMember({"kaiming", "xavier", "normal"}))
       ->capture_default_str();

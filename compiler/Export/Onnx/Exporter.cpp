@@ -239,6 +239,10 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
       fail(path, why, kSameModel);
     const std::string folder = folderOf(path);
     onnx_import::Model parsed(file->getBuffer(), path, folder);
+    // The program was compiled from what this gives. Its names tell of which initializers each use was one of its own (--untie).
+    parsed.restore(&context, [&](StringRef name) {
+      return llvm::any_of(tensors, [&](const TrainedTensor &t) { return t.node.empty() && StringRef(t.name).starts_with(name.str() + "@"); });
+    });
     onnx::ModelProto &model = parsed.proto;
 
     exported.sources = {path};

@@ -6,6 +6,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include <climits>
 
 using namespace mlir;
@@ -15,6 +16,29 @@ using namespace mpc::onnx_import;
 static void addHints(ImportReport &report);
 
 /// Imports into a report; nothing escapes, neither exceptions nor diagnostics.
+/// What torch's exporter had changed, and is changed back; what is lost for training is an error.
+static void reportRestored(const Model &model, const ImportOptions &options, ImportReport &report) {
+  const torch::Restored &restored = model.restored;
+  llvm::append_range(report.notes, restored.notes);
+  if (restored.lost.empty())
+    return;
+  constexpr size_t kListed = 5;
+  std::string text = "torch's exporter rewrote what would be trained: ";
+  for (size_t i = 0; i < std::min(restored.lost.size(), kListed); ++i)
+    text += (i > 0 ? "; " : "") + printable(restored.lost[i]);
+  if (restored.lost.size() > kListed)
+    text += "; and " + std::to_string(restored.lost.size() - kListed) + " more";
+  if (options.acceptExported)
+    return report.notes.push_back(text);
+  ImportProblem problem;
+  problem.node = model.name;
+  problem.why = text;
+  problem.hint = std::string("export it with torch.onnx.export(model, args, \"model.onnx\", ") +
+                 (restored.known ? "dynamo=True, optimize=False)" : "dynamo=False, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)") +
+                 ", or train it as it is with --accept-exported";
+  report.problems.push_back(problem);
+}
+
 static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name,
                                         StringRef folder, const ImportOptions &options,
                                         ImportReport &report) {
@@ -25,6 +49,13 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
     report.producer = printable(model.proto.producer_name());
     report.irVersion = model.proto.ir_version();
     report.opset = model.opset;
+    if (!options.forwardOnly) {
+      llvm::Regex untied(options.untie);
+      std::string malformed; // is reported by Roles::analyse
+      bool valid = !options.untie.empty() && untied.isValid(malformed);
+      model.restore(&context, [&](StringRef initializer) { return valid && untied.match(initializer); });
+      reportRestored(model, options, report);
+    }
     model.flatten(report);
     Import import(&context, options, report);
     auto module = import.run(model);

@@ -47,6 +47,10 @@ struct ImportOptions {
   std::string trainable;
   /// Float initializers and parameters that are not trained.
   std::string freeze;
+  /// Float initializers of which each use is a parameter of its own: exporters merge equal tensors.
+  std::string untie;
+  /// Trains what an exporter made of the network, also where parameters of the module are lost in it.
+  bool acceptExported = false;
   /// How parameters without a value start: kaiming, xavier or normal.
   std::string init = "kaiming";
   /// Inference form (mpc run, conformance): as exported, no state changes, no input is taken for a parameter

@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Model.h"
+#include "compiler/Import/Onnx/Untie.h"
 #include "dialects/Support/InputFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -62,6 +63,14 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
     fail(this->name, "opset " + std::to_string(opset) + " is not supported",
          "export the model with an opset from " + std::to_string(kMinOpset) + " to " +
              std::to_string(kMaxOpset) + ", best one from 9 on");
+}
+
+void Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> untie) {
+  restored = torch::restore(proto, [&](const onnx::TensorProto &tensor) {
+    onnx::TensorProto copy = tensor; // whose bytes are taken out
+    return *this->tensor(context, copy, printable(tensor.name())).bytes;
+  });
+  untieInitializers(*proto.mutable_graph(), untie);
 }
 
 //===-- Tensors -------------------------------------------------------------------===//

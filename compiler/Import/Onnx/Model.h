@@ -9,6 +9,7 @@
 #include "compiler/Import/Onnx/HostTensor.h"
 #include "compiler/Import/Onnx/Importer.h"
 #include "compiler/Import/Onnx/OnnxProto.h"
+#include "compiler/Import/Onnx/Torch/Restore.h"
 #include <map>
 #include <set>
 
@@ -60,6 +61,11 @@ public:
       dataFiles.insert(locationOf(tensor));
     return readTensor(context, tensor, where, folder);
   }
+
+  /// What torch's exporter had changed. Empty before restore().
+  torch::Restored restored;
+  /// Puts back what torch's exporter changed, and gives each use of the initializers that `untie` chooses one of its own. Before flatten().
+  void restore(mlir::MLIRContext *, llvm::function_ref<bool(llvm::StringRef name)> untie);
 
   /// Inlines functions into `nodes` and sorts them; problems (unknown domains, cycles) go to the report.
   void flatten(ImportReport &);

@@ -64,8 +64,9 @@ void Roles::collect(const onnx::NodeProto &node, int64_t opset) {
 
 void Roles::analyse(const Model &model, const ImportOptions &importOptions, ImportReport &report) {
   options = &importOptions;
+  module = &model.restored;
   const std::pair<const char *, const std::string *> patterns[] = {
-      {"--params", &options->params}, {"--trainable", &options->trainable}, {"--freeze", &options->freeze}};
+      {"--params", &options->params}, {"--trainable", &options->trainable}, {"--freeze", &options->freeze}, {"--untie", &options->untie}};
   for (auto [flag, regex] : patterns) {
     std::string error;
     if (!regex->empty() && !llvm::Regex(*regex).isValid(error)) {
@@ -154,9 +155,18 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
     verdict.why =
         found.empty() ? "not used" : "no parameter's place: " + because(found[0].position, *found[0].node);
   }
-  bool candidate = place && !shape.empty();
+  bool candidate = place && !shape.empty(), frozen = false;
   if (place && shape.empty())
     verdict.why += ", but a scalar";
+  // Torch's own word comes before what positions tell.
+  if (auto it = module->roles.find(name); it != module->roles.end() && !found.empty()) {
+    candidate = it->second == torch::Trained::Yes || it->second == torch::Trained::Frozen;
+    frozen = it->second == torch::Trained::Frozen;
+    verdict.why = it->second == torch::Trained::Yes      ? "parameter of the torch module, " + because((place ? *place : found[0]).position, *(place ? *place : found[0]).node)
+                  : it->second == torch::Trained::Frozen ? "parameter of the torch module that has no gradient there"
+                  : it->second == torch::Trained::Buffer ? "buffer of the torch module"
+                                                         : "made by the exporter, no tensor of the torch module";
+  }
   if (matches(options->freeze, name)) {
     verdict.role = candidate ? Role::Frozen : Role::Constant;
     verdict.why = "frozen by --freeze";
@@ -165,7 +175,7 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
     verdict.role = named ? Role::Parameter : candidate ? Role::Frozen : Role::Constant;
     verdict.why = named ? "trained by --trainable" : "not matched by --trainable";
   } else if (candidate) {
-    verdict.role = Role::Parameter;
+    verdict.role = frozen ? Role::Frozen : Role::Parameter;
   }
   return verdict;
 }

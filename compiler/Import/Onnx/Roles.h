@@ -48,6 +48,7 @@ private:
   std::unordered_map<std::string, std::vector<std::pair<const onnx::NodeProto *, size_t>>> direct;
   std::unordered_map<const onnx::NodeProto *, int64_t> opsets;
   const ImportOptions *options = nullptr;
+  const torch::Restored *module = nullptr; // what torch's exporter says of the initializers
   bool weightsAreInputs = false; // some graph input can be nothing but a weight
 
   void collect(const onnx::NodeProto &, int64_t opset);

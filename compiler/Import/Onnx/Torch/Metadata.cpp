@@ -1,0 +1,125 @@
+#include "compiler/Import/Onnx/Torch/Metadata.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace mpc::onnx_import::torch;
+using llvm::StringRef;
+
+using Entries = std::map<std::string, std::string>;
+
+/// The entries of `metadata_props`. ONNX has had it on nodes, graphs and values since 1.16; older protobuf classes keep it, by its number, as bytes that
+/// they do not know.
+template <typename Message>
+static Entries entriesOf(const Message &message, int number) {
+  Entries entries;
+  auto add = [&](const onnx::StringStringEntryProto &entry) { entries[entry.key()] = entry.value(); };
+  if constexpr (requires { message.metadata_props(); }) {
+    for (const auto &entry : message.metadata_props())
+      add(entry);
+  } else {
+    const auto &unknown = message.unknown_fields();
+    for (int i = 0; i < unknown.field_count(); ++i) {
+      const auto &field = unknown.field(i);
+      onnx::StringStringEntryProto entry;
+      if (field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
+          entry.ParseFromString(field.length_delimited()))
+        add(entry);
+    }
+  }
+  return entries;
+}
+
+static std::string valueOf(const Entries &entries, const char *key) {
+  auto it = entries.find(key);
+  return it == entries.end() ? "" : it->second;
+}
+
+/// The strings of a list as Python prints it: "['fc1.weight', 'val_15']".
+static std::set<std::string> namesIn(StringRef list) {
+  std::set<std::string> names;
+  size_t begin;
+  while ((begin = list.find_first_of("'\"")) != StringRef::npos) {
+    char quote = list[begin];
+    list = list.drop_front(begin + 1);
+    size_t end = list.find(quote);
+    if (end == StringRef::npos)
+      break;
+    names.insert(list.take_front(end).str());
+    list = list.drop_front(end + 1);
+  }
+  return names;
+}
+
+Metadata::Metadata(const onnx::ModelProto &model) {
+  const onnx::GraphProto &graph = model.graph();
+  const std::string signature = valueOf(entriesOf(graph, 16), "pkg.torch.export.ExportedProgram.graph_signature");
+  llvm::SmallVector<StringRef> lines;
+  StringRef(signature).split("# outputs").first.split(lines, '\n');
+  for (StringRef line : lines) { // p_fc1_weight: PARAMETER target='fc1.weight'
+    auto [placeholder, rest] = line.split(": ");
+    StringRef kind = rest.split(' ').first;
+    auto [before, target] = rest.split("target='");
+    if (target.empty() || (kind != "PARAMETER" && kind != "BUFFER" && kind != "CONSTANT_TENSOR"))
+      continue;
+    Origin origin{kind == "PARAMETER" ? Kind::Parameter : kind == "BUFFER" ? Kind::Buffer : Kind::Constant, target.split('\'').first.str()};
+    targets.emplace(origin.target, origin.kind);
+    placeholders.emplace(placeholder.str(), std::move(origin));
+  }
+  for (const auto &value : graph.value_info()) {
+    Entries entries = entriesOf(value, 4);
+    if (std::string from = valueOf(entries, "pkg.onnxscript.optimizer.folded_from"); !from.empty())
+      folded[value.name()] = namesIn(from);
+    if (valueOf(entries, "mpc.requires_grad") == "False")
+      withoutGradient.insert(value.name());
+  }
+}
+
+const Origin *Metadata::origin(const std::string &argument) const {
+  auto it = argument.empty() || argument[0] != '%' ? placeholders.end() : placeholders.find(argument.substr(1));
+  return it == placeholders.end() ? nullptr : &it->second;
+}
+
+std::optional<Kind> Metadata::kindOf(const std::string &target) const {
+  auto it = targets.find(target);
+  return it == targets.end() ? std::nullopt : std::optional(it->second);
+}
+
+const std::set<std::string> &Metadata::foldedFrom(const std::string &initializer) const {
+  static const std::set<std::string> none;
+  auto it = folded.find(initializer);
+  return it == folded.end() ? none : it->second;
+}
+
+std::string Metadata::rewrites(const onnx::NodeProto &node) { return valueOf(entriesOf(node, 9), "pkg.onnxscript.rewriter.rule_name"); }
+
+std::optional<Call> Metadata::callOf(const onnx::NodeProto &node) {
+  const std::string text = valueOf(entriesOf(node, 9), "pkg.torch.onnx.fx_node");
+  StringRef rest = text;
+  if (!rest.consume_front("%"))
+    return std::nullopt;
+  Call call;
+  call.name = rest.take_until([](char c) { return c == ' '; }).str();
+  StringRef target = rest.split("call_function[target=").second.split(']').first;
+  rest = rest.split("](args = (").second;
+  if (target.empty() || rest.empty())
+    return std::nullopt;
+  // torch.ops.aten.linear.default
+  target.consume_front("torch.ops.");
+  llvm::SmallVector<StringRef> parts;
+  target.split(parts, '.');
+  call.target = (parts.size() >= 2 ? parts[1] : parts[0]).str();
+  // The arguments end with the bracket that opened them.
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < rest.size() && depth >= 0; ++i) {
+    char c = rest[i];
+    bool ends = depth == 0 && (c == ',' || c == ')');
+    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+    if (!ends)
+      continue;
+    if (StringRef argument = rest.slice(begin, i).trim(); !argument.empty())
+      call.args.push_back(argument.str());
+    begin = i + 1;
+  }
+  return call;
+}
