@@ -120,6 +120,24 @@ class NoiseSource:
         return y + absolute * (torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1) * (x != 0) if absolute else y
 
 
+class LostDigits(torch.autograd.Function):
+    """A use of a value whose cotangent has a relative error of `factor` roundings."""
+
+    @staticmethod
+    def forward(ctx, x, noise, factor):
+        ctx.noise, ctx.factor = noise, factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        noise = ctx.noise
+        return g * (1 + noise.u * ctx.factor * (torch.randint(0, 2, g.shape, generator=noise.generator).double() * 2 - 1)), None, None
+
+
+def lost_digits(x, factor):
+    return LostDigits.apply(x, current[0], factor) if current[0] is not None and current[0].u else x
+
+
 def inner(x):
     """A value that an op of several steps keeps to itself."""
     return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x

@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as f
 
-from reference import attribute, axes_of, inner, op, single
+from reference import attribute, axes_of, inner, lost_digits, op, single
 
 CONV = {1: f.conv1d, 2: f.conv2d, 3: f.conv3d}
 TRANSPOSED = {1: f.conv_transpose1d, 2: f.conv_transpose2d, 3: f.conv_transpose3d}
@@ -109,6 +109,12 @@ def _(a, x, o):
 
 # -- norms -------------------------------------------------------------------------------------------------
 def normalised(x, axes, epsilon, centre=True):
+    if centre and x.numel():
+        # An error of the mean is one of every deviation, and no gradient in closed form, which takes their sum for 0, corrects it.
+        with torch.no_grad():
+            plain = x.mean(axes, keepdim=True)
+            factor = plain.abs() / torch.sqrt(((x - plain) ** 2).mean(axes, keepdim=True) + epsilon)
+        x = lost_digits(x, factor)
     mean = inner(x.mean(axes, keepdim=True)) if centre else 0
     centred = inner(x - mean)
     inverse = inner(1 / torch.sqrt(inner((centred * centred).mean(axes, keepdim=True)) + epsilon))

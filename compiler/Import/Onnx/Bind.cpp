@@ -7,6 +7,7 @@
 #include "compiler/Import/Onnx/Import.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -19,6 +20,31 @@ static std::string typeText(Type type) {
 }
 
 //===-- Initializers -----------------------------------------------------------===//
+
+/// Sinusoids of positions, [length, width]: sines and cosines of 0 in the first row, and nothing beyond 1.
+static bool isSinusoid(ArrayRef<int64_t> shape, ArrayRef<double> values) {
+  if (shape.size() < 2 || shape[shape.size() - 2] < 2 || shape.back() < 2)
+    return false;
+  int64_t zeros = 0, ones = 0, width = shape.back();
+  for (double v : values.take_front(size_t(width)))
+    v == 0 ? ++zeros : v == 1 ? ++ones : 0;
+  return zeros > 0 && ones > 0 && zeros + ones == width && llvm::all_of(values, [](double v) { return std::abs(v) <= 1; }) &&
+         llvm::any_of(values, [](double v) { return v != 0 && v != 1; });
+}
+
+/// What a file without torch's metadata cannot tell, and the values make likely.
+void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, size_t uses) {
+  constexpr int64_t kLargest = int64_t(1) << 22; // elements that are looked at
+  if (tensor.size() < 2 || tensor.size() > kLargest)
+    return;
+  std::vector<double> values = tensor.doubles();
+  if (uses > 1 && llvm::all_equal(values))
+    note("exporters merge equal tensors, and this one has one value and several uses, which train as one (--untie=REGEX gives each its own)", name);
+  if (*llvm::min_element(values) <= -1e4)
+    note("trained, though its values are those of a mask (--freeze=REGEX keeps them)", name);
+  else if (isSinusoid(tensor.shape(), values))
+    note("trained, though its values are those of a table of positions (--freeze=REGEX keeps them)", name);
+}
 
 void Import::bindInitializers() {
   for (auto &proto : *current->proto.mutable_graph()->mutable_initializer()) {
@@ -34,6 +60,8 @@ void Import::bindInitializers() {
       Entry entry;
       entry.type = tensor.type;
       TensorVerdict line{shown, typeText(tensor.type), "constant", verdict.why};
+      if (verdict.role == Role::Parameter && !current->restored.known && !options.forwardOnly)
+        noteSuspicious(shown, tensor, useCount[name]);
       bool small = tensor.size() * elementBytes(tensor.element()) < 64;
       if (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small)) {
         entry.constant = std::move(tensor);

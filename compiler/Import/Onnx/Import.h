@@ -93,6 +93,7 @@ private:
 
   void problem(ImportProblem);
   void bindInitializers();
+  void noteSuspicious(const std::string &name, const HostTensor &, size_t uses);
   void bindInputs();
   /// Every pattern of the user's names something, and leaves something to train.
   void checkPatterns();

@@ -46,6 +46,14 @@ static bool isKnown(const Call &call) {
              .Default(false);
 }
 
+/// Whether a call of this name ("layer_norm_1") may take parameters.
+static bool mayHaveParameters(StringRef call) {
+  call = call.rtrim("0123456789");
+  call.consume_back("_");
+  Call bare{"", call.str(), {}};
+  return isKnown(bare) && call != "cat" && call != "where";
+}
+
 //===-- Putting back -----------------------------------------------------------------===//
 
 namespace {
@@ -64,10 +72,12 @@ private:
   void restoreFolded(onnx::NodeProto &, const Call &, int input);
   void restoreBias(onnx::NodeProto &, const Call &);
   void restoreLegacyWeight(onnx::NodeProto &);
+  void restoreLegacyMerged(onnx::NodeProto &);
   bool transpose(onnx::NodeProto &, int input, const std::string &name);
   bool reshape(onnx::NodeProto &, int input, const std::string &name);
   void dropUnread();
   void findMissing();
+  void noteRestored();
   void note(size_t count, const char *one, const char *many);
   void lose(const llvm::Twine &what) { result.lost.push_back(what.str()); }
 
@@ -284,8 +294,8 @@ void Restoration::dropUnread() {
     }
 }
 
-/// Parameters that no tensor of the file stands for. The module may not use them; but where a call takes the result of one that is not there, a node with
-/// them was taken for another.
+/// Parameters that no tensor of the file stands for. The module may not use them, or have them under another name as well (tied weights); but where a call
+/// takes the result of one that is not there and that may have had them, its node was taken for another.
 void Restoration::findMissing() {
   std::set<std::string> made;
   std::vector<Call> calls;
@@ -306,7 +316,8 @@ void Restoration::findMissing() {
   for (const Call &call : calls)
     for (const std::string &argument : call.args)
       if (argument.size() > 1 && argument[0] == '%' && !metadata.origin(argument) && !made.count(argument.substr(1)))
-        dangling.insert(argument.substr(1));
+        if (mayHaveParameters(StringRef(argument).drop_front()))
+          dangling.insert(argument.substr(1));
   if (dangling.empty())
     return;
   for (const auto &[name, kind] : metadata.tensors())
@@ -352,12 +363,16 @@ Restored Restoration::run() {
     else if (!fromParameter && !(base.consume_back("_bias") && metadata.kindOf(base.str()))) // the bias of a convolution that a norm was folded into
       result.roles[name] = Trained::Computed;
   }
+  noteRestored();
+  return std::move(result);
+}
+
+void Restoration::noteRestored() {
   note(split.size(), "a tensor that the exporter had merged with an equal one is a parameter or buffer of its own again",
        " tensors that the exporter had merged with equal ones are parameters and buffers of their own again");
   note(biases.size(), "a bias that is zero is back, which the exporter had dropped", " biases that are zero are back, which the exporter had dropped");
   note(transposed.size() + reshaped.size(), "a parameter that was computed into another form at export has its name and shape back",
        " parameters that were computed into another form at export have their names and shapes back");
-  return std::move(result);
 }
 
 //===-- The exporter before: no metadata, but names ------------------------------------===//
@@ -381,13 +396,47 @@ static std::string moduleOf(StringRef node) {
 /// A Linear whose transposed weight has lost its name; the bias has kept its own.
 void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
   const std::string module = moduleOf(node.name());
-  if (module.empty() || node.output_size() != 1 || find(module + ".weight") || !find(module + ".bias"))
+  if (module.empty() || node.output_size() != 1 || !find(node.input(1)) || find(module + ".weight") || !find(module + ".bias"))
     return;
   for (const auto &user : graph.node())
     if (user.op_type() == "Add" && llvm::is_contained(user.input(), node.output(0)) && llvm::is_contained(user.input(), module + ".bias")) {
       (void)transpose(node, 1, module + ".weight");
       return;
     }
+}
+
+/// What a module calls the tensor at an input of one of its nodes; "" where that is not known.
+static StringRef usualName(const onnx::NodeProto &node, int input) {
+  const StringRef op = node.op_type();
+  bool norm = op == "LayerNormalization" || op == "BatchNormalization" || op == "InstanceNormalization";
+  if (!norm && op != "Gemm" && op != "Conv" && op != "ConvTranspose" && op != "Add")
+    return "";
+  static constexpr const char *names[] = {"", "weight", "bias", "running_mean", "running_var"};
+  return op == "Add" ? "bias" : input < 5 ? names[input] : "";
+}
+
+/// A tensor of one value throughout (fresh norms, zero biases) that a module does not have under its own name: equal ones were merged. Others may be
+/// shared on purpose.
+void Restoration::restoreLegacyMerged(onnx::NodeProto &node) {
+  const std::string module = moduleOf(node.name());
+  for (int input = 0; input < node.input_size() && !module.empty(); ++input) {
+    onnx::TensorProto *tensor = find(node.input(input));
+    const std::string own = module + "." + usualName(node, input).str();
+    // Only what is another module's under this name: "ln1.bias" in module "ln2".
+    StringRef name = node.input(input);
+    if (!tensor || own.back() == '.' || name == own || find(own) || !name.ends_with(own.substr(module.size())) || tensor->dims_size() != 1)
+      continue;
+    const std::string raw = bytes(*tensor);
+    size_t size = tensor->dims(0) > 0 ? raw.size() / size_t(tensor->dims(0)) : 0;
+    bool constant = size > 0;
+    for (size_t i = size; i < raw.size() && constant; ++i)
+      constant = raw[i] == raw[i - size];
+    if (!constant)
+      continue;
+    add(own, *tensor);
+    *node.mutable_input(input) = own;
+    split.insert(own);
+  }
 }
 
 Restored Restoration::runWithoutMetadata() {
@@ -399,16 +448,17 @@ Restored Restoration::runWithoutMetadata() {
     auto anonymous = [&](int input, const char *prefix) {
       return input < node.input_size() && StringRef(node.input(input)).starts_with(prefix) && find(node.input(input));
     };
-    if (node.op_type() == "MatMul" && anonymous(1, "onnx::MatMul_"))
-      restoreLegacyWeight(node);
+    restoreLegacyMerged(node);
     if ((node.op_type() == "Conv" && anonymous(1, "onnx::Conv_") && anonymous(2, "onnx::Conv_")) && folded++ == 0)
       first = node.input(1);
   }
+  for (int i = 0; i < count; ++i) // by the names of their biases, which are back
+    if (onnx::NodeProto &node = *graph.mutable_node(i); node.op_type() == "MatMul" && node.input_size() == 2 && StringRef(node.input(1)).starts_with("onnx::MatMul_"))
+      restoreLegacyWeight(node);
   if (folded > 0)
     lose(llvm::Twine(folded) + (folded == 1 ? " batch norm is" : " batch norms are") + " folded into convolutions, the first into '" + first + "'");
   dropUnread();
-  note(transposed.size(), "a weight that was transposed at export has its name and shape back",
-       " weights that were transposed at export have their names and shapes back");
+  noteRestored();
   return std::move(result);
 }
 
