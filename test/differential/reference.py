@@ -68,6 +68,7 @@ class EdgeNoise(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
+        ctx.noise.seen_cotangent(g)  # those of two uses may cancel where each overflows
         return ctx.noise.apply(g, ctx.noise.backward, ctx.noise.scale), None
 
 
@@ -189,8 +190,7 @@ def held_exactly(name, values):
 def step(node, values, graph, noise):
     """Evaluates one node into `values`."""
     inputs = [values[n] if n else None for n in node.inputs]
-    if noise.u:
-        inputs = [EdgeNoise.apply(x, noise) if x is not None and x.requires_grad else x for x in inputs]
+    inputs = [EdgeNoise.apply(x, noise) if x is not None and x.requires_grad else x for x in inputs]
     current[0], stored[0] = noise.inner(), noise
     if node.op in ("Cast", "CastLike"):
         outputs = cast(inputs[0], graph.types[node.outputs[0]])
