@@ -212,7 +212,7 @@ def split(b):
     x = b.pick(rank=(1, 5))
     axis = b.number(0, b.rank(x) - 1)
     length = b.shape(x)[axis]
-    first = b.number(0 if b.zeros else 1, length)
+    first = b.number(0 if b.zeros else min(1, length), length)
     sizes = [first, length - first] if length - first or b.zeros else [first]
     if b.opset < 13:
         return b.add("Split", [x], {"axis": axis, "split": sizes}, outputs=len(sizes))

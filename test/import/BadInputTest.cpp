@@ -250,6 +250,27 @@ TEST(BadInput, Attributes) {
   expectError(m, "y: error: 'Add' (opset 17): shapes [2, 3] and [4] do not broadcast");
 }
 
+TEST(BadInput, NumbersThatAreNoIntegers) {
+  auto message = [](float depth) {
+    ModelBuilder m;
+    m.input("x", {int64_t(2)}, onnx::TensorProto::INT64).scalar("depth", depth).floats("values", {2}, {0, 1});
+    m.node("OneHot", {"x", "depth", "values"}, {"y"});
+    m.output("y");
+    return import(m).diagnostics;
+  };
+  EXPECT_EQ(message(3), "");
+  for (float depth : {9.3e18f, -1e30f, 2.5f, INFINITY, NAN})
+    EXPECT_NE(message(depth).find("depth (input 1) must be an integer"), std::string::npos) << depth << message(depth);
+  EXPECT_NE(message(-1).find("depth -1 is not possible"), std::string::npos);
+  for (int64_t k : {INT64_MAX, INT64_MIN}) { // all or nothing of the upper triangle
+    ModelBuilder m;
+    m.input("x", {int64_t(2), int64_t(2)}).ints("k", {k});
+    m.node("Trilu", {"x", "k"}, {"y"});
+    m.output("y");
+    EXPECT_TRUE(import(m).ok()) << k;
+  }
+}
+
 TEST(BadInput, Tensors) {
   auto withTensor = [](auto edit) {
     ModelBuilder m;

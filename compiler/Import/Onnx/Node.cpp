@@ -1,6 +1,7 @@
 #include "compiler/Import/Onnx/Node.h"
 #include "compiler/Import/Onnx/Import.h"
 #include "mlir/IR/Verifier.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -88,6 +89,16 @@ double Node::constantNumber(size_t i, StringRef what) {
   if (t.size() != 1)
     fail(Twine(what) + " (input " + Twine(i) + ") must be one number, not " + Twine(t.size()), "", what);
   return t.doubles()[0];
+}
+
+int64_t Node::constantInt(size_t i, StringRef what) {
+  double value = constantNumber(i, what);
+  const HostTensor &t = constant(i, what);
+  if (!isa<FloatType>(t.element()))
+    return t.ints()[0];
+  if (!(std::abs(value) <= 0x1p53) || value != std::trunc(value))
+    fail(Twine(what) + " (input " + Twine(i) + ") must be an integer", "", what);
+  return int64_t(value);
 }
 
 //===-- Attributes ----------------------------------------------------------------------===//

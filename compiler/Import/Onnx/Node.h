@@ -61,6 +61,7 @@ public:
   /// The input's elements, which must be known now; `what` names it in the error.
   const HostTensor &constant(size_t i, llvm::StringRef what);
   Shape constantInts(size_t i, llvm::StringRef what);
+  int64_t constantInt(size_t i, llvm::StringRef what); // also a float that is one
   double constantNumber(size_t i, llvm::StringRef what);
 
   //===-- Attributes: a wrong type is an error, one that nobody asks for is too ------===//

@@ -176,7 +176,7 @@ static void scatterND(Node &n) {
 
 /// OneHot: on where the index along a new axis is the given one, off elsewhere and for indices out of range.
 static void oneHot(Node &n) {
-  int64_t depth = int64_t(n.constantNumber(1, "depth")), rank = n.rank(0) + 1;
+  int64_t depth = n.constantInt(1, "depth"), rank = n.rank(0) + 1;
   int64_t axis = n.axis(n.intAttribute("axis", -1), rank);
   if (depth < 0 || depth > kMaxElements)
     n.fail("depth " + Twine(depth) + " is not possible", "", "depth");

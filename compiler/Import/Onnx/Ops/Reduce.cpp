@@ -123,7 +123,7 @@ static void arg(Node &n) {
 static void cumSum(Node &n) {
   bool exclusive = n.intAttribute("exclusive", 0) != 0, reverse = n.intAttribute("reverse", 0) != 0;
   int64_t rank = n.rank(0);
-  int64_t axis = n.axis(int64_t(n.constantNumber(1, "axis")), rank), length = n.shape(0)[axis];
+  int64_t axis = n.axis(n.constantInt(1, "axis"), rank), length = n.shape(0)[axis];
   if (length > 4096)
     n.fail("more than 4096 elements along the axis are not supported");
   // x[..., j, ...] as [..., 1, j, ...], summed over j where j <= i.

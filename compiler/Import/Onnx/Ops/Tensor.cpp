@@ -440,7 +440,7 @@ static void spaceToDepth(Node &n) {
 /// Trilu: keeps j - i >= k (upper) or <= k (lower).
 static void trilu(Node &n) {
   bool upper = n.intAttribute("upper", 1) != 0;
-  int64_t rank = n.rank(0), k = n.has(1) ? int64_t(n.constantNumber(1, "k")) : 0;
+  int64_t rank = n.rank(0), k = n.has(1) ? n.constantInt(1, "k") : 0;
   if (rank < 2)
     n.fail("the input needs two dimensions at least");
   Value x = n.in(0);
