@@ -102,6 +102,9 @@ void Grouping::chooseRoots() {
     }
     bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
+    // A cast that is free is repeated by each of its users, and what moves elements behind it with it.
+    if (kind == OpKind::Movement && users.size() == 1 && kindOf(*users.begin()) == OpKind::Free)
+      users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
     bool cheapToRepeat = kind == OpKind::Free || (kind == OpKind::Pointwise && cost.loads.size() <= 2 && cost.ops <= 6);
     // A dropout mask costs ten rounds of multiplications; do it once.
     cheapToRepeat &= !isa<DropoutOp>(op);
