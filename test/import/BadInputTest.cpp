@@ -250,6 +250,13 @@ TEST(BadInput, Attributes) {
   expectError(m, "y: error: 'Add' (opset 17): shapes [2, 3] and [4] do not broadcast");
 }
 
+TEST(BadInput, OutputsWithoutAName) {
+  ModelBuilder m;
+  m.input("x", {int64_t(2)}).output("y").output("");
+  m.node("Relu", {"x"}, {"y"});
+  expectError(m, "model.onnx: error: graph output 1 has no name");
+}
+
 TEST(BadInput, NumbersThatAreNoIntegers) {
   auto message = [](float depth) {
     ModelBuilder m;

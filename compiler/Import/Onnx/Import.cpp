@@ -420,6 +420,11 @@ void Import::bindOutputs() {
   std::set<std::string> names;
   for (const auto &output : graph.output()) {
     auto it = values.find(output.name());
+    if (output.name().empty()) {
+      outputsAreWhole = false;
+      problem({current->name, "", 0, "", "graph output " + std::to_string(names.size()) + " has no name", "give each output the name of a value"});
+      continue;
+    }
     if (!names.insert(output.name()).second) {
       problem({printable(output.name()), "", 0, "", "this graph output is named twice",
                "give each output a name of its own"});
