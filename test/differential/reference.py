@@ -144,6 +144,11 @@ def inner(x):
     return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x
 
 
+def used(x):
+    """A value inside an op that is made of others: what flows back to it is rounded, and may overflow, as between ops."""
+    return EdgeNoise.apply(x, stored[0]) if stored[0] is not None and x.requires_grad else x
+
+
 def from_result(x, function, gradient):
     return FromResult.apply(x, function, gradient, stored[0]) if stored[0] is not None and stored[0].u else function(x)
 

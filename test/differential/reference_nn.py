@@ -184,7 +184,7 @@ def _(a, x, o):
 @op("LpNormalization")
 def _(a, x, o):
     norm = inner(torch.linalg.vector_norm(x[0], a.get("p", 2), dim=a.get("axis", -1), keepdim=True))
-    return x[0] / torch.where(norm == 0, torch.ones_like(norm), norm)
+    return torch.where(norm == 0, 0 * x[0], x[0] / torch.where(norm == 0, torch.ones_like(norm), norm))
 
 
 op("Dropout")(lambda a, x, o: x[0].clone())

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from reference import NotDefined, attribute, axes_of, from_result, inner, ints, op, single
+from reference import NotDefined, attribute, axes_of, from_result, inner, ints, op, single, used
 
 
 # -- one operand ---------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def _(a, x, o):
 
 @op("Swish")
 def _(a, x, o):
-    return x[0] * torch.sigmoid(attribute(a, "alpha", 1) * x[0])
+    return x[0] * used(torch.sigmoid(attribute(a, "alpha", 1) * x[0]))
 
 
 @op("Clip")

@@ -256,7 +256,7 @@ static void mvn(Node &n) {
   n.out(0, axes.empty() ? n.sub(x, x) : layerNormOver(n, x, n.number(1, compute), n.number(0, compute), axes, 1e-18, NormKind::layer).getY());
 }
 
-/// LpNormalization: x / norm along an axis; 0 where the norm is 0.
+/// LpNormalization: x / norm along an axis; 0 where the norm is 0, and without a gradient there.
 static void lpNorm(Node &n) {
   Value x = n.floatIn(0);
   Shape axes = {n.axis(n.intAttribute("axis", -1), n.rank(0))};
@@ -270,7 +270,7 @@ static void lpNorm(Node &n) {
   }
   Value norm = n.sum(n.unary<AbsOp>(x), axes);
   Value isZero = n.compare(Predicate::eq, norm, n.number(0, norm));
-  n.out(0, n.div(x, n.select(isZero, n.number(1, norm), norm)));
+  n.out(0, n.select(isZero, n.number(0, x), n.div(x, n.select(isZero, n.number(1, norm), norm))));
 }
 
 OpFamily onnx_import::normOps() {
