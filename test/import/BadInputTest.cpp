@@ -250,11 +250,16 @@ TEST(BadInput, Attributes) {
   expectError(m, "y: error: 'Add' (opset 17): shapes [2, 3] and [4] do not broadcast");
 }
 
-TEST(BadInput, OutputsWithoutAName) {
+TEST(BadInput, WhatHasNoName) {
   ModelBuilder m;
   m.input("x", {int64_t(2)}).output("y").output("");
   m.node("Relu", {"x"}, {"y"});
   expectError(m, "model.onnx: error: graph output 1 has no name");
+  m = ModelBuilder();
+  m.input("x", {int64_t(2)}).output("y");
+  m.node("Relu", {"x"}, {"y"});
+  m.model.mutable_graph()->add_sparse_initializer();
+  expectError(m, "model.onnx: error: sparse initializers are not supported");
 }
 
 TEST(BadInput, NumbersThatAreNoIntegers) {

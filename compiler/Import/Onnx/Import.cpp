@@ -18,7 +18,11 @@ Import::Import(MLIRContext *context, const ImportOptions &options, ImportReport 
   symbols = {"forward", "main", "eval", "predict", "init", "rng.seed", "rng.step"};
 }
 
-void Import::problem(ImportProblem problem) { report.problems.push_back(std::move(problem)); }
+void Import::problem(ImportProblem problem) {
+  if (problem.node.empty()) // of a tensor or value without a name
+    problem.node = current->name;
+  report.problems.push_back(std::move(problem));
+}
 
 std::string Import::takeDiagnostics() {
   std::string text = std::move(diagnostics);
