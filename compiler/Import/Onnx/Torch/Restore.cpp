@@ -449,7 +449,7 @@ Restored Restoration::runWithoutMetadata() {
       return input < node.input_size() && StringRef(node.input(input)).starts_with(prefix) && find(node.input(input));
     };
     restoreLegacyMerged(node);
-    if ((node.op_type() == "Conv" && anonymous(1, "onnx::Conv_") && anonymous(2, "onnx::Conv_")) && folded++ == 0)
+    if (node.op_type() == "Conv" && anonymous(1, "onnx::Conv_") && folded++ == 0) // else a weight has the module's name
       first = node.input(1);
   }
   for (int i = 0; i < count; ++i) // by the names of their biases, which are back
