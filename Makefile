@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test test-sanitize fuzz docs gpu-bundle clean
+.PHONY: all setup build demo test test-torch test-sanitize fuzz docs gpu-bundle clean
 all: build
 
 setup:
@@ -19,6 +19,11 @@ demo: build
 
 test: build
 	tools/test.sh $(BUILD)
+
+# By hand, for it needs PyTorch (test/torch/requirements.txt): networks as PyTorch's exporters write them, compared with PyTorch. Without torch it says so and does nothing.
+PYTHON := python3
+test-torch: build
+	$(PYTHON) test/torch/exporters.py --build $(BUILD) --markdown $(BUILD)/exporters.md
 
 # By hand: all fuzz targets, SECONDS each (test/fuzz); TARGETS names some of them.
 SECONDS := 600
