@@ -305,6 +305,13 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && graph::bytesOf(type) > 0;
     if (DictionaryAttr attributes = op.getArgAttrDict(i))
       addRanges(input, attributes);
+    if (auto of = op.getArgAttrOfType<DictionaryAttr>(i, train::kLabelsOfAttr)) {
+      input["labels_of"] = {{"name", of.getAs<StringAttr>("name").str()},
+                            {"shape", of.getAs<DenseI64ArrayAttr>("shape").asArrayRef().vec()},
+                            {"axis", of.getAs<IntegerAttr>("axis").getInt()}};
+      if (of.contains("assumed"))
+        input["labels_of"]["assumed"] = true;
+    }
     if (auto parts = op.getArgAttrOfType<ArrayAttr>(i, train::kPartsAttr))
       for (auto part : parts.getAsRange<DictionaryAttr>()) {
         json &of = input["parts"].emplace_back(json::object());
@@ -406,6 +413,8 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
       for (NamedAttribute field : metric)
         if (auto text = dyn_cast<StringAttr>(field.getValue()))
           m[field.getName().str()] = text.str();
+        else if (auto number = dyn_cast<IntegerAttr>(field.getValue()))
+          m[field.getName().str()] = number.getInt();
       j["metrics"].push_back(std::move(m));
     }
   j["plans"] = json::array();

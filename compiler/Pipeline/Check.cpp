@@ -1,5 +1,10 @@
 #include "compiler/Pipeline/Check.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Ranges.h"
+#include "dialects/Train/IR/Train.h"
+#include "passes/Training/Assumptions.h"
+#include "passes/Training/LossForms.h"
+#include "passes/Training/Specs.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -21,18 +26,38 @@ static ImportProblem problemOf(Diagnostic &diagnostic) {
   return problem;
 }
 
-static ImportReport checkWith(MLIRContext &context, const ImportOptions &given, const TrainingOptions &training,
-                              function_ref<OwningOpRef<ModuleOp>(const ImportOptions &, ImportReport &)> import) {
+/// Emits what is wrong with the losses' names where there is no module that could tell.
+static void checkLosses(Location loc, const ImportReport &report, const TrainingOptions &options) {
+  SmallVector<training::StatedOutput> outputs;
+  for (const OutputStatement &output : report.outputs) {
+    outputs.push_back({output.name, output.isFloat, std::nullopt});
+    if (output.shape)
+      outputs.back().shape.emplace(output.shape->begin(), output.shape->end());
+  }
+  if (outputs.empty())
+    return; // nothing is known of the graph
+  SmallVector<std::string> losses;
+  training::StepSpec defaults;
+  defaults.loss = options.loss;
+  for (const std::string &text : options.steps)
+    if (FailureOr<training::StepSpec> step = training::parseStepSpec(loc, text, defaults); succeeded(step))
+      losses.push_back(step->loss);
+  if (options.steps.empty())
+    losses.push_back(options.loss);
+  for (const std::string &loss : losses)
+    (void)training::checkLossNames(loc, loss, outputs);
+}
+
+static TrainingReport checkWith(MLIRContext &context, StringRef name, const ImportOptions &given, const TrainingOptions &training,
+                                function_ref<OwningOpRef<ModuleOp>(const ImportOptions &, ImportReport &)> import) {
   ImportOptions options = given;
   options.keepGoing = true;
-  ImportReport report;
+  TrainingReport report;
   OwningOpRef<ModuleOp> module;
   {
     ScopedDiagnosticHandler silent(&context, [](Diagnostic &) { return success(); }); // all of it is in the report
     module = import(options, report);
   }
-  if (!module)
-    return report;
   ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       report.problems.push_back(problemOf(diagnostic));
@@ -40,18 +65,102 @@ static ImportReport checkWith(MLIRContext &context, const ImportOptions &given, 
       report.notes.push_back(locationName(diagnostic.getLocation()) + ": " + diagnostic.str());
     return success();
   });
+  if (!module) {
+    checkLosses(NameLoc::get(StringAttr::get(&context, name)), report, training);
+    return report;
+  }
+  if (failed(buildTraining(*module, training)) || !report.ok())
+    return report;
+  llvm::append_range(report.assumed, assumedLosses(*module));
+  report.data = dataArrays(*module);
   // What the host's lowering refuses is found by its plan, which costs no code generation.
-  if (succeeded(buildTraining(*module, training)) && report.ok())
-    (void)planForHost(*module, HostOptions());
+  (void)planForHost(*module, HostOptions());
   return report;
 }
 
-ImportReport mpc::checkTraining(MLIRContext &context, StringRef path, const ImportOptions &options, const TrainingOptions &training) {
-  return checkWith(context, options, training, [&](const ImportOptions &own, ImportReport &report) { return importOnnx(context, path, own, &report); });
+TrainingReport mpc::checkTraining(MLIRContext &context, StringRef path, const ImportOptions &options, const TrainingOptions &training) {
+  return checkWith(context, path, options, training, [&](const ImportOptions &own, ImportReport &report) { return importOnnx(context, path, own, &report); });
 }
 
-ImportReport mpc::checkTrainingBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder, const ImportOptions &options,
-                                     const TrainingOptions &training) {
-  return checkWith(context, options, training,
+TrainingReport mpc::checkTrainingBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder, const ImportOptions &options,
+                                       const TrainingOptions &training) {
+  return checkWith(context, name, options, training,
                    [&](const ImportOptions &own, ImportReport &report) { return importOnnxBytes(context, bytes, name, folder, own, &report); });
+}
+
+OwningOpRef<ModuleOp> mpc::importForTraining(MLIRContext &context, StringRef path, const ImportOptions &given, const TrainingOptions &training,
+                                             ImportReport &report) {
+  ImportOptions options = given;
+  options.keepGoing = true;
+  OwningOpRef<ModuleOp> module = importOnnx(context, path, options, &report);
+  if (report.ok())
+    return module;
+  if (module)
+    (void)buildTraining(*module, training);
+  else
+    checkLosses(NameLoc::get(StringAttr::get(&context, path)), report, training);
+  return {};
+}
+
+//===-- What a user should know ---------------------------------------------------------===//
+
+std::vector<std::string> mpc::assumedLosses(ModuleOp module) {
+  std::vector<std::string> lines;
+  if (auto assumed = module->getAttrOfType<ArrayAttr>(training::kAssumedAttr))
+    for (auto line : assumed.getAsRange<StringAttr>())
+      lines.push_back(line.str());
+  return lines;
+}
+
+/// NumPy's name of an element type.
+static std::string numpyName(Type element) {
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (isa<FloatType>(element)) // NumPy has no bfloat16, and f32 holds its values
+    return "float" + std::to_string(element.isBF16() ? 32 : bits);
+  return bits == 1 ? "bool" : (Twine(element.isUnsignedInteger() ? "uint" : "int") + Twine(bits)).str();
+}
+
+/// ", 0 to 9, or -100 where a label does not count".
+static std::string valuesText(DictionaryAttr attributes) {
+  std::string text;
+  if (auto below = attributes.getAs<IntegerAttr>(train::kLabelsBelowAttr))
+    text += (", classes 0 to " + Twine(below.getInt() - 1)).str();
+  if (auto ignored = attributes.getAs<IntegerAttr>(train::kLabelsIgnoreAttr))
+    text += (", or " + Twine(ignored.getInt()) + " where a label does not count").str();
+  if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
+    text += (", indices 0 to " + Twine(below.getInt() - 1)).str();
+  return text;
+}
+
+std::vector<std::string> mpc::dataArrays(ModuleOp module) {
+  std::vector<std::string> lines;
+  int64_t batch = 0;
+  for (auto step : module.getOps<train::StepOp>()) {
+    auto entry = cast<FunctionOpInterface>(step.getOperation());
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+      auto type = cast<RankedTensorType>(entry.getArgumentTypes()[i]);
+      auto name = entry.getArgAttrOfType<StringAttr>(i, train::kNameAttr);
+      bool batched = entry.getArgAttr(i, train::kBatchedAttr) && type.getRank() > 0;
+      std::string line;
+      llvm::raw_string_ostream os(line);
+      os << (name ? name.getValue() : "input") << ' ' << numpyName(type.getElementType()) << " [";
+      for (auto [d, extent] : llvm::enumerate(type.getShape())) {
+        os << (d == 0 ? "" : ",");
+        if (d > 0 || !batched) {
+          os << extent;
+          continue;
+        }
+        batch = batch ? batch : extent;
+        if (extent != batch)
+          os << extent / batch << '*';
+        os << "samples";
+      }
+      os << ']';
+      if (DictionaryAttr attributes = entry.getArgAttrDict(i))
+        os << valuesText(attributes);
+      if (!llvm::is_contained(lines, line))
+        lines.push_back(line);
+    }
+  }
+  return lines;
 }

@@ -8,8 +8,10 @@
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "passes/Training/Assumptions.h"
 #include "passes/Training/EvalForm.h"
 #include "passes/Training/LossForms.h"
+#include "passes/Training/Metrics.h"
 #include "passes/Training/Passes.h"
 #include "passes/Training/SampleLoss.h"
 #include "passes/Training/Specs.h"
@@ -43,34 +45,42 @@ public:
   }
 
 private:
+  /// Reports all mistakes that it finds, not only the first.
   LogicalResult attach() {
     StepSpec defaults{"main", loss, parameters, optimizer, scaler};
     SmallVector<StepSpec> specs;
     llvm::StringSet<> names;
+    bool ok = true;
+    auto require = [&](LogicalResult result) { ok &= succeeded(result); };
     for (const std::string &text : steps) {
       FailureOr<StepSpec> spec = parseStepSpec(forward.getLoc(), text, defaults);
+      require(spec);
       if (failed(spec))
-        return failure();
+        continue;
       if (!names.insert(spec->name).second)
-        return emitErrorWithHint(forward.getLoc(), "two steps are named '" + spec->name + "'",
-                                 "give each step its own name");
+        require(emitErrorWithHint(forward.getLoc(), "two steps are named '" + spec->name + "'",
+                                  "give each step its own name"));
       specs.push_back(*spec);
     }
-    if (specs.empty())
+    if (steps.empty())
       specs.push_back(defaults);
     if (accumulate < 1)
-      return emitErrorWithHint(forward.getLoc(),
-                               "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches",
-                               "1 or more");
-
-    if (failed(checkGroups()) || failed(checkClipping()) || failed(checkNames(specs)))
+      require(emitErrorWithHint(forward.getLoc(),
+                                "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches", "1 or more"));
+    require(checkGroups());
+    require(checkClipping());
+    require(checkNames(specs));
+    if (specs.empty())
       return failure();
 
     OpBuilder at(forward);
+    bool losses = true;
     for (auto [i, spec] : llvm::enumerate(specs))
-      if (failed(buildStep(at, spec, i == 0, specs.size() > 1)))
-        return failure();
-    if (failed(buildEval(at, specs.front())) || failed(buildPredict(at, specs.front())))
+      losses &= succeeded(buildStep(at, spec, i == 0, specs.size() > 1));
+    // Without a loss there is nothing to evaluate; what predict returns has names of its own to check.
+    require(success(losses && succeeded(buildEval(at, specs.front()))));
+    require(buildPredict(at, specs.front()));
+    if (!ok)
       return failure();
     if (specs.size() > 1)
       forward.walk([&](train::AssignOp assign) {
@@ -79,6 +89,8 @@ private:
                                << train::userName(variables->lookup(assign.getVariableAttr()))
                                << ": it keeps its initial value";
       });
+    if (!assumed.empty())
+      getOperation()->setAttr(kAssumedAttr, at.getStrArrayAttr(llvm::to_vector_of<StringRef>(assumed)));
     return success();
   }
 
@@ -192,6 +204,9 @@ private:
     FailureOr<DictionaryAttr> scalerAttr = parseDictionary(loc, "kind", spec.scaler);
     if (failed(lossValue) || failed(trained) || failed(optimizerAttr) || failed(scalerAttr))
       return failure();
+    for (const std::string &choice : entry.assumptions())
+      if (!llvm::is_contained(assumed, choice)) // steps may share a loss
+        assumed.push_back(choice);
     boundLabels(entry, *lossValue);
     if (several)
       keepOwnBuffers(entry, *lossValue);
@@ -244,14 +259,6 @@ private:
       entry.boundLabels(classification.labels, classification.classes, classification.ignored);
   }
 
-  /// The name of a value among the network's outputs, or "logits".
-  static std::string nameOf(const EntryBuilder &entry, Value v) {
-    for (const auto &[name, value] : entry.outputs())
-      if (value == v)
-        return name;
-    return "logits";
-  }
-
   LogicalResult buildEval(OpBuilder &at, const StepSpec &spec) {
     EntryBuilder entry(forward);
     FailureOr<Value> lossValue = attachLoss(entry, spec.loss);
@@ -267,52 +274,14 @@ private:
     } else {
       entry.addResult(*lossValue, "loss", "loss");
     }
-    if (failed(addMetrics(entry, *lossValue)))
+    FailureOr<ArrayAttr> measured = addMetrics(entry, metrics, *lossValue);
+    if (failed(measured))
       return failure();
+    if (!measured->empty())
+      getOperation()->setAttr(train::kMetricsAttr, *measured);
     entry.finishFunction(at, "eval");
     return success();
   }
-
-  LogicalResult addMetrics(EntryBuilder &entry, Value lossValue) {
-    Builder b(&getContext());
-    SmallVector<Attribute> all;
-    auto add = [&](StringRef kind, Value logits, StringRef logitsName, StringRef labelsName) {
-      if (!entry.hasResult(logitsName))
-        entry.addResult(logits, "output", logitsName);
-      all.push_back(b.getDictionaryAttr({b.getNamedAttr("name", b.getStringAttr(kind)),
-                                         b.getNamedAttr("kind", b.getStringAttr(kind)),
-                                         b.getNamedAttr("logits", b.getStringAttr(logitsName)),
-                                         b.getNamedAttr("labels", b.getStringAttr(labelsName))}));
-    };
-    Classification classification = findClassification(lossValue);
-    for (const std::string &text : metrics) {
-      SmallVector<StringRef> parts;
-      StringRef(text).split(parts, ':');
-      if (parts.size() != 3 || parts[0] != "accuracy")
-        return emitErrorWithHint(entry.loc, "'" + text + "' is not a metric", "write accuracy:LOGITS:LABELS");
-      Value logits = entry.output(parts[1]);
-      if (!logits && parts[1] == "logits")
-        logits = classification.logits;
-      Value labels = entry.argument(parts[2]);
-      if (!logits || !labels)
-        return emitErrorWithHint(
-            entry.loc,
-            "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
-            "name an output of the network and an input with its labels");
-      entry.keepArgument(labels);
-      add(parts[0], logits, parts[1], parts[2]);
-    }
-    if (metrics.empty() && classification.logits && entry.batchSize() == rows(classification.logits)) {
-      StringRef labels = entry.argumentName(stripViews(classification.labels));
-      if (!labels.empty())
-        add("accuracy", classification.logits, nameOf(entry, classification.logits), labels);
-    }
-    if (!all.empty())
-      getOperation()->setAttr(train::kMetricsAttr, b.getArrayAttr(all));
-    return success();
-  }
-
-  static int64_t rows(Value logits) { return cast<RankedTensorType>(logits.getType()).getDimSize(0); }
 
   LogicalResult buildPredict(OpBuilder &at, const StepSpec &spec) {
     EntryBuilder entry(forward);
@@ -327,12 +296,15 @@ private:
           logits && llvm::none_of(returned, [&](const auto &output) { return output.second == logits; }))
         returned.emplace_back("logits", logits);
     if (!outputs.empty()) {
+      bool known = true;
       for (const std::string &name : outputs)
         if (llvm::none_of(returned, [&](const auto &output) { return output.first == name; }))
-          return emitErrorWithHint(
+          known = succeeded(emitErrorWithHint(
               entry.loc, "predict has no output '" + name + "'",
               "it can return " +
-                  llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", "));
+                  llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", ")));
+      if (!known)
+        return failure();
       llvm::erase_if(returned,
                      [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
     }
@@ -347,6 +319,7 @@ private:
   func::FuncOp forward;
   std::optional<train::VariableTable> variables;
   llvm::StringSet<> claimed;
+  SmallVector<std::string> assumed;
 };
 
 } // namespace

@@ -81,6 +81,19 @@ void EntryBuilder::boundLabels(Value labels, int64_t classes, std::optional<int6
   train::boundLabels(argumentAttributes[argument.getArgNumber()], builder.getContext(), classes, ignored);
 }
 
+void EntryBuilder::describeLabels(Value labels, const LabelsOf &of) {
+  NamedAttrList &attributes = argumentAttributes[cast<BlockArgument>(labels).getArgNumber()];
+  if (attributes.get(train::kLabelsOfAttr))
+    return; // of several losses of one step's network the first
+  NamedAttrList description;
+  description.set("name", builder.getStringAttr(of.scores));
+  description.set("shape", builder.getDenseI64ArrayAttr(of.shape));
+  description.set("axis", builder.getI64IntegerAttr(of.axis));
+  if (of.assumed)
+    description.set("assumed", builder.getUnitAttr());
+  attributes.set(train::kLabelsOfAttr, description.getDictionary(builder.getContext()));
+}
+
 std::optional<int64_t> EntryBuilder::batchSize() {
   for (BlockArgument argument : region.getArguments())
     if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) &&

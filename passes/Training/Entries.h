@@ -13,6 +13,14 @@ struct EntryResult {
   mlir::DictionaryAttr attributes;
 };
 
+/// Of which scores an argument holds the labels.
+struct LabelsOf {
+  std::string scores; ///< the network's output
+  llvm::SmallVector<int64_t> shape;
+  int64_t axis; ///< of the classes
+  bool assumed; ///< nobody said that they are classes
+};
+
 /// A copy of @forward's body that becomes an entry. The copy has no terminator until it is finished;
 /// `builder` stands at its end.
 class EntryBuilder {
@@ -36,6 +44,11 @@ public:
   llvm::StringRef argumentName(mlir::Value v) const;
   /// Declares that the data input that `labels` is a view of holds classes in [0, classes), or `ignored`.
   void boundLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignored = {});
+  /// Says for messages about the data what the labels belong to.
+  void describeLabels(mlir::Value labels, const LabelsOf &of);
+  /// Notes what was chosen where the user said nothing: "--loss=...: why".
+  void assume(std::string choice) { choices.push_back(std::move(choice)); }
+  llvm::ArrayRef<std::string> assumptions() const { return choices; }
   /// The leading dimension of the batched inputs; nothing when no input is batched.
   std::optional<int64_t> batchSize();
 
@@ -63,6 +76,7 @@ private:
   llvm::SmallVector<std::pair<std::string, mlir::Value>> networkOutputs;
   llvm::SmallVector<EntryResult> results;
   llvm::SmallVector<mlir::Value> kept;
+  llvm::SmallVector<std::string> choices;
 };
 
 /// x behind reshapes and casts.

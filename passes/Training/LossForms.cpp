@@ -1,6 +1,10 @@
 #include "passes/Training/LossForms.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "passes/Training/InferLoss.h"
+#include "passes/Training/LossSpec.h"
+#include "passes/Training/LossTargets.h"
+#include "passes/Training/SampleLoss.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -10,61 +14,99 @@ using namespace mpc::training;
 
 //===-- The forms ---------------------------------------------------------------===//
 
-/// Mean over all elements.
-static Value mean(OpBuilder &b, Location loc, Value x) {
-  Shape axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
-  return ReduceMeanOp::create(b, loc, x, axes, /*keepdims=*/false);
+static Shape allAxes(Value x) { return llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank())); }
+
+/// The sum or the mean over all elements.
+static Value reduced(OpBuilder &b, Location loc, Value x, const LossSpec &spec) {
+  if (spec.reduction == LossReduction::sum)
+    return ReduceSumOp::create(b, loc, x, allAxes(x), /*keepdims=*/false);
+  return ReduceMeanOp::create(b, loc, x, allAxes(x), /*keepdims=*/false);
 }
 
-static Value softmaxCrossEntropy(OpBuilder &b, Location loc, Value logits, Value labels) {
-  return SoftmaxCrossEntropyOp::create(b, loc, logits, labels, Value(), LossReduction::mean, IntegerAttr());
+/// The weights of the classes, or null.
+static Value classWeights(OpBuilder &b, Location loc, const LossSpec &spec) {
+  if (spec.weight.empty())
+    return {};
+  SmallVector<float> weights(spec.weight.begin(), spec.weight.end());
+  auto type = RankedTensorType::get({int64_t(weights.size())}, b.getF32Type());
+  return ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(weights)));
 }
-static Value nll(OpBuilder &b, Location loc, Value logProbabilities, Value labels) {
-  return NllLossOp::create(b, loc, logProbabilities, labels, Value(), LossReduction::mean, IntegerAttr());
+
+/// With p = log_softmax(x), label l, e = label_smoothing and C classes, torch's cross_entropy: label i costs
+///   (1 - e) w_l (-p_l) + e/C sum_c w_c (-p_c),
+/// nothing where l is the ignored one; the mean divides the sum by that of w_l over the labels that count.
+static Value smoothedCrossEntropy(OpBuilder &b, Location loc, Value logits, Value labels, const LossSpec &spec) {
+  Value p = LogSoftmaxOp::create(b, loc, logits, /*axis=*/1), weights = classWeights(b, loc, spec);
+  Value hard = NllLossOp::create(b, loc, p, labels, weights, LossReduction::none, b.getI64IntegerAttr(spec.ignoreIndex));
+  Value each = p;
+  if (weights) {
+    Shape perClass(typeOf(p).getRank() - 1, 1); // broadcasting aligns the last dimensions
+    perClass[0] = shapeOf(p)[1];
+    each = MulOp::create(b, loc, p, reshapeTo(b, loc, weights, perClass));
+  }
+  Value soft = ReduceSumOp::create(b, loc, each, ArrayRef<int64_t>{1}, /*keepdims=*/false);
+  Type f32 = b.getF32Type();
+  Value counts = CompareOp::create(b, loc, Predicate::ne, labels, scalar(b, loc, elementOf(labels), double(spec.ignoreIndex)));
+  soft = SelectOp::create(b, loc, counts, soft, scalar(b, loc, f32, 0));
+  double share = spec.labelSmoothing;
+  Value costs = SubOp::create(b, loc, MulOp::create(b, loc, hard, scalar(b, loc, f32, 1 - share)),
+                              MulOp::create(b, loc, soft, scalar(b, loc, f32, share / double(shapeOf(p)[1]))));
+  Value sum = ReduceSumOp::create(b, loc, costs, allAxes(costs), /*keepdims=*/false);
+  if (spec.reduction == LossReduction::sum)
+    return sum;
+  Value each1 = labelWeights(b, loc, labels, weights, spec.ignoreIndex);
+  return DivOp::create(b, loc, sum, ReduceSumOp::create(b, loc, each1, allAxes(each1), /*keepdims=*/false));
+}
+
+static Value softmaxCrossEntropy(OpBuilder &b, Location loc, Value logits, Value labels, const LossSpec &spec) {
+  if (spec.labelSmoothing > 0)
+    return smoothedCrossEntropy(b, loc, logits, labels, spec);
+  return SoftmaxCrossEntropyOp::create(b, loc, logits, labels, classWeights(b, loc, spec), spec.reduction,
+                                       b.getI64IntegerAttr(spec.ignoreIndex));
+}
+static Value nll(OpBuilder &b, Location loc, Value logProbabilities, Value labels, const LossSpec &spec) {
+  return NllLossOp::create(b, loc, logProbabilities, labels, classWeights(b, loc, spec), spec.reduction,
+                           b.getI64IntegerAttr(spec.ignoreIndex));
 }
 /// (p - t)^2
-static Value mse(OpBuilder &b, Location loc, Value p, Value t) {
+static Value mse(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
   Value d = SubOp::create(b, loc, p, t);
-  return mean(b, loc, MulOp::create(b, loc, d, d));
+  return reduced(b, loc, MulOp::create(b, loc, d, d), spec);
 }
 /// |p - t|
-static Value l1(OpBuilder &b, Location loc, Value p, Value t) {
-  return mean(b, loc, AbsOp::create(b, loc, SubOp::create(b, loc, p, t)));
+static Value l1(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
+  return reduced(b, loc, AbsOp::create(b, loc, SubOp::create(b, loc, p, t)), spec);
 }
 /// a^2/2 where a = |p - t| < 1, a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with c = min(a, 1) it is
 /// c*(a - c/2).
-static Value smoothL1(OpBuilder &b, Location loc, Value p, Value t) {
+static Value smoothL1(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
   Value a = AbsOp::create(b, loc, SubOp::create(b, loc, p, t));
   Value c = ClipOp::create(b, loc, a.getType(), a, b.getF64FloatAttr(0), b.getF64FloatAttr(1));
   Value half = MulOp::create(b, loc, c, scalar(b, loc, elementOf(c), 0.5));
-  return mean(b, loc, MulOp::create(b, loc, c, SubOp::create(b, loc, a, half)));
+  return reduced(b, loc, MulOp::create(b, loc, c, SubOp::create(b, loc, a, half)), spec);
 }
 /// (1 - t)*x + log(1 + e^-x) (torch binary_cross_entropy_with_logits)
-static Value bceWithLogits(OpBuilder &b, Location loc, Value x, Value t) {
+static Value bceWithLogits(OpBuilder &b, Location loc, Value x, Value t, const LossSpec &spec) {
   Value rest = SubOp::create(b, loc, scalar(b, loc, elementOf(t), 1), t);
   Value soft = SoftplusOp::create(b, loc, NegOp::create(b, loc, x));
-  return mean(b, loc, AddOp::create(b, loc, MulOp::create(b, loc, rest, x), soft));
+  return reduced(b, loc, AddOp::create(b, loc, MulOp::create(b, loc, rest, x), soft), spec);
 }
 
-namespace {
-struct LossForm {
-  StringLiteral name;
-  /// Whether the target is integer labels [N, d...] of scores [N, C, d...], and not a tensor like the
-  /// prediction.
-  bool labels;
-  /// The scalar loss of an fp32 prediction.
-  Value (*build)(OpBuilder &, Location, Value prediction, Value target);
-};
-} // namespace
+static constexpr StringLiteral entropyOptions[] = {"axis", "ignore_index", "label_smoothing", "weight", "reduction"};
+static constexpr StringLiteral nllOptions[] = {"axis", "ignore_index", "weight", "reduction"};
+static constexpr StringLiteral elementOptions[] = {"reduction"};
 
-static constexpr LossForm forms[] = {
-    {"softmax_cross_entropy", true, softmaxCrossEntropy},
-    {"nll", true, nll},
-    {"mse", false, mse},
-    {"l1", false, l1},
-    {"smooth_l1", false, smoothL1},
-    {"bce_with_logits", false, bceWithLogits},
-};
+ArrayRef<LossForm> training::lossForms() {
+  static constexpr LossForm forms[] = {
+      {"softmax_cross_entropy", "LOGITS", "LABELS", true, entropyOptions, softmaxCrossEntropy},
+      {"nll", "LOG_PROBABILITIES", "LABELS", true, nllOptions, nll},
+      {"mse", "PREDICTION", "TARGET", false, elementOptions, mse},
+      {"l1", "PREDICTION", "TARGET", false, elementOptions, l1},
+      {"smooth_l1", "PREDICTION", "TARGET", false, elementOptions, smoothL1},
+      {"bce_with_logits", "LOGITS", "TARGET", false, elementOptions, bceWithLogits},
+  };
+  return forms;
+}
 
 //===-- Names -------------------------------------------------------------------===//
 
@@ -75,9 +117,24 @@ static std::string outputNames(const EntryBuilder &entry) {
       llvm::map_range(entry.outputs(), [](const auto &output) { return "'" + output.first + "'"; }), ", ");
 }
 
+static LogicalResult noOutput(Location loc, StringRef name, StringRef outputs) {
+  return emitErrorWithHint(loc, "the network has no output '" + name + "'", "its outputs are " + outputs);
+}
 static LogicalResult noOutput(const EntryBuilder &entry, StringRef name) {
-  return emitErrorWithHint(entry.loc, "the network has no output '" + name + "'",
-                           "its outputs are " + outputNames(entry));
+  return noOutput(entry.loc, name, outputNames(entry));
+}
+
+/// PREDICTION:TARGET. Names may hold colons themselves (`logits:0`): the prediction is the shortest one that exists.
+/// Where none does, the first is taken for it; an empty target: there is none.
+static std::pair<StringRef, StringRef> splitNames(StringRef names, function_ref<bool(StringRef)> exists) {
+  for (size_t at = names.find(':'); at != StringRef::npos; at = names.find(':', at + 1))
+    if (exists(names.take_front(at)) && at + 1 < names.size())
+      return {names.take_front(at), names.drop_front(at + 1)};
+  return names.split(':');
+}
+static LogicalResult noTarget(Location loc, StringRef text, const LossForm &form) {
+  return emitErrorWithHint(loc, "loss '" + text + "' names no target",
+                           Twine("write ") + form.name + ":" + form.prediction + ":" + form.target);
 }
 
 std::string training::lossOutput(const EntryBuilder &entry, StringRef spec) {
@@ -90,106 +147,89 @@ std::string training::lossOutput(const EntryBuilder &entry, StringRef spec) {
   return "";
 }
 
-//===-- Targets -----------------------------------------------------------------===//
-
-/// The labels of fp32 `scores` [N, C, d...]: a data input of this name with shape [N, d...].
-static FailureOr<Value> labelsFor(EntryBuilder &entry, StringRef name, Value scores) {
-  RankedTensorType type = typeOf(scores);
-  if (type.getRank() < 2)
-    return emitErrorWithHint(
-        entry.loc,
-        "scores of classes are [N, C, ...], but the prediction is [" +
-            llvm::join(llvm::map_range(type.getShape(), [](int64_t d) { return std::to_string(d); }), ", ") +
-            "]",
-        "name the output with the scores, or use mse, l1, smooth_l1 or bce_with_logits");
-  Shape shape(type.getShape());
-  shape.erase(shape.begin() + 1);
-  OpBuilder &b = entry.builder;
-  Value labels = entry.argument(name);
-  if (!labels) {
-    bool batched = entry.batchSize() == shape[0];
-    labels = entry.addArgument(name, RankedTensorType::get(shape, b.getI64Type()), batched);
-  }
-  if (!isa<IntegerType>(elementOf(labels)) || shapeOf(labels) != ArrayRef<int64_t>(shape)) {
-    std::string wanted;
-    llvm::raw_string_ostream(wanted) << RankedTensorType::get(shape, b.getI64Type());
-    std::string found;
-    llvm::raw_string_ostream(found) << labels.getType();
-    return emitErrorWithHint(entry.loc,
-                             "input '" + name + "' is " + found + ", but the labels should be " + wanted,
-                             "name another input; a name that is not taken adds one");
-  }
-  entry.boundLabels(labels, type.getDimSize(1));
-  Type element = elementOf(labels);
-  return element.isInteger(32) || element.isInteger(64) ? labels
-                                                        : castTo(b, entry.loc, labels, b.getI64Type());
-}
-
-/// The target of an fp32 `prediction`: a data input of this name with its shape, as fp32.
-static FailureOr<Value> targetFor(EntryBuilder &entry, StringRef name, Value prediction) {
-  RankedTensorType type = typeOf(prediction);
-  Value target = entry.argument(name);
-  if (!target)
-    target = entry.addArgument(name, type, type.getRank() > 0 && entry.batchSize() == type.getDimSize(0));
-  if (shapeOf(target) != type.getShape()) {
-    std::string wanted, found;
-    llvm::raw_string_ostream(wanted) << type;
-    llvm::raw_string_ostream(found) << target.getType();
-    return emitErrorWithHint(entry.loc,
-                             "input '" + name + "' is " + found + ", but the target should be " + wanted,
-                             "name another input; a name that is not taken adds one");
-  }
-  return castTo(entry.builder, entry.loc, target, entry.builder.getF32Type());
-}
-
 //===-- Attaching ---------------------------------------------------------------===//
 
-FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef spec) {
+/// The network's own output as the loss.
+static FailureOr<Value> ownLoss(EntryBuilder &entry, Location loc, StringRef name) {
+  Value v = entry.output(name);
+  if (!v)
+    return noOutput(entry, name);
+  if (!isScalarFloat(v))
+    return emitErrorWithHint(entry.loc, "output '" + name + "' is not a scalar float",
+                             "a loss is one number: take its mean");
+  OpBuilder &b = entry.builder;
+  return reshapeTo(b, loc, castTo(b, loc, v, b.getF32Type()), {});
+}
+
+/// The loss of a prediction in fp32.
+static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Prediction &prediction, StringRef target,
+                                  const LossSpec &spec) {
+  if (!spec.form->labels) {
+    FailureOr<Value> t = targetFor(entry, target, prediction);
+    return failed(t) ? FailureOr<Value>() : spec.form->build(entry.builder, loc, prediction.value, *t, spec);
+  }
+  FailureOr<Labelled> labelled = labelsFor(entry, target, prediction, spec);
+  if (failed(labelled))
+    return failure();
+  return spec.form->build(entry.builder, loc, labelled->scores, labelled->labels, spec);
+}
+
+FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
   OpBuilder &b = entry.builder;
   Location loc = NameLoc::get(b.getStringAttr("loss"));
-  if (spec.empty() || spec.starts_with("output:")) {
-    std::string name = lossOutput(entry, spec);
-    if (name.empty())
-      return emitErrorWithHint(
-          entry.loc, "the network has no scalar float output that could be the loss",
-          "attach one, for instance --loss=softmax_cross_entropy:LOGITS:labels; the outputs are " +
-              outputNames(entry));
-    Value v = entry.output(name);
-    if (!v)
-      return noOutput(entry, name);
-    if (!isScalarFloat(v))
-      return emitErrorWithHint(entry.loc, "output '" + name + "' is not a scalar float",
-                               "a loss is one number: take its mean");
-    return reshapeTo(b, loc, castTo(b, loc, v, b.getF32Type()), {});
+  if (std::string own = lossOutput(entry, text); !own.empty())
+    return ownLoss(entry, loc, own);
+  if (text.empty()) {
+    FailureOr<InferredLoss> inferred = inferLoss(entry);
+    if (failed(inferred))
+      return failure();
+    return buildLoss(entry, loc, inferred->prediction, inferred->labels, inferred->spec);
   }
 
-  auto [formName, names] = spec.split(':');
-  const LossForm *form = llvm::find_if(forms, [&](const LossForm &f) { return f.name == formName; });
-  if (form == std::end(forms)) {
-    std::string known = "output";
-    for (const LossForm &f : forms)
-      known += ", " + f.name.str();
-    return emitErrorWithHint(entry.loc, "there is no loss '" + formName + "'", "the losses are " + known);
-  }
-  // Names may hold colons themselves (`logits:0`): the prediction is the shortest one that exists.
-  for (size_t at = names.find(':'); at != StringRef::npos; at = names.find(':', at + 1)) {
-    Value v = entry.output(names.take_front(at));
-    StringRef target = names.drop_front(at + 1);
-    if (!v || target.empty())
-      continue;
-    if (!isFloat(v))
-      return emitErrorWithHint(entry.loc, "output '" + names.take_front(at) + "' is not a float tensor",
-                               "a loss compares float predictions with a target");
-    Value prediction = castTo(b, loc, v, b.getF32Type());
-    FailureOr<Value> t =
-        form->labels ? labelsFor(entry, target, prediction) : targetFor(entry, target, prediction);
-    if (failed(t))
-      return failure();
-    return form->build(b, loc, prediction, *t);
-  }
-  auto [prediction, target] = names.split(':');
+  FailureOr<LossSpec> spec = parseLossSpec(entry.loc, text);
+  if (failed(spec))
+    return failure();
+  auto [name, target] = splitNames(spec->names, [&](StringRef name) { return bool(entry.output(name)); });
   if (target.empty())
-    return emitErrorWithHint(entry.loc, "loss '" + spec + "' names no target",
-                             "write " + formName + (form->labels ? ":LOGITS:LABELS" : ":PREDICTION:TARGET"));
-  return noOutput(entry, prediction);
+    return noTarget(entry.loc, text, *spec->form);
+  Value v = entry.output(name);
+  if (!v)
+    return noOutput(entry, name);
+  if (!isFloat(v))
+    return emitErrorWithHint(entry.loc, "output '" + name + "' is not a float tensor",
+                             "a loss compares float predictions with a target");
+  return buildLoss(entry, loc, {name.str(), castTo(b, loc, v, b.getF32Type())}, target, *spec);
+}
+
+LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<StatedOutput> outputs) {
+  SmallVector<std::string> names;
+  for (const StatedOutput &output : outputs)
+    names.push_back(output.name);
+  auto exists = [&](StringRef name) { return llvm::is_contained(names, name); };
+  std::string list = llvm::join(llvm::map_range(names, [](const std::string &name) { return "'" + name + "'"; }), ", ");
+  if (StringRef own = text; own.consume_front("output:"))
+    return exists(own) ? success() : noOutput(loc, own, list);
+  if (!text.empty()) {
+    FailureOr<LossSpec> spec = parseLossSpec(loc, text);
+    if (failed(spec))
+      return failure();
+    auto [name, target] = splitNames(spec->names, exists);
+    if (target.empty())
+      return noTarget(loc, text, *spec->form);
+    return exists(name) ? success() : noOutput(loc, name, list);
+  }
+  SmallVector<const StatedOutput *> floats;
+  for (const StatedOutput &output : outputs)
+    if (output.isFloat)
+      floats.push_back(&output);
+  // One that may be the loss itself: no dimension is known to be more than 1.
+  if (llvm::any_of(floats, [](const StatedOutput *output) {
+        return !output->shape || llvm::none_of(*output->shape, [](int64_t d) { return d > 1; });
+      }))
+    return success();
+  if (floats.size() != 1)
+    return lossIsNotInferred(loc, names, Twine(floats.size()) + " outputs are float tensors, and one is needed");
+  if (size_t rank = floats[0]->shape->size(); rank != 2 && rank != 3)
+    return lossIsNotInferred(loc, names, "output '" + floats[0]->name + "' is of rank " + Twine(rank) + ", and scores of classes are of rank 2 or 3");
+  return success();
 }

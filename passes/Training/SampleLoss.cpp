@@ -1,5 +1,6 @@
 #include "passes/Training/SampleLoss.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -11,6 +12,7 @@ namespace {
 struct LossTree {
   Operation *classifier = nullptr; // graph.softmax_cross_entropy or graph.nll_loss
   Value elements; // what graph.reduce_mean or reduce_sum reduces; null if the classifier itself does
+  Value weights;  // of a weighted mean: sum(elements) / sum(weights); null where each element counts once
   LossReduction reduction = LossReduction::none;
 };
 } // namespace
@@ -27,18 +29,49 @@ static std::optional<int64_t> ignoreIndexOf(Operation *classifier) {
 }
 static bool isClassifier(Operation *op) { return isa_and_nonnull<SoftmaxCrossEntropyOp, NllLossOp>(op); }
 
+/// The classification losses among the terms and factors that make each element of x.
+static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &found,
+                               llvm::SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = stripViews(x).getDefiningOp();
+  if (!op || !seen.insert(op).second)
+    return;
+  if (isClassifier(op))
+    found.insert(op);
+  else if (op->hasTrait<Elementwise>())
+    for (Value operand : op->getOperands())
+      collectClassifiers(operand, found, seen);
+}
+
+/// The operand of a sum over all of it, or null.
+static Value summed(Value x) {
+  auto sum = stripViews(x).getDefiningOp<ReduceSumOp>();
+  return sum && typeOf(sum).getNumElements() == 1 ? sum.getX() : Value();
+}
+
 static LossTree parseLoss(Value loss) {
   LossTree tree;
   Operation *op = stripViews(loss).getDefiningOp();
   if (isClassifier(op) && reductionOf(op) != LossReduction::none) {
     tree.classifier = op;
     tree.reduction = reductionOf(op);
-  } else if (isa_and_nonnull<ReduceMeanOp, ReduceSumOp>(op) &&
-             typeOf(op->getResult(0)).getNumElements() == 1) {
+    return tree;
+  }
+  if (isa_and_nonnull<ReduceMeanOp, ReduceSumOp>(op) && typeOf(op->getResult(0)).getNumElements() == 1) {
     tree.reduction = isa<ReduceMeanOp>(op) ? LossReduction::mean : LossReduction::sum;
     tree.elements = op->getOperand(0);
-    if (Operation *inner = stripViews(tree.elements).getDefiningOp(); isClassifier(inner))
-      tree.classifier = inner;
+  } else if (auto mean = dyn_cast_or_null<DivOp>(op)) {
+    if (Value elements = summed(mean.getLhs()), weights = summed(mean.getRhs()); elements && weights) {
+      tree.reduction = LossReduction::mean;
+      tree.elements = elements;
+      tree.weights = weights;
+    }
+  }
+  if (tree.elements) {
+    llvm::SmallSetVector<Operation *, 2> classifiers;
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    collectClassifiers(tree.elements, classifiers, seen);
+    if (classifiers.size() == 1)
+      tree.classifier = classifiers.front();
   }
   return tree;
 }
@@ -68,12 +101,9 @@ static Value sumSamples(OpBuilder &b, Location loc, Value x, int64_t samples, bo
   return ReduceSumOp::create(b, loc, x, ArrayRef<int64_t>{1}, /*keepdims=*/false);
 }
 
-/// The weight of each label: weights[label], 0 where it is ignored. Shape of the labels.
-static Value labelWeights(OpBuilder &b, Location loc, Operation *classifier) {
-  Value labels = classifier->getOperand(1);
-  Value weights = classifier->getNumOperands() > 2 ? classifier->getOperand(2) : Value();
+Value training::labelWeights(OpBuilder &b, Location loc, Value labels, Value weights,
+                             std::optional<int64_t> ignored) {
   RankedTensorType type = typeOf(labels).clone(b.getF32Type());
-  std::optional<int64_t> ignored = ignoreIndexOf(classifier);
   if (!ignored)
     return weights ? castTo(b, loc, GatherOp::create(b, loc, weights, labels, 0), b.getF32Type())
                    : splat(b, loc, type, 1);
@@ -112,16 +142,20 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
     flattened = isa<BlockArgument>(source) && typeOf(source).getRank() > 0 && shapeOf(source)[0] == *samples;
   }
   SampleLoss split;
-  bool weighted = false;
+  Value weights = tree.weights;
   if (!tree.elements) {
-    split.losses = sumSamples(b, loc, unreduced(b, tree.classifier), *samples, flattened);
-    weighted = tree.classifier->getNumOperands() > 2 || ignoreIndexOf(tree.classifier);
-    if (split.losses && weighted && tree.reduction == LossReduction::mean)
-      split.weights = sumSamples(b, loc, labelWeights(b, loc, tree.classifier), *samples, flattened);
+    Operation *classifier = tree.classifier;
+    split.losses = sumSamples(b, loc, unreduced(b, classifier), *samples, flattened);
+    Value classWeights = classifier->getNumOperands() > 2 ? classifier->getOperand(2) : Value();
+    std::optional<int64_t> ignored = ignoreIndexOf(classifier);
+    if (split.losses && (classWeights || ignored) && tree.reduction == LossReduction::mean)
+      weights = labelWeights(b, loc, classifier->getOperand(1), classWeights, ignored);
   } else {
     split.losses = sumSamples(b, loc, tree.elements, *samples, flattened);
   }
-  if (!split.losses)
+  if (weights)
+    split.weights = sumSamples(b, loc, weights, *samples, flattened);
+  if (!split.losses || (weights && !split.weights))
     return std::nullopt;
   if (!split.weights) {
     // A mean counts its elements; a sum is the loss of one batch.

@@ -5,7 +5,8 @@
 
 namespace mpc::training {
 
-/// Scores [N, C, d...] and labels [N, d...] of a classification loss; null when it is none.
+/// Scores [N, C, d...] and labels [N, d...] of the only classification loss in `loss`; null when there is none. N is the
+/// batch, or counts the labels of all samples where they were flattened.
 struct Classification {
   mlir::Value logits, labels;
   int64_t classes = 0;
@@ -13,6 +14,11 @@ struct Classification {
   std::optional<int64_t> ignored;
 };
 Classification findClassification(mlir::Value loss);
+
+/// The f32 weight of each label, in the shape of the labels: weights[label], or 1 without weights; 0 where it is the
+/// ignored one.
+mlir::Value labelWeights(mlir::OpBuilder &b, mlir::Location loc, mlir::Value labels, mlir::Value weights,
+                         std::optional<int64_t> ignored);
 
 /// Two [N] f32 tensors with loss = sum(losses)/sum(weights), where sample i alone decides element i.
 struct SampleLoss {

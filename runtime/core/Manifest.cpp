@@ -30,6 +30,16 @@ std::string Range::part() const {
     text += concat(d == 0 ? "[:, " : ", ", from[d], ":", to[d]);
   return from.empty() ? "" : text + "]";
 }
+/// "[samples,3,8]" for a shape whose leading dimension counts samples.
+static std::string samplesText(const Shape &shape) {
+  std::string text = "[samples";
+  for (size_t d = 1; d < shape.size(); ++d)
+    text += concat(",", shape[d]);
+  return text + "]";
+}
+std::string LabelsOf::text() const {
+  return concat("'", scores, "' ", samplesText(shape), " with its classes along dimension ", axis);
+}
 std::string Port::refusal(int64_t value, int64_t element) const {
   for (const Range &range : ranges)
     if (!range.holds(value) && range.covers(element, shape))

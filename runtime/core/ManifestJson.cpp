@@ -181,6 +181,10 @@ Port parsePort(const json &object) {
   port.batched = object.value("batched", false);
   port.fixed = object.value("fixed", false);
   parseRanges(object, port.ranges);
+  if (object.contains("labels_of")) {
+    const json &of = object.at("labels_of");
+    port.labelsOf = LabelsOf{of.at("name"), of.at("shape").get<Shape>(), of.at("axis"), of.value("assumed", false)};
+  }
   for (const json &part : object.value("parts", json::array()))
     parseRanges(part, port.ranges);
   return port;
@@ -283,7 +287,8 @@ Manifest parseAll(const json &root) {
       manifest.steps.push_back(parseStep(item));
   if (root.contains("metrics"))
     for (const json &item : root.at("metrics"))
-      manifest.metrics.push_back({item.at("name"), item.at("kind"), item.at("logits"), item.at("labels")});
+      manifest.metrics.push_back(
+          {item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1)});
   for (const json &item : root.at("plans"))
     manifest.plans.push_back(parsePlan(item));
   return manifest;

@@ -12,19 +12,13 @@ Accuracy::Accuracy(const Metric &metric, const Entry &entry)
     fail(where,
          concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"), "compile the model again");
   const Shape &shape = logits_->shape;
-  for (size_t axis : {size_t(1), shape.size() - 1}) {
-    if (axis >= shape.size())
-      continue;
-    Shape rest = shape;
-    rest.erase(rest.begin() + long(axis));
-    if (rest != labels_->shape && elementsOf(rest) != elementsOf(labels_->shape))
-      continue;
-    outer_ = elementsOf(std::span(shape).first(axis));
-    classes_ = shape[axis];
-    inner_ = elementsOf(std::span(shape).subspan(axis + 1));
-    return;
-  }
-  fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"), "compile the model again");
+  if (metric.axis < 1 || metric.axis >= int64_t(shape.size()) ||
+      elementsOf(shape) != elementsOf(labels_->shape) * shape[size_t(metric.axis)])
+    fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"), "compile the model again");
+  size_t axis = size_t(metric.axis);
+  outer_ = elementsOf(std::span(shape).first(axis));
+  classes_ = shape[axis];
+  inner_ = elementsOf(std::span(shape).subspan(axis + 1));
 }
 
 void Accuracy::add(const Session &session, const void *labels, int64_t count, int64_t batch) {

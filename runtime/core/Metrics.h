@@ -11,9 +11,9 @@ struct MetricResult {
   double value() const { return counted ? double(correct) / double(counted) : 0; }
 };
 
-/// Accuracy: argmax of the logits over the class dimension against the labels. Logits are [N, C, rest…] or
-/// [N, rest…, C], labels [N, rest…] (the shapes decide; the first form wins). Labels outside [0, C) are not
-/// counted (they mark positions to ignore).
+/// Accuracy: argmax of the logits over the metric's axis, the classes, against the labels, which have the shape of the
+/// logits without that axis: one for each sample, token or pixel. Labels outside [0, C) are not counted (they mark
+/// positions to ignore).
 class Accuracy {
 public:
   /// `logits` is an output and `labels` an input of the same eval entry. Throws Error when the shapes do not

@@ -102,8 +102,10 @@ void Trainer::resume() {
     }
     note("no checkpoint found: starting from the beginning");
   }
-  if (!options_.init.empty())
-    loadParameters(session_, options_.init);
+  if (options_.init.empty())
+    return;
+  PartialInit partial{options_.initMissing, note};
+  loadParameters(session_, options_.init, &partial);
 }
 
 void Trainer::checkInjection() const {

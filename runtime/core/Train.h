@@ -29,6 +29,7 @@ struct TrainOptions {
   bool shuffle = true;
   uint64_t seed = 0;
   std::string init;             // safetensors with parameters to start from
+  std::string initMissing;      // regular expression: parameters that the file may lack (PartialInit)
   std::string log;              // JSON lines
   int64_t logEvery = 50;        // steps
   int64_t evalEvery = 1;        // epochs

@@ -81,9 +81,10 @@ LibraryProvider::LibraryProvider(std::string_view choice, int threads, const std
   if (plugin_)
     return;
   if (choice == "onednn")
-    fail("--library=onednn", reason, "put libmpc_onednn.so beside the program or into $MPC_LIBRARY_PATH");
+    fail("--library=onednn", reason,
+         "compile with --bundle, or put libmpc_onednn.so beside the program or into $MPC_LIBRARY_PATH");
   if (note)
-    note(concat(reason, ": slower generic loops run matrix products and convolutions"));
+    note(concat(reason, ": slower generic loops run matrix products and convolutions; `mpc compile --bundle` puts oneDNN beside the program"));
 }
 
 void LibraryProvider::useThreads(Threads *threads) {

@@ -92,7 +92,12 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       ->check(count());
   command.add_flag_function(
       "--no-shuffle", [&train](int64_t) { train.shuffle = false; }, "keep the samples in file order");
-  command.add_option("--init", train.init, "start from the parameters in this safetensors file");
+  auto *init = command.add_option("--init", train.init, "start from the parameters in this safetensors file");
+  command
+      .add_option("--init-missing", train.initMissing,
+                  "REGEX: parameters that the file of --init may lack or have in another shape, such as a new head; they keep "
+                  "their initial values")
+      ->needs(init);
   command.add_option("--log", train.log, "write one JSON object per logged step to this file");
   command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
   command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")

@@ -107,7 +107,7 @@ class Training:
         os.makedirs(self.folder, exist_ok=True)
         self.model, self.program = self.path("model.onnx"), self.path("program")
         save(n, self.model, **options)
-        self.said = mpc("compile", self.model, "-o", self.program, "--cpu=x86-64-v3", "--loss=softmax_cross_entropy:logits:labels", "--optimizer=adam", "--lr=0.05", *self.extra)
+        self.said = mpc("compile", self.model, "-o", self.program, "--cpu=x86-64-v3", "--precision=fp32", "--loss=softmax_cross_entropy:logits:labels", "--optimizer=adam", "--lr=0.05", *self.extra)
         rng = np.random.default_rng(3)
         self.data, self.inputs = self.path("data.npz"), self.path("inputs.npz")
         x = rng.normal(2, 3, (64, CHANNELS)).astype(np.float32)

@@ -18,7 +18,7 @@ def compiled(folder, ignore):
     g.node("Gemm", [g.input("x", [BATCH, 4]), g.weight("fc.weight", (CLASSES, 4)), g.weight("fc.bias", (CLASSES,))], "logits", transB=1)
     g.node("SoftmaxCrossEntropyLoss", ["logits", g.input("label", [BATCH], INT64)], "loss", ignore_index=ignore, reduction="mean")
     g.output("loss", []).save(f"{folder}/model.onnx")
-    harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--loss=output:loss"], cwd=folder)
+    harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", "--loss=output:loss"], cwd=folder)
     arrays = {i.name: np.frombuffer(i.raw_data, np.float32).reshape(i.dims) for i in g.proto().graph.initializer}
     return arrays["fc.weight"].astype(np.float64), arrays["fc.bias"].astype(np.float64)
 

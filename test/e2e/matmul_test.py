@@ -24,7 +24,7 @@ def product(x_shape, w_shape):
             np.savez(f"{folder}/data.npz", x=x)
             mpc, loss = OPTIONS.bin + "/mpc", "--loss=output:loss"
             harness.must([mpc, "check", "model.onnx", loss], cwd=folder)
-            harness.must([mpc, "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", loss], cwd=folder)
+            harness.must([mpc, "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", loss], cwd=folder)
             harness.must([f"{folder}/program", "trace", "--data", "data.npz", "--steps", "1", "--out", "trace.npz"], cwd=folder)
             traced, y = np.load(f"{folder}/trace.npz"), x @ w
             dw = np.swapaxes(x, -1, -2) @ y * 2 / y.size

@@ -9,7 +9,7 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
 from models import Graph  # noqa: E402
-from programs import checkpoint, same  # noqa: E402
+from programs import checkpoint, same, standard  # noqa: E402
 
 BATCH, SAMPLES = 4, 32
 LOSS = "--loss=mse:y:target"
@@ -23,7 +23,7 @@ def check(true, *what):
 def compiled(folder, model, *options):
     """The path of a program."""
     model.save(f"{folder}/model.onnx")
-    harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", *options], cwd=folder)
+    harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", *standard(options)], cwd=folder)
     return f"{folder}/program"
 
 

@@ -21,7 +21,7 @@ def compiled(folder, outputs, batch=BATCH):
     g.node("Transpose", ["logits"], "byclass", perm=[1, 0])
     g.output("logits", ["N", CLASSES]).output("mean", [CLASSES]).output("byclass", [CLASSES, "N"]).save(f"{folder}/model.onnx")
     if outputs is not None:
-        harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--loss=mse:logits:t", f"--batch={batch}"]
+        harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", "--loss=mse:logits:t", f"--batch={batch}"]
                      + ([f"--outputs={outputs}"] if outputs else []), cwd=folder)
     x = np.random.default_rng(1).normal(0, 1, (SAMPLES, FEATURES)).astype(np.float32)
     np.savez(f"{folder}/data.npz", x=x)

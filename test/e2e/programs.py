@@ -28,8 +28,18 @@ def convnet_data(path, samples=64):
     return path
 
 
+# What the tests of this folder compare with is fp32 and plain SGD, unless they say otherwise.
+STANDARD = ("--precision=fp32", "--optimizer=sgd")
+
+
+def standard(options):
+    """The options, and STANDARD's of those that are not among them."""
+    given = {option.split("=")[0] for option in options}
+    return [*(option for option in STANDARD if option.split("=")[0] not in given), *options]
+
+
 def compile(model, program, *options):
-    subprocess.run(["mpc", "compile", model, "-o", program, "-q", "--cpu=x86-64-v3", *options], check=True)
+    subprocess.run(["mpc", "compile", model, "-o", program, "-q", "--cpu=x86-64-v3", *standard(options)], check=True)
     return program
 
 

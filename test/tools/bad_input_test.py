@@ -67,7 +67,7 @@ def make_base(folder, bin_folder):
     models.labelled(f"{folder}/train5.npz", 64, features=5)
     mpc, loss = f"{bin_folder}/mpc", ["--loss", "softmax_cross_entropy:logits:label", "--batch", "8"]
     for model, data in (("mlp", "train"), ("other", "train5")):
-        harness.must([mpc, "compile", f"{model}.onnx", "-o", f"{model}.program", "--momentum", "0.9", *loss], cwd=folder)
+        harness.must([mpc, "compile", f"{model}.onnx", "-o", f"{model}.program", "--precision", "fp32", "--momentum", "0.9", *loss], cwd=folder)
         harness.must([f"{folder}/{model}.program", "train", "--data", f"{data}.npz", "--epochs", "1", "--checkpoint-dir", f"{model}.checkpoints"], cwd=folder)
         os.rename(f"{folder}/{model}.checkpoints/step-00000008.safetensors", f"{folder}/{model}.safetensors")
         os.rmdir(f"{folder}/{model}.checkpoints")

@@ -16,7 +16,7 @@ def compiles(build, seconds=60, memory_bytes=3 << 30):
         g.output("loss", [])
         with harness.folder() as folder:
             g.save(f"{folder}/model.onnx")
-            harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "--quiet", "--cpu", "x86-64-v3", "--loss", "output:loss"],
+            harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "--quiet", "--cpu", "x86-64-v3", "--precision", "fp32", "--loss", "output:loss"],
                          cwd=folder, seconds=seconds, memory_bytes=memory_bytes)
     return case
 

@@ -6,13 +6,17 @@ mlp:       x [batch,784] -> logits [batch,10]. Two hidden layers of 1024.
 regressor: x [batch,8] -> y [batch,1]. An MLP of two hidden layers of 64.
 resnet:    x [batch,3,32,32] -> logits [batch,10]. ResNet-20 of He et al. 2015, section 4.2, with --blocks basic blocks a stage (3: ResNet-20).
 resnet18:  x [batch,3,32,32] -> logits [batch,10]. ResNet-18 (64 to 512 channels, two blocks a stage) with a 3x3 stem for small pictures.
+gpt:       inputs int64 [batch,context] -> logits [batch,context,vocabulary]. GPT-2 (Radford et al. 2019), small enough for characters: --layers, --heads, --width,
+           --context, --vocabulary. make_text.py makes its data.
 """
 import argparse
 import os
 import sys
 
+import numpy as np
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from network import Network  # noqa: E402
+from network import INT64, Network  # noqa: E402
 
 
 def lenet(net, _):
@@ -63,13 +67,70 @@ def resnet18(net, _):
     residual(net, (64, 128, 256, 512), 2)
 
 
+def gpt(net, options):
+    """Pre-norm blocks of causal attention and an MLP four times as wide; the output layer is the table of the embedding. Weights start as GPT-2's: N(0, 0.02),
+    smaller by the root of their number where they add to the residual stream."""
+    net.opset = 17  # LayerNormalization
+    layers, heads, width, context = options.layers, options.heads, options.width, options.context
+
+    def weight(name, shape, deviation=0.02):
+        return net.constant(name, net.rng.normal(0, deviation, shape), np.float32)
+
+    def linear(x, name, features_in, features_out, deviation=0.02):
+        y = net.node("MatMul", [x, weight(f"{name}.weight", (features_in, features_out), deviation)], f"{name}.product")
+        return net.node("Add", [y, net.parameter(f"{name}.bias", (features_out,))], name)
+
+    def norm(x, name):
+        return net.node("LayerNormalization", [x, net.parameter(f"{name}.weight", (width,), value=1), net.parameter(f"{name}.bias", (width,))], name,
+                        epsilon=1e-5)
+
+    def attention(x, name):
+        qkv = linear(x, f"{name}.qkv", width, 3 * width)
+        parts = [f"{name}.{part}" for part in "qkv"]
+        net.node("Split", [qkv], parts, axis=-1)
+        # [batch, heads, context, width of a head]; keys the other way round.
+        q, k, v = (net.node("Transpose", [net.node("Reshape", [part, "heads"], f"{part}.split")], f"{part}.heads", perm=perm)
+                   for part, perm in zip(parts, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])))
+        scores = net.node("Mul", [net.node("MatMul", [q, k], f"{name}.products"), "scale"], f"{name}.scaled")
+        chances = net.node("Softmax", [net.node("Where", ["causal", scores, "minus"], f"{name}.masked")], f"{name}.chances", axis=-1)
+        y = net.node("Transpose", [net.node("MatMul", [chances, v], f"{name}.mixed")], f"{name}.together", perm=[0, 2, 1, 3])
+        return linear(net.node("Reshape", [y, "joined"], f"{name}.joined"), f"{name}.out", width, width, 0.02 / np.sqrt(2 * layers))
+
+    def gelu(x, name):
+        """GPT-2's: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
+        cube = net.node("Mul", [net.node("Pow", [x, "three"], f"{name}.cube"), "share"], f"{name}.term")
+        bent = net.node("Tanh", [net.node("Mul", [net.node("Add", [x, cube], f"{name}.sum"), "root"], f"{name}.inner")], f"{name}.tanh")
+        return net.node("Mul", [net.node("Mul", [x, "half"], f"{name}.half"), net.node("Add", [bent, "one"], f"{name}.gate")], name)
+
+    net.input("inputs", ["batch", context], INT64)
+    for name, value in (("three", 3), ("share", 0.044715), ("root", np.sqrt(2 / np.pi)), ("half", 0.5), ("one", 1)):
+        net.constant(name, value, np.float32)
+    net.constant("heads", [0, 0, heads, width // heads], np.int64)
+    net.constant("joined", [0, 0, width], np.int64)
+    net.constant("causal", np.tril(np.ones((1, 1, context, context), bool)))
+    net.constant("scale", 1 / np.sqrt(width / heads), np.float32)
+    net.constant("minus", -1e4, np.float32)
+    x = net.node("Gather", [weight("wte", (options.vocabulary, width)), "inputs"], "tokens")
+    x = net.node("Add", [x, weight("wpe", (context, width))], "embedded")
+    for layer in range(layers):
+        x = net.node("Add", [x, attention(norm(x, f"h{layer}.norm1"), f"h{layer}.attention")], f"h{layer}.attended")
+        y = gelu(linear(norm(x, f"h{layer}.norm2"), f"h{layer}.mlp.in", width, 4 * width), f"h{layer}.gelu")
+        x = net.node("Add", [x, linear(y, f"h{layer}.mlp.out", 4 * width, width, 0.02 / np.sqrt(2 * layers))], f"h{layer}.added")
+    table = net.node("Transpose", ["wte"], "wte.columns", perm=[1, 0])
+    net.node("MatMul", [norm(x, "norm"), table], "logits")
+    net.output("logits", ["batch", context, options.vocabulary])
+
+
 def main():
-    networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18}
+    networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18, "gpt": gpt}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=sorted(networks))
     parser.add_argument("output")
     parser.add_argument("--seed", type=int, default=1, help="of the initial values")
     parser.add_argument("--blocks", type=int, default=3, help="basic blocks a stage of resnet")
+    for name, standard, what in (("layers", 4, "blocks"), ("heads", 4, "heads of attention"), ("width", 128, "of the residual stream"),
+                                 ("context", 64, "tokens of a sample"), ("vocabulary", 65, "tokens that there are")):
+        parser.add_argument(f"--{name}", type=int, default=standard, help=f"gpt: {what} ({standard})")
     parser.add_argument("--no-values", action="store_true", help="weights as graph inputs without values, for `mpc compile --params`")
     options = parser.parse_args()
     net = Network(options.name, options.seed, values=not options.no_values)

@@ -19,7 +19,7 @@ struct CheckFlags {
   TrainingFlags training;
 };
 
-void printText(const ImportReport &report) {
+void printText(const TrainingReport &report, const TrainingFlags &training) {
   auto &out = llvm::outs();
   out << "opset " << report.opset << ", IR version " << report.irVersion << (report.producer.empty() ? "" : ", by " + report.producer) << '\n';
   out << "ops:";
@@ -32,12 +32,15 @@ void printText(const ImportReport &report) {
     out << llvm::formatv("{0,-10} {1}: {2} ({3})\n", tensor.role, tensor.name, tensor.type, tensor.why);
   for (const std::string &dim : report.unboundDims)
     out << "unbound: " << dim << '\n';
+  printAssumed(report.assumed, training, report.data);
 }
 
-nlohmann::json toJson(const ImportReport &report) {
+nlohmann::json toJson(const TrainingReport &report, const TrainingFlags &training) {
   using nlohmann::json;
   json j = {{"opset", report.opset}, {"ir_version", report.irVersion}, {"producer", report.producer}, {"ops", report.opCount},
-            {"notes", report.notes}, {"unbound", report.unboundDims}, {"problems", json::array()}, {"tensors", json::array()}, {"ok", report.ok()}};
+            {"notes", report.notes}, {"assumed", report.assumed}, {"data", report.data}, {"unbound", report.unboundDims}, {"problems", json::array()}, {"tensors", json::array()}, {"ok", report.ok()}};
+  for (std::string &line : training.assumed())
+    j["assumed"].push_back(std::move(line));
   for (const ImportProblem &p : report.problems)
     j["problems"].push_back({{"node", p.node}, {"op", p.op}, {"opset", p.opset}, {"attribute", p.attribute}, {"why", p.why}, {"hint", p.hint}, {"path", p.path}});
   for (const TensorVerdict &t : report.tensors)
@@ -48,13 +51,14 @@ nlohmann::json toJson(const ImportReport &report) {
 int check(CheckFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
+  flags.import.openBatch = kOpenBatch;
   Session session(/*remarks=*/false);
-  ImportReport report = checkTraining(session.context(), flags.model, flags.import, flags.training.options);
+  TrainingReport report = checkTraining(session.context(), flags.model, flags.import, flags.training.options);
   if (flags.json) {
-    llvm::outs() << toJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    llvm::outs() << toJson(report, flags.training).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return !report.ok();
   }
-  printText(report);
+  printText(report, flags.training);
   for (const ImportProblem &p : report.problems) {
     llvm::errs() << "error: " << p.node << ": " << (p.op.empty() ? "" : "'" + p.op + "' (opset " + std::to_string(p.opset) + "): ") << p.why << '\n';
     for (const std::string &at : p.path)

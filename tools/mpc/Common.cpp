@@ -6,6 +6,7 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Outputs.h"
 #include "runtime/support/Standard.h"
+#include "tools/mpc/TrainingFlags.h"
 #include <CLI/CLI.hpp>
 #include <dlfcn.h>
 #include <filesystem>
@@ -86,8 +87,17 @@ bool outputsAreFree(ArrayRef<std::string> outputs, const std::vector<std::string
   return !error;
 }
 
+void printAssumed(ArrayRef<std::string> found, const TrainingFlags &training, ArrayRef<std::string> data) {
+  for (const std::string &line : found)
+    llvm::outs() << "assumed: " << line << '\n';
+  for (const std::string &line : training.assumed())
+    llvm::outs() << "assumed: " << line << '\n';
+  for (const std::string &line : data)
+    llvm::outs() << "data: " << line << '\n';
+}
+
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims) {
-  app.add_option("--batch", options.batch, "Leading dimension of the data inputs; binds or rebinds it")->check(positiveInteger());
+  app.add_option("--batch", options.batch, "Leading dimension of the data inputs; binds or rebinds it (default: the file's; 32 for training where that is open)")->check(positiveInteger());
   app.add_option("--dim", dims, "NAME=VALUE: binds a named dimension")->allow_extra_args(false);
   app.add_option("--params", options.params, "REGEX: graph inputs that are parameters");
   app.add_option("--trainable", options.trainable, "REGEX: initializers that are trained, wherever they stand");

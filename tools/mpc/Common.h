@@ -14,6 +14,8 @@ class Validator;
 
 namespace mpc::tool {
 
+struct TrainingFlags;
+
 /// A context with all dialects, and a handler that prints diagnostics as `error: NODE: text` with notes behind.
 class Session {
 public:
@@ -33,8 +35,13 @@ int finishOutput(int status);
 /// Prints an error and returns false when one of the files that are to be written is one of those that are read.
 bool outputsAreFree(llvm::ArrayRef<std::string> outputs, const std::vector<std::string> &inputs);
 
+/// Prints what was chosen where the user said nothing, a line each with the option that changes it, and the arrays that the data need.
+void printAssumed(llvm::ArrayRef<std::string> found, const TrainingFlags &training, llvm::ArrayRef<std::string> data);
+
 /// For options whose value is a number above 0.
 CLI::Validator positiveInteger();
+/// The batch of training where neither the file nor the user says one.
+inline constexpr int64_t kOpenBatch = 32;
 /// Options of the import that several subcommands take.
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims);
 /// Parses `name=value` items of --dim into the options; prints an error and returns false on a bad one.

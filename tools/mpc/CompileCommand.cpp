@@ -1,6 +1,7 @@
 //===- CompileCommand.cpp - mpc compile ---------------------------------------------------------===//
 #include "compiler/Package/LibraryFile.h"
 #include "compiler/Package/ProgramFile.h"
+#include "compiler/Pipeline/Check.h"
 #include "tools/mpc/Bundle.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/Targets.h"
@@ -145,6 +146,11 @@ bool writeRunnable(Location location, const CompileFlags &flags, const CompiledP
   return true;
 }
 
+/// What trains the program that has just been written.
+std::string nextCommand(const std::string &program, bool readsData) {
+  return (program.find('/') == std::string::npos ? "./" : "") + program + " train" + (readsData ? " --data data.npz" : "");
+}
+
 int compile(CompileFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
@@ -166,6 +172,7 @@ int compile(CompileFlags &flags) {
     return fail("--memory-limit",
                 "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
                 "write for example 512MiB or 2GiB; without the option there is no limit");
+  flags.import.openBatch = kOpenBatch;
   flags.import.asExported = flags.mode == "as-exported";
   if (flags.output.empty())
     flags.output = defaultOutput(flags);
@@ -197,7 +204,7 @@ int compile(CompileFlags &flags) {
   ImportReport report;
   if (!addTunings(session.context(), flags.tunings, targets))
     return 1;
-  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import, &report);
+  OwningOpRef<ModuleOp> module = importForTraining(session.context(), flags.model, flags.import, flags.training.options, report);
   llvm::append_range(report.files, flags.tunings);
   if (!module || !knownOutputsAreFree(flags, report.files))
     return 1;
@@ -216,6 +223,10 @@ int compile(CompileFlags &flags) {
   observe("import", *module);
   if (failed(buildTraining(*module, flags.training.options, observe)))
     return 1;
+  if (!flags.quiet) {
+    llvm::append_range(report.assumed, assumedLosses(*module));
+    printAssumed(report.assumed, flags.training, dataArrays(*module));
+  }
   std::string name = llvm::sys::path::stem(flags.model).str();
   auto location = NameLoc::get(StringAttr::get(&session.context(), flags.output));
   if (flags.emit == "mlir") {
@@ -267,6 +278,8 @@ int compile(CompileFlags &flags) {
   }
   if (flags.kernelReport)
     printKernelReport(*program);
+  if (!flags.quiet && flags.emit == "exe")
+    llvm::outs() << "next: " << nextCommand(flags.output, !dataArrays(*module).empty()) << '\n';
   return 0;
 }
 

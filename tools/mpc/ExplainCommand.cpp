@@ -1,4 +1,5 @@
 //===- ExplainCommand.cpp - mpc explain: precision, casts, bytes ----------------------------------------===//
+#include "compiler/Pipeline/Check.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Train/IR/Train.h"
 #include "tools/mpc/Common.h"
@@ -24,8 +25,10 @@ struct ExplainFlags {
 int explain(ExplainFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
+  flags.import.openBatch = kOpenBatch;
   Session session(/*remarks=*/false);
-  OwningOpRef<ModuleOp> module = importOnnx(session.context(), flags.model, flags.import);
+  ImportReport imported;
+  OwningOpRef<ModuleOp> module = importForTraining(session.context(), flags.model, flags.import, flags.training.options, imported);
   if (!module)
     return 1;
   const TrainingOptions &options = flags.training.options;
@@ -41,6 +44,11 @@ int explain(ExplainFlags &flags) {
   };
   if (failed(buildTraining(*module, options, observe)))
     return 1;
+  llvm::append_range(imported.assumed, assumedLosses(*module));
+  report["assumed"] = imported.assumed;
+  for (std::string &line : flags.training.assumed())
+    report["assumed"].push_back(std::move(line));
+  report["data"] = dataArrays(*module);
   for (json &cast : laterCasts(*module))
     report["casts"].push_back(std::move(cast));
   json state = json::object();

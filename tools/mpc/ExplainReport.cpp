@@ -180,6 +180,9 @@ void printReport(const json &report) {
   std::string precision = report["precision"], level = report["opt_level"];
   out << report["model"].get<std::string>() << ": " << (precision == "fp32" ? "fp32" : precision + " " + level) << ", loss scale "
       << report["loss_scale"].get<std::string>() << '\n';
+  for (auto [key, title] : {std::pair("assumed", "assumed: "), std::pair("data", "data: ")})
+    for (const json &line : report[key])
+      out << title << line.get<std::string>() << '\n';
   bool several = report["steps"].get<int64_t>() > 1;
   if (precision == "fp32" || level == "O0") {
     out << "\nno casts of the network: everything is computed and stored in f32\n";

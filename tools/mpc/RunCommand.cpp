@@ -78,7 +78,7 @@ int run(RunFlags &flags) {
       if (!data->contains(input.name))
         failMissing(flags, input.name);
       // The shape first: a small file may unpack to more than the memory holds.
-      rt::Array array = data->read(input.name, [&](const rt::Shape &shape) { running.inputFor(entry, input.name, shape); });
+      rt::Array array = data->read(input.name, [&](mpc_dtype, const rt::Shape &shape) { running.inputFor(entry, input.name, shape); });
       running.setInput(entry, input.name, array.view());
     }
     running.run(entry);

@@ -1,7 +1,10 @@
 #include "tools/mpc/TrainingFlags.h"
 #include "passes/Optimizers/Registry.h"
+#include "passes/Training/LossSpec.h"
 #include "runtime/runner/Checks.h"
 #include "tools/mpc/Common.h"
+#include "tools/mpc/LossWeights.h"
+#include "llvm/ADT/STLExtras.h"
 #include <CLI/CLI.hpp>
 #include <cmath>
 
@@ -9,7 +12,8 @@ namespace mpc::tool {
 
 void TrainingFlags::addTo(CLI::App &app) {
   auto precision = "Precision";
-  app.add_option("--precision", options.precision, "Low precision of the network")
+  options.precision = "fp16";
+  precisionOption = app.add_option("--precision", options.precision, "Compute precision of the network; fp32 is fp32 at every level")
       ->check(CLI::IsMember({"fp16", "bf16", "fp32"}))->capture_default_str()->group(precision);
   levelOption = app.add_option("--opt-level", options.optLevel, "O0: fp32; O1: autocast by op; O2: low-precision model, fp32 masters; O3: no masters")
       ->check(CLI::IsMember({"O0", "O1", "O2", "O3"}))->capture_default_str()->group(precision);
@@ -22,8 +26,8 @@ void TrainingFlags::addTo(CLI::App &app) {
 
   auto loss = "Loss";
   app.add_option("--loss", options.loss,
-                 "softmax_cross_entropy|nll:SCORES:LABELS, mse|l1|smooth_l1|bce_with_logits:PREDICTION:TARGET, or output:NAME "
-                 "(default: the network's scalar output)")->group(loss);
+                 training::describeLosses() + " (default: the network's scalar output, else softmax_cross_entropy of its one float output "
+                 "where that may be scores of classes)")->group(loss);
   app.add_option("--step", options.steps, "NAME:loss=...:params=REGEX:optimizer=...: one optimizer of several")->allow_extra_args(false)->group(loss);
   app.add_option("--outputs", options.outputs, "Outputs that predict returns")->delimiter(',')->group(loss);
   app.add_option("--metric", options.metrics, "accuracy:LOGITS:LABELS (default: inferred from the loss)")->allow_extra_args(false)->group(loss);
@@ -40,9 +44,9 @@ void TrainingFlags::addTo(CLI::App &app) {
   app.add_option("--headroom", headroom, "How many times larger than while calibrating gradients may become (4)")->group(scaling);
 
   auto update = "Optimizer";
-  app.add_option("--optimizer", optimizer, "NAME or NAME,HYPERPARAMETER=VALUE,...: " + optimizers::describeOptimizers())->capture_default_str()->group(update);
+  optimizerOption = app.add_option("--optimizer", optimizer, "NAME or NAME,HYPERPARAMETER=VALUE,...: " + optimizers::describeOptimizers())->capture_default_str()->group(update);
   app.add_option("--lr", lr, "Default learning rate of the program")->group(update);
-  app.add_option("--momentum", momentum, "Momentum of sgd")->group(update);
+  app.add_option("--momentum", momentum, "Momentum of sgd (0; 0.9 without --optimizer)")->group(update);
   app.add_option("--dampening", dampening, "Dampening of sgd's momentum")->group(update);
   app.add_flag("--nesterov", nesterov, "Nesterov momentum")->group(update);
   app.add_option("--weight-decay", weightDecay, "L2 decay, decoupled from the gradient in adamw")->group(update);
@@ -62,15 +66,15 @@ static std::string text(double value) {
   return buffer;
 }
 
+static bool wrote(const CLI::Option *option) { return option->count() > 0; }
+
 bool TrainingFlags::resolve() {
-  // O1 is the default, so only a level that the user wrote asks for a low precision.
-  if (options.precision == "fp32" && options.optLevel != "O0" && levelOption->count())
-    return fail("--opt-level",
-                llvm::Twine(options.optLevel) + " computes in a low precision, but the precision is fp32",
-                "add --precision=fp16 or --precision=bf16; O0 is the level of fp32"),
-           false;
+  if (options.optLevel == "O0" && !wrote(precisionOption))
+    options.precision = "fp32"; // what the level says
   options.castCache = !noCastCache;
-  std::string spec = optimizer;
+  if (!expandLossWeights(options.loss) || !llvm::all_of(options.steps, expandLossWeights))
+    return false;
+  std::string spec = wrote(optimizerOption) || !momentum ? optimizer : llvm::StringRef(optimizer).split(',').first.str();
   auto add = [](std::string &to, const char *name, auto value) {
     if (value)
       to += "," + std::string(name) + "=" + text(double(*value));
@@ -126,6 +130,40 @@ bool TrainingFlags::resolve() {
   add(scaler, "headroom", headroom);
   options.scaler = scaler;
   return true;
+}
+
+static std::string shortText(double value) {
+  char buffer[32];
+  snprintf(buffer, sizeof buffer, "%g", value);
+  return buffer;
+}
+
+void TrainingFlags::assumeOptimizer(std::vector<std::string> &lines) const {
+  if (!options.steps.empty() && llvm::all_of(options.steps, [](llvm::StringRef step) { return step.contains(":optimizer="); }))
+    return; // each says its own
+  auto [name, hyperparameters] = llvm::StringRef(options.optimizer).split(',');
+  if (!wrote(optimizerOption))
+    lines.push_back((llvm::Twine("--optimizer=") + (momentum ? name : llvm::StringRef(optimizer))).str());
+  const optimizers::Optimizer *known = optimizers::findOptimizer(name);
+  if (!known || hyperparameters.starts_with("lr=") || hyperparameters.contains(",lr="))
+    return;
+  for (const optimizers::Hyperparameter &h : known->hyperparameters)
+    if (h.name == "lr")
+      lines.push_back((llvm::Twine("--lr=") + shortText(h.defaultValue) + ": the default of " + name + "; the program's own --lr changes it too").str());
+}
+
+std::vector<std::string> TrainingFlags::assumed() const {
+  std::vector<std::string> lines;
+  if (!wrote(precisionOption))
+    lines.push_back("--precision=" + options.precision + (options.precision == "fp32" ? ": the precision of level O0" : ""));
+  if (options.precision != "fp32") {
+    if (!wrote(levelOption))
+      lines.push_back("--opt-level=" + options.optLevel + ": autocast by op");
+    if (lossScale.empty())
+      lines.push_back(("--loss-scale=" + llvm::StringRef(options.scaler).split(',').first).str());
+  }
+  assumeOptimizer(lines);
+  return lines;
 }
 
 } // namespace mpc::tool

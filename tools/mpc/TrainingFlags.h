@@ -18,14 +18,19 @@ struct TrainingFlags {
   void addTo(CLI::App &app);
   /// Composes the optimizer's and the scaler's descriptions. Prints an error and returns false on a bad value.
   bool resolve();
+  /// After resolve: what was chosen where the user said nothing, as options: "--precision=fp16: why". The loss and the batch are found
+  /// later.
+  std::vector<std::string> assumed() const;
 
 private:
-  std::string optimizer = "sgd", lossScale;
+  void assumeOptimizer(std::vector<std::string> &lines) const;
+
+  std::string optimizer = "sgd,momentum=0.9", lossScale;
   std::optional<double> lr, momentum, dampening, weightDecay, eps, alpha;
   std::optional<double> initScale, growthFactor, backoffFactor, minScale, maxScale, headroom;
   std::optional<int64_t> growthInterval, hysteresis;
   std::vector<double> betas;
-  CLI::Option *levelOption = nullptr;
+  CLI::Option *precisionOption = nullptr, *levelOption = nullptr, *optimizerOption = nullptr;
   bool nesterov = false, noCastCache = false;
 };
 

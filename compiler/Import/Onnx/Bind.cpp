@@ -145,17 +145,26 @@ void Import::findBatch(ArrayRef<Input> inputs) {
   if (options.batch && *options.batch < 1)
     problem({"--batch", "", 0, "", "a batch of " + std::to_string(*options.batch) + " is not possible",
              "give a positive number"});
+  const Input *first = nullptr;
   for (const Input &input : inputs) {
     if (input.dims.empty() ||
         roles.ofInput(input.name, input.element, knownShape(input), {}).role != Role::Data)
       continue;
     exportedBatch = input.dims[0].value;
     batchName = input.dims[0].name;
+    first = &input;
     break;
   }
+  chosenBatch = options.batch;
   batch = options.batch ? options.batch : exportedBatch;
   if (auto it = options.dims.find(batchName); !batch && it != options.dims.end())
     batch = it->second;
+  if (!batch && first && options.openBatch) {
+    batch = chosenBatch = options.openBatch;
+    report.assumed.push_back((llvm::Twine("--batch=") + llvm::Twine(*batch) + ": the leading dimension of '" + printable(first->name) + "' is open").str());
+  } else if (!options.batch && exportedBatch && options.openBatch) {
+    report.assumed.push_back((llvm::Twine("--batch=") + llvm::Twine(*exportedBatch) + ": as exported").str());
+  }
   if (options.batch && exportedBatch && *options.batch != *exportedBatch)
     rebound = {*exportedBatch, *options.batch};
 }
@@ -167,8 +176,8 @@ std::optional<int64_t> Import::extentOf(const Input &input, size_t i, bool isDat
   const std::string name = printable(dim.name);
   if (auto it = options.dims.find(dim.name); !name.empty() && it != options.dims.end())
     return it->second;
-  if (options.batch && isData && (i == 0 || (!name.empty() && dim.name == batchName)))
-    return *options.batch;
+  if (chosenBatch && isData && (i == 0 || (!name.empty() && dim.name == batchName)))
+    return *chosenBatch;
   const std::string shown = printable(input.name), position = std::to_string(i);
   std::string hint = name.empty() ? "export the model with a fixed or a named dimension"
                                   : "bind it with --dim " + name + "=N";

@@ -123,6 +123,7 @@ private:
   std::optional<int64_t> extentOf(const Input &, size_t dim, bool isData);
   void bindInput(const Input &);
   std::optional<int64_t> exportedBatch, batch;
+  std::optional<int64_t> chosenBatch; // by the user, or ImportOptions::openBatch
   std::string batchName; // where the exported one is open
   Roles roles;
   bool anyTrained = false, anyFrozen = false; // of what could be a parameter

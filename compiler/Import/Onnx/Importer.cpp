@@ -15,7 +15,23 @@ using namespace mpc::onnx_import;
 
 static void addHints(ImportReport &report);
 
-/// Imports into a report; nothing escapes, neither exceptions nor diagnostics.
+static void stateOutputs(const onnx::GraphProto &graph, ImportReport &report) {
+  for (const auto &output : graph.output()) {
+    OutputStatement &stated = report.outputs.emplace_back();
+    stated.name = printable(output.name());
+    if (!output.type().has_tensor_type())
+      continue;
+    const auto &type = output.type().tensor_type();
+    stated.isFloat = llvm::is_contained({onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE},
+                                        onnx::TensorProto::DataType(type.elem_type()));
+    if (!type.has_shape())
+      continue;
+    stated.shape.emplace();
+    for (const auto &dim : type.shape().dim())
+      stated.shape->push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  }
+}
+
 /// What torch's exporter had changed, and is changed back; what is lost for training is an error.
 static void reportRestored(const Model &model, const ImportOptions &options, ImportReport &report) {
   const torch::Restored &restored = model.restored;
@@ -39,6 +55,7 @@ static void reportRestored(const Model &model, const ImportOptions &options, Imp
   report.problems.push_back(problem);
 }
 
+/// Imports into a report; nothing escapes, neither exceptions nor diagnostics.
 static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name,
                                         StringRef folder, const ImportOptions &options,
                                         ImportReport &report) {
@@ -56,6 +73,7 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
       model.restore(&context, [&](StringRef initializer) { return valid && untied.match(initializer); });
       reportRestored(model, options, report);
     }
+    stateOutputs(model.proto.graph(), report);
     model.flatten(report);
     Import import(&context, options, report);
     auto module = import.run(model);

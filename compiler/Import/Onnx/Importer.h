@@ -35,6 +35,8 @@ struct TensorData {
 struct ImportOptions {
   /// Leading dimension of the data inputs: binds it when it is open, rebinds it when it is fixed.
   std::optional<int64_t> batch;
+  /// Taken where the batch is open and neither `batch` nor `dims` says it.
+  std::optional<int64_t> openBatch;
   /// Values of named dimensions ("seq" -> 128).
   std::map<std::string, int64_t> dims;
   /// Graph inputs whose values are fixed: shapes, axes and the like, which must be known at compile time.
@@ -79,6 +81,13 @@ struct TensorVerdict {
   std::string why;
 };
 
+/// An output of the graph as far as the file states it.
+struct OutputStatement {
+  std::string name;
+  bool isFloat = false;
+  std::optional<std::vector<int64_t>> shape; ///< -1: open
+};
+
 /// All that `mpc check` prints.
 struct ImportReport {
   std::string producer;
@@ -88,6 +97,8 @@ struct ImportReport {
   std::vector<std::string> neededConstants; // graph inputs that must be in ImportOptions::constants
   std::vector<TensorVerdict> tensors;
   std::vector<std::string> notes;         // what the importer changed or assumed
+  std::vector<std::string> assumed;       // what was chosen where the user said nothing: "--batch=32: why"
+  std::vector<OutputStatement> outputs;   // also where the import fails
   std::map<std::string, int64_t> opCount; // by op type
   std::vector<std::string> files;         // that were read: the model and its data files
   bool ok() const { return problems.empty(); }

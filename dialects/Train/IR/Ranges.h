@@ -10,6 +10,10 @@ namespace mpc::train {
 /// loss ignores it.
 inline constexpr llvm::StringLiteral kLabelsIgnoreAttr = "train.labels_ignore";
 
+/// Dictionary, on an argument that holds labels: {name, shape, axis[, assumed]}, the output whose classes lie along
+/// `axis`, for messages about data that do not fit. `assumed`: the user named no loss.
+inline constexpr llvm::StringLiteral kLabelsOfAttr = "train.labels_of";
+
 /// i64, on an argument: values are in [-n, n), indices of n elements.
 inline constexpr llvm::StringLiteral kIndicesBelowAttr = "train.indices_below";
 

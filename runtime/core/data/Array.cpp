@@ -6,7 +6,7 @@
 
 namespace mpc::rt {
 
-Array readArrayFile(const std::string &path, const ShapeCheck &check) {
+Array readArrayFile(const std::string &path, const ArrayCheck &check) {
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
   std::string_view bytes = file->bytes();
   if (isNpy(bytes))

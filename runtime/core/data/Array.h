@@ -23,10 +23,10 @@ struct Array {
 
 /// Looks at what an array is going to be, and throws Error where nobody can use that: a reader asks before it unpacks or
 /// copies anything, because a small file may unpack to more than the memory holds. Null: all is well.
-using ShapeCheck = std::function<void(const Shape &)>;
+using ArrayCheck = std::function<void(mpc_dtype, const Shape &)>;
 
 /// Reads a file that holds one array: .npy, IDX or IDX.gz, by its first bytes. Throws Error located at
 /// `path`.
-Array readArrayFile(const std::string &path, const ShapeCheck &check = {});
+Array readArrayFile(const std::string &path, const ArrayCheck &check = {});
 
 } // namespace mpc::rt

@@ -62,7 +62,7 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
   bind(options, inputs);
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
-    checkShape(source.array.shape, source.where, *port); // again: of several ports it may be the other's
+    checkArray(source.array.dtype, source.array.shape, source.where, *port); // again: of several ports it may be the other's
     if (!port->batched)
       continue;
     source.batched = true;
@@ -115,10 +115,10 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
     if (inputNames.find(port->name) == inputNames.npos)
       inputNames += (inputNames.empty() ? "" : ", ") + port->name;
   auto checked = [&](const std::string &name, const std::string &where) {
-    return [&, name, where](const Shape &shape) {
+    return [&, name, where](mpc_dtype dtype, const Shape &shape) {
       for (const Port *port : inputs)
         if (port->name == name)
-          checkShape(shape, where, *port);
+          checkArray(dtype, shape, where, *port);
     };
   };
   std::string lastFile;
@@ -133,7 +133,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       lastFile = path;
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
         // What it holds matters more than what it is called: the name is missed only when the header has been read.
-        Array array = readArrayFile(path, [&](const Shape &shape) {
+        Array array = readArrayFile(path, [&](mpc_dtype dtype, const Shape &shape) {
           if (inputs.empty())
             fail(path, "holds an array, but the program has no inputs", "leave it out");
           if (name.empty() && inputNames.find(',') != inputNames.npos)
@@ -141,7 +141,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
                  concat("say which input it is: --data INPUT=", path, " (inputs: ", inputNames, ")"));
           if (name.empty())
             name = inputs.front()->name;
-          checked(name, concat(path, ": ", name))(shape);
+          checked(name, concat(path, ": ", name))(dtype, shape);
         });
         sources_[name] = {std::move(array), concat(path, ": ", name)};
         continue;
@@ -207,7 +207,30 @@ void Dataset::applyMaps(const DataOptions &options) {
   }
 }
 
-void Dataset::checkShape(const Shape &have, const std::string &where, const Port &port) const {
+/// "mse:y:labels or bce_with_logits:y:labels", the losses of float targets.
+static std::string floatLosses(const Port &labels) {
+  const std::string names = concat(":", labels.labelsOf->scores, ":", labels.name);
+  return concat("--loss=mse", names, " or --loss=bce_with_logits", names);
+}
+
+/// What to do about labels of the wrong shape, "" where nothing better is known than of other inputs.
+static std::string labelsHint(const Port &port, mpc_dtype dtype, std::span<const int64_t> given) {
+  const LabelsOf &of = *port.labelsOf;
+  for (size_t axis = 1; axis < of.shape.size(); ++axis) {
+    Shape rest(of.shape.begin() + 1, of.shape.end());
+    rest.erase(rest.begin() + long(axis) - 1);
+    if (int64_t(axis) != of.axis && std::equal(rest.begin(), rest.end(), given.begin(), given.end()))
+      return concat("they fit classes along dimension ", axis, ": compile with ,axis=", axis, " at the end of --loss");
+  }
+  return isFloat(dtype) ? concat("for float targets compile with ", floatLosses(port)) : "";
+}
+
+void Dataset::checkArray(mpc_dtype dtype, const Shape &have, const std::string &where, const Port &port) const {
+  if (port.labelsOf && port.labelsOf->assumed && isFloat(dtype))
+    fail(where,
+         concat("holds ", nameOf(dtype), " ", toString(have), ", but no loss was named, and then input '", port.name,
+                "' takes classes as integers: the labels of ", port.labelsOf->text()),
+         concat("save classes as integers; for float targets compile with ", floatLosses(port)));
   if (!port.batched) {
     if (!sameLayout(have, port.shape))
       fail(where,
@@ -222,10 +245,15 @@ void Dataset::checkShape(const Shape &have, const std::string &where, const Port
     std::string wanted = "[samples";
     for (int64_t extent : row)
       wanted += concat(",", extent);
-    fail(where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]"),
-         elementsOf(given) == elementsOf(row)
-             ? "transpose the array: as many elements in another order are another sample"
-             : "reshape the array so that every sample has as many elements");
+    std::string hint = port.labelsOf ? labelsHint(port, dtype, given) : "";
+    if (hint.empty())
+      hint = elementsOf(given) == elementsOf(row)
+                 ? "transpose the array: as many elements in another order are another sample"
+                 : "reshape the array so that every sample has as many elements";
+    fail(where,
+         concat("has shape ", toString(have), ", but input '", port.name, "' needs ", wanted, "]",
+                port.labelsOf ? ": the labels of " + port.labelsOf->text() : ""),
+         hint);
   }
 }
 
@@ -306,7 +334,8 @@ void Dataset::checkIntegers(const Source &source, const Port &port) const {
     checkFinite(source, bad, value);
     if (value != std::floor(value))
       complain(source, bad, concat("holds ", value, ", but input '", port.name, "' takes integers"),
-               "save the array as integers");
+               port.labelsOf ? concat("save classes as integers; for float targets compile with ", floatLosses(port))
+                             : "save the array as integers");
     complain(source, bad, concat("holds ", value, ", which ", nameOf(port.dtype), " cannot represent"),
              "repair or remove the sample");
   }

@@ -59,8 +59,8 @@ private:
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
   void applyMaps(const DataOptions &options);
-  /// Throws Error for a shape that the port cannot take.
-  void checkShape(const Shape &shape, const std::string &where, const Port &port) const;
+  /// Throws Error for an array of a shape that the port cannot take, or of floats where it holds labels of classes that nobody spoke of.
+  void checkArray(mpc_dtype dtype, const Shape &shape, const std::string &where, const Port &port) const;
   void countSamples();
   /// Throws Error, located at file, array, sample and element, for values that the port cannot take.
   void checkValues(const Source &source, const Port &port) const;

@@ -52,7 +52,7 @@ private:
 };
 } // namespace
 
-Array parseIdx(std::string_view bytes, const std::string &where, const ShapeCheck &check) {
+Array parseIdx(std::string_view bytes, const std::string &where, const ArrayCheck &check) {
   Source source(bytes, where);
   unsigned char data[4], extent[4];
   if (source.read(data, 4) < 4 || data[0] != 0 || data[1] != 0)
@@ -89,7 +89,7 @@ Array parseIdx(std::string_view bytes, const std::string &where, const ShapeChec
   if (!total)
     fail(where, concat("impossible shape ", toString(array.shape)), "copy or download the file again");
   if (check)
-    check(array.shape);
+    check(array.dtype, array.shape);
   auto shorter = [&](size_t got) {
     fail(where, concat("the IDX data is truncated: ", got, " bytes for shape ", toString(array.shape)),
          "copy or download the file again");

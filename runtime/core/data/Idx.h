@@ -10,6 +10,6 @@ namespace mpc::rt {
 bool isIdx(std::string_view bytes);
 /// Throws Error located at `where`. The result owns its elements in little-endian order. Of data in gzip no more is unpacked
 /// than the header says.
-Array parseIdx(std::string_view bytes, const std::string &where, const ShapeCheck &check = {});
+Array parseIdx(std::string_view bytes, const std::string &where, const ArrayCheck &check = {});
 
 } // namespace mpc::rt

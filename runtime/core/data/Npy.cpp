@@ -173,13 +173,13 @@ NpyHeader parseNpyHeader(std::string_view bytes, const std::string &where) {
 }
 
 Array parseNpy(std::string_view bytes, std::shared_ptr<const void> owner, const std::string &where,
-               const ShapeCheck &check) {
+               const ArrayCheck &check) {
   NpyHeader header = parseNpyHeader(bytes, where);
   std::string_view data = bytes.substr(header.bytes);
   if (data.size() < header.dataBytes)
     truncated(where);
   if (check)
-    check(header.shape);
+    check(header.dtype, header.shape);
   Array array{header.dtype, header.shape, reinterpret_cast<const std::byte *>(data.data()), std::move(owner)};
   if (header.fortran && array.shape.size() > 1) {
     std::vector<int64_t> reversed;

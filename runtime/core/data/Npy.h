@@ -11,7 +11,7 @@ bool isNpy(std::string_view bytes);
 /// The array in `bytes`, which `owner` keeps alive. Fortran order is turned into C order. Supported: bool,
 /// (u)int8 to 64, float16 to 64, little endian. Throws Error located at `where`.
 Array parseNpy(std::string_view bytes, std::shared_ptr<const void> owner, const std::string &where,
-               const ShapeCheck &check = {});
+               const ArrayCheck &check = {});
 
 /// What stands before the elements.
 struct NpyHeader {

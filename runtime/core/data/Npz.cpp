@@ -151,7 +151,7 @@ Shape NpzReader::shapeOf(const std::string &name) const {
   return parseNpyHeader(found.method == 0 ? bytes : beginning(bytes), locate(name)).shape;
 }
 
-Array NpzReader::read(const std::string &name, const ShapeCheck &check) const {
+Array NpzReader::read(const std::string &name, const ArrayCheck &check) const {
   const Member &found = member(name);
   std::string_view bytes = packed(found, name);
   std::string where = locate(name);
@@ -165,7 +165,7 @@ Array NpzReader::read(const std::string &name, const ShapeCheck &check) const {
     damaged(concat("array '", name, "' cannot be unpacked"));
   NpyHeader header = parseNpyHeader(begin, where);
   if (check)
-    check(header.shape);
+    check(header.dtype, header.shape);
   // Nothing of the sizes that the archive and the header state is believed before memory is taken for it.
   if (!Inflater::possible(bytes.size(), found.unpacked) || found.unpacked < header.bytes ||
       found.unpacked - header.bytes != header.dataBytes)

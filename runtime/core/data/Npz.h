@@ -17,7 +17,7 @@ public:
   std::vector<std::string> names() const;
   bool contains(const std::string &name) const { return members_.count(name) != 0; }
   /// The array of that name, checksum verified. Throws Error located at "path: name".
-  Array read(const std::string &name, const ShapeCheck &check = {}) const;
+  Array read(const std::string &name, const ArrayCheck &check = {}) const;
   /// Its shape, of which reading takes little time and memory.
   Shape shapeOf(const std::string &name) const;
 

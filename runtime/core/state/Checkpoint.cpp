@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <regex.h>
 
 namespace mpc::rt {
 
@@ -63,11 +64,16 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
                     {"shuffle", cursor.shuffle ? "1" : "0"}});
 }
 
+/// Why an array cannot be a variable's value, or "".
+static std::string shapeConflict(const Variable &v, const Array &found) {
+  if (found.shape == v.shape)
+    return "";
+  return concat("has shape ", toString(found.shape), ", the program needs ", toString(v.shape));
+}
+
 static void checkShape(const std::string &path, const Variable &v, const Array &found) {
-  if (found.shape != v.shape)
-    fail(concat(path, ": ", v.userName()),
-         concat("has shape ", toString(found.shape), ", the program needs ", toString(v.shape)),
-         "use a checkpoint of the same model");
+  if (std::string why = shapeConflict(v, found); !why.empty())
+    fail(concat(path, ": ", v.userName()), why, "use a checkpoint of the same model");
 }
 
 template <class Int = int64_t>
@@ -118,29 +124,63 @@ Cursor loadCheckpoint(Session &session, const std::string &path) {
   return loadFrom(session, reader);
 }
 
-void loadParameters(Session &session, const std::string &path) {
+namespace {
+/// PartialInit::missing.
+class NamePattern {
+public:
+  explicit NamePattern(const std::string &text) {
+    if (int code = regcomp(&regex_, text.c_str(), REG_EXTENDED | REG_NOSUB); code != 0) {
+      char why[128];
+      regerror(code, &regex_, why, sizeof why);
+      fail("--init-missing", concat("'", text, "' is not a regular expression: ", why), "write for example '^head[.]'");
+    }
+  }
+  ~NamePattern() { regfree(&regex_); }
+  NamePattern(const NamePattern &) = delete;
+  NamePattern &operator=(const NamePattern &) = delete;
+  bool matches(const std::string &name) const { return regexec(&regex_, name.c_str(), 0, nullptr, 0) == 0; }
+
+private:
+  regex_t regex_;
+};
+} // namespace
+
+void loadParameters(Session &session, const std::string &path, const PartialInit *partial) {
+  std::optional<NamePattern> pattern;
+  if (partial && !partial->missing.empty())
+    pattern.emplace(partial->missing);
   SafetensorsReader reader(path);
   verify(reader);
   NetworkReader network(reader);
   std::vector<std::pair<const Variable *, const Array *>> found;
+  std::vector<std::string> kept;
+  bool matched = false;
+  const std::string may = partial ? "; parameters that --init-missing=REGEX names keep their initial values" : "";
   for (const Variable *v : savedVariables(session)) {
     if (v->role != "parameter" && v->role != "buffer")
       continue;
+    bool allowed = pattern && pattern->matches(v->userName());
+    matched |= allowed;
     const Array *array = network.find(*v);
-    if (!array) {
-      if (v->role == "buffer")
-        continue;
+    if (!array && v->role == "buffer" && !allowed)
+      continue;
+    std::string conflict = array ? shapeConflict(*v, *array) : "is not there";
+    if (conflict.empty() && isFloat(v->dtype) != isFloat(array->dtype))
+      conflict = concat("is of type ", nameOf(array->dtype), ", the program needs ", nameOf(v->dtype));
+    if (conflict.empty()) {
+      found.push_back({v, array});
+    } else if (allowed) {
+      kept.push_back(concat("'", v->userName(), "' keeps its initial value: in ", path, " it ", conflict));
+    } else if (!array) {
       fail(path,
            concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
-           "every parameter must be in the file under its ONNX name");
+           "every parameter must be in the file under its ONNX name" + may);
+    } else {
+      fail(concat(path, ": ", v->userName()), conflict, "use a file of the same model" + may);
     }
-    checkShape(path, *v, *array);
-    if (isFloat(v->dtype) != isFloat(array->dtype))
-      fail(concat(path, ": ", v->userName()),
-           concat("is of type ", nameOf(array->dtype), ", the program needs ", nameOf(v->dtype)),
-           "use a file of the same model");
-    found.push_back({v, array});
   }
+  if (pattern && !matched)
+    fail("--init-missing", concat("'", partial->missing, "' matches no parameter"), "`mpc check` lists the parameters of the model");
   if (found.empty())
     fail(path, "holds none of the program's parameters", "use a file of the same model");
   for (auto [v, array] : found)
@@ -148,6 +188,9 @@ void loadParameters(Session &session, const std::string &path) {
       fail(path, error->clause(), error->hint());
   for (auto [v, array] : found)
     session.setVariable(v->name, array->view());
+  if (partial && partial->note)
+    for (const std::string &line : kept)
+      partial->note(line);
 }
 
 std::optional<Cursor> loadState(Session &session, const std::string &path) {

@@ -27,11 +27,20 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
 /// and type, none foreign, checksum right. Throws Error that names the tensor.
 Cursor loadCheckpoint(Session &session, const std::string &path);
 
+/// What a file of parameters may lack.
+struct PartialInit {
+  /// POSIX extended, matches anywhere in a parameter's or buffer's name: those that may be absent from the file, or have
+  /// another shape or type there. They keep their values. Empty: none.
+  std::string missing;
+  NoteSink note = {}; // gets a line for each that does
+};
+
 /// Loads parameters (and buffers, where the file has them) from a checkpoint, of another program too, or from
 /// plain safetensors, whose tensors bear the names of the ONNX initializers; f16, bf16 and f64 are converted.
 /// Other tensors are ignored. Throws Error, and changes nothing, for missing parameters, other shapes and
-/// values that the parameters' types cannot represent.
-void loadParameters(Session &session, const std::string &path);
+/// values that the parameters' types cannot represent, and for a pattern that no parameter or buffer matches. `partial`:
+/// null where all have to be there.
+void loadParameters(Session &session, const std::string &path, const PartialInit *partial = nullptr);
 
 /// loadCheckpoint for a checkpoint of training, whose cursor it returns; loadParameters for other
 /// safetensors.

@@ -29,6 +29,19 @@ def graph(build, opset=17):
     return make
 
 
+def plain(build, shape):
+    """A model [2, 3] -> what build(graph, x) makes, of this shape."""
+    def make(folder):
+        g = Graph()
+        g.output(build(g, g.input("x", [2, 3])), shape).save(f"{folder}/bad.onnx")
+    return make
+
+
+def two_outputs_of_open_length(proto):
+    proto.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "length"
+    proto.graph.output.append(helper.make_tensor_value_info("relu1", FLOAT, ["N", 8]))
+
+
 def edited(edit, base=lambda: mlp(batch=8)):
     """A sound model, changed as a protobuf."""
     def make(folder):
@@ -146,8 +159,9 @@ ROWS = [
     Row("too-few-inputs", COMPILE, ["fc1", "input 1"], edited(lambda m: m.graph.node[0].input.__delitem__(slice(1, 3)))),
     Row("no-gradient-on-path", COMPILE, ["has no gradient through its batch mean", "@w"], graph(statistics_as_result)),
     # Shapes and types
-    Row("open-batch", "mpc compile mlp.onnx -o out $LOSS", ["x", "dimension 0 ('N') has no value", "--batch"]),
     Row("open-dimension", COMPILE, ["'length'", "--dim"], edited(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[1], "dim_param", "length"))),
+    Row("open-dimension-and-loss", "mpc compile bad.onnx -o out --loss mse:scores:t", ["'length'", "--dim", "no output 'scores'"],
+        edited(lambda m: setattr(m.graph.input[0].type.tensor_type.shape.dim[1], "dim_param", "length"))),
     Row("shapes-clash", COMPILE, ["clash", "'Add'", "[2, 3]", "[4]"], graph(lambda g, x: g.node("Add", [x, g.weight("w", (4,))], "clash"))),
     Row("types-clash", COMPILE, ["mixed", "'Add'"], graph(lambda g, x: g.node("Add", [dense(g, x), g.constant("i", np.ones((2, 3), np.int64))], "mixed"))),
     Row("matmul-dimensions", COMPILE, ["product", "'MatMul'"], graph(lambda g, x: g.node("MatMul", [x, g.weight("w", (4, 2))], "product"))),
@@ -192,7 +206,17 @@ ROWS = [
     Row("external-data-offset", COMPILE, ["offset 'minus one', not a number"], edited(external("mlp.onnx", "minus one"))),
     # Training
     Row("no-parameters", COMPILE, ["nothing to train"], graph(lambda g, x: g.node("Relu", [x], "y"))),
-    Row("no-loss", "mpc compile mlp.onnx --batch 8 -o out", ["loss", "--loss"]),
+    Row("no-loss", "mpc compile bad.onnx -o out", ["none can be inferred: output 'relu' is made by Relu", "--loss=softmax_cross_entropy:LOGITS:LABELS[,axis=N]", "mse:", "bce_with_logits:", "or output:NAME"],
+        plain(lambda g, x: g.node("Relu", [dense(g, x)], "relu"), [2, 3])),
+    Row("no-loss-behind-views", "mpc compile bad.onnx -o out", ["output 'flat' is made by Sigmoid"],
+        plain(lambda g, x: g.node("Flatten", [g.node("Sigmoid", [dense(g, x)], "chances")], "flat"), [2, 3])),
+    Row("no-loss-of-one-class", "mpc compile bad.onnx -o out", ["output 'y' has fewer than two classes"], plain(lambda g, x: g.node("MatMul", [x, g.weight("w", (3, 1))], "y"), [2, 1])),
+    Row("no-loss-of-pictures", "mpc compile bad.onnx -o out", ["output 'y' is of rank 4"],
+        plain(lambda g, x: g.node("Reshape", [dense(g, x), g.constant("s", np.array([2, 3, 1, 1]))], "y"), [2, 3, 1, 1])),
+    Row("no-loss-without-batch", "mpc compile bad.onnx -o out", ["the leading dimension of output 'y' does not count the samples"],
+        plain(lambda g, x: g.node("Transpose", [dense(g, x)], "y", perm=[1, 0]), [3, 2])),
+    Row("no-loss-of-two-outputs", "mpc compile bad.onnx -o out", ["none can be inferred: 2 outputs are float tensors"], edited(lambda m: m.graph.output.append(helper.make_tensor_value_info("relu1", FLOAT, ["N", 8])))),
+    Row("no-loss-and-open-dimension", "mpc compile bad.onnx -o out", ["'length'", "none can be inferred: 2 outputs"], edited(two_outputs_of_open_length)),
     # The other commands
     Row("check", "mpc check bad.onnx", ["'Frobnicate' (opset 17): is not supported"], graph(lambda g, x: g.node("Frobnicate", [dense(g, x)], "strange"))),
     Row("explain", "mpc explain bad.onnx", ["'Frobnicate' (opset 17): is not supported"], graph(lambda g, x: g.node("Frobnicate", [dense(g, x)], "strange"))),

@@ -1,0 +1,114 @@
+#include "passes/Training/LossSpec.h"
+#include "dialects/Support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::training;
+
+//===-- The options ---------------------------------------------------------------===//
+
+namespace {
+struct LossOption {
+  StringLiteral name, value, wanted;
+  /// Returns false for a text that is not what is wanted.
+  bool (*read)(StringRef text, LossSpec &spec);
+};
+} // namespace
+
+static bool readAxis(StringRef text, LossSpec &spec) {
+  int64_t axis = 0;
+  if (text.getAsInteger(10, axis))
+    return false;
+  spec.axis = axis;
+  return true;
+}
+static bool readIgnoreIndex(StringRef text, LossSpec &spec) { return !text.getAsInteger(10, spec.ignoreIndex); }
+static bool readSmoothing(StringRef text, LossSpec &spec) {
+  return !text.getAsDouble(spec.labelSmoothing) && spec.labelSmoothing >= 0 && spec.labelSmoothing <= 1;
+}
+static bool readWeight(StringRef text, LossSpec &spec) {
+  SmallVector<StringRef> parts;
+  text.split(parts, '/');
+  for (StringRef part : parts) {
+    double weight = 0;
+    if (part.getAsDouble(weight) || !std::isfinite(weight))
+      return false;
+    spec.weight.push_back(weight);
+  }
+  return true;
+}
+static bool readReduction(StringRef text, LossSpec &spec) {
+  spec.reduction = text == "sum" ? LossReduction::sum : LossReduction::mean;
+  return text == "sum" || text == "mean";
+}
+
+static constexpr LossOption allOptions[] = {
+    {"axis", "N", "the number of a dimension", readAxis},
+    {"ignore_index", "-100", "a whole number", readIgnoreIndex},
+    {"label_smoothing", "0", "a number from 0 to 1", readSmoothing},
+    // The tool writes out the numbers of a file (tools/mpc/LossWeights.h).
+    {"weight", "W0/W1/...|FILE.npy", "numbers with '/' between them", readWeight},
+    {"reduction", "mean|sum", "mean or sum: a loss is one number", readReduction},
+};
+
+static const LossOption &optionNamed(StringRef name) {
+  return *llvm::find_if(allOptions, [&](const LossOption &option) { return option.name == name; });
+}
+
+//===-- The grammar -----------------------------------------------------------------===//
+
+static std::string describe(const LossForm &form) {
+  std::string text = (Twine(form.name) + ":" + form.prediction + ":" + form.target).str();
+  for (StringRef option : form.options)
+    text += ("[," + option + "=" + optionNamed(option).value + "]").str();
+  return text;
+}
+
+std::string training::describeLosses() {
+  std::string text;
+  for (const LossForm &form : lossForms())
+    text += describe(form) + ", ";
+  return text + "or output:NAME";
+}
+
+/// Where the options begin: names of tensors may hold commas, but not `,key=`.
+static size_t optionsBegin(StringRef text) {
+  for (size_t comma = text.find(','); comma != StringRef::npos; comma = text.find(',', comma + 1)) {
+    StringRef rest = text.drop_front(comma + 1);
+    StringRef key = rest.take_while([](char c) { return llvm::isAlpha(c) || c == '_'; });
+    if (!key.empty() && rest.drop_front(key.size()).starts_with("="))
+      return comma;
+  }
+  return text.size();
+}
+
+FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
+  auto [formName, rest] = text.split(':');
+  ArrayRef<LossForm> forms = lossForms();
+  const LossForm *form = llvm::find_if(forms, [&](const LossForm &f) { return f.name == formName; });
+  if (form == forms.end())
+    return emitErrorWithHint(loc, "there is no loss '" + formName + "'", "the losses are " + describeLosses());
+  LossSpec spec;
+  spec.form = form;
+  size_t begin = optionsBegin(rest);
+  spec.names = rest.take_front(begin).str();
+  SmallVector<StringRef> options;
+  rest.drop_front(begin).split(options, ',', -1, /*KeepEmpty=*/false);
+  llvm::StringSet<> seen;
+  for (StringRef item : options) {
+    auto [key, value] = item.split('=');
+    if (!llvm::is_contained(form->options, key))
+      return emitErrorWithHint(loc, "loss '" + formName + "' has no option '" + key + "'", "write " + describe(*form));
+    if (!seen.insert(key).second)
+      return emitErrorWithHint(loc, "loss '" + text + "' gives '" + key + "' twice", "keep one of them");
+    const LossOption &option = optionNamed(key);
+    if (!option.read(value, spec))
+      return emitErrorWithHint(loc, "loss '" + formName + "': " + key + "='" + value + "' is not " + option.wanted,
+                               "write " + describe(*form));
+  }
+  return spec;
+}

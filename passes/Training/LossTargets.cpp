@@ -1,0 +1,177 @@
+#include "passes/Training/LossTargets.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Ranges.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::training;
+
+/// "[8,16]".
+static std::string text(ArrayRef<int64_t> shape) {
+  std::string written;
+  llvm::raw_string_ostream os(written);
+  llvm::interleave(shape, os << '[', ",");
+  os << ']';
+  return written;
+}
+static std::string text(Type type) {
+  std::string written;
+  llvm::raw_string_ostream(written) << type;
+  return written;
+}
+
+static Shape without(ArrayRef<int64_t> shape, int64_t axis) {
+  Shape rest(shape);
+  rest.erase(rest.begin() + axis);
+  return rest;
+}
+
+//===-- Labels ----------------------------------------------------------------------===//
+
+namespace {
+/// Scores, their labels, and what the user said about them.
+class LabelFinder {
+public:
+  LabelFinder(EntryBuilder &entry, StringRef name, const Prediction &prediction, const LossSpec &spec)
+      : entry(entry), name(name), prediction(prediction), spec(spec), shape(shapeOf(prediction.value)),
+        rank(int64_t(shape.size())), labels(entry.argument(name)) {}
+
+  FailureOr<Labelled> find();
+
+private:
+  LogicalResult chooseAxis();
+  LogicalResult checkLabels();
+  void note();
+  Labelled columns(Value labels);
+
+  std::string scores() const { return "'" + prediction.name + "' " + text(shape); }
+  /// The loss as the user would write it with this axis.
+  std::string written(int64_t atAxis) const {
+    return (Twine("--loss=") + spec.form->name + ":" + prediction.name + ":" + name + ",axis=" + Twine(atAxis)).str();
+  }
+  bool fits(int64_t atAxis) const { return labels && shapeOf(labels) == ArrayRef<int64_t>(without(shape, atAxis)); }
+
+  EntryBuilder &entry;
+  StringRef name;
+  const Prediction &prediction;
+  const LossSpec &spec;
+  ArrayRef<int64_t> shape;
+  int64_t rank, axis = 1;
+  Value labels; // null: the network has no input of this name
+};
+} // namespace
+
+LogicalResult LabelFinder::chooseAxis() {
+  if (rank < 2)
+    return emitErrorWithHint(entry.loc, "scores of classes are [N, C, ...], but the prediction " + scores() + " is not",
+                             "name the output with the scores, or use mse, l1, smooth_l1 or bce_with_logits");
+  if (spec.axis) {
+    axis = *spec.axis < 0 ? *spec.axis + rank : *spec.axis;
+    if (axis >= 1 && axis < rank)
+      return success();
+    return emitErrorWithHint(entry.loc, "axis=" + Twine(*spec.axis) + " is no dimension of classes of " + scores(),
+                             "write a number from 1 to " + Twine(rank - 1) + ", or from the end, -1 to " + Twine(1 - rank) +
+                                 "; dimension 0 counts the samples");
+  }
+  axis = rank == 3 ? 2 : 1;
+  if (rank == 2 || !labels)
+    return success();
+  if (fits(1) && fits(rank - 1))
+    return emitErrorWithHint(entry.loc,
+                             "the labels '" + name + "' " + text(shapeOf(labels)) + " fit the classes of " + scores() +
+                                 " along dimension 1 and along dimension " + Twine(rank - 1),
+                             "say which: " + written(1) + " or " + written(rank - 1));
+  for (int64_t candidate : {int64_t(1), rank - 1})
+    if (fits(candidate))
+      axis = candidate;
+  return success();
+}
+
+/// The network's own input as labels.
+LogicalResult LabelFinder::checkLabels() {
+  if (isa<IntegerType>(elementOf(labels)) && fits(axis))
+    return success();
+  std::string hint = "name another input; a name that is not taken adds one";
+  if (!isa<IntegerType>(elementOf(labels)))
+    hint = "labels are integers; for float targets use mse or bce_with_logits, or " + hint;
+  for (int64_t other = 1; other < rank; ++other)
+    if (other != axis && fits(other) && isa<IntegerType>(elementOf(labels)))
+      hint = "the labels fit " + written(other);
+  auto wanted = RankedTensorType::get(without(shape, axis), entry.builder.getI64Type());
+  return emitErrorWithHint(entry.loc,
+                           "input '" + name + "' is " + text(labels.getType()) + ", but the labels of " + scores() +
+                               " with its classes along dimension " + Twine(axis) + " should be " + text(wanted),
+                           hint);
+}
+
+/// Says what was chosen where the user has not.
+void LabelFinder::note() {
+  bool chose = rank > 2 && !spec.axis;
+  if (spec.assumed.empty() && !chose)
+    return;
+  std::string line = spec.assumed.empty() ? written(axis) : spec.assumed;
+  line += ": the classes are dimension " + std::to_string(axis) + " of " + scores() + ", the labels '" + name.str() + "' are " +
+          text(without(shape, axis));
+  entry.assume(line);
+}
+
+/// Scores and labels with the classes at dimension 1: as they are, or a row for each label, which costs nothing where
+/// the classes lie at the end.
+Labelled LabelFinder::columns(Value integers) {
+  Value scores = prediction.value;
+  if (axis == 1)
+    return {scores, integers};
+  OpBuilder &b = entry.builder;
+  if (axis != rank - 1) {
+    Shape order = without(llvm::to_vector(llvm::seq<int64_t>(0, rank)), axis);
+    order.push_back(axis);
+    scores = TransposeOp::create(b, entry.loc, scores, order);
+  }
+  int64_t rows = typeOf(integers).getNumElements();
+  return {reshapeTo(b, entry.loc, scores, {rows, shape[axis]}), reshapeTo(b, entry.loc, integers, {rows})};
+}
+
+FailureOr<Labelled> LabelFinder::find() {
+  if (failed(chooseAxis()))
+    return failure();
+  OpBuilder &b = entry.builder;
+  if (!labels) {
+    bool batched = entry.batchSize() == shape[0];
+    labels = entry.addArgument(name, RankedTensorType::get(without(shape, axis), b.getI64Type()), batched);
+  } else if (failed(checkLabels())) {
+    return failure();
+  }
+  if (int64_t classes = shape[axis]; !spec.weight.empty() && int64_t(spec.weight.size()) != classes)
+    return emitErrorWithHint(entry.loc,
+                             "weight has " + Twine(spec.weight.size()) + " numbers, but " + scores() + " has " + Twine(classes) +
+                                 " classes along dimension " + Twine(axis),
+                             "give a weight for each class");
+  note();
+  entry.boundLabels(labels, shape[axis], spec.ignoreIndex);
+  entry.describeLabels(labels, {prediction.name, Shape(shape), axis, !spec.assumed.empty()});
+  Type element = elementOf(labels);
+  bool wide = element.isInteger(32) || element.isInteger(64);
+  return columns(wide ? labels : castTo(b, entry.loc, labels, b.getI64Type()));
+}
+
+FailureOr<Labelled> training::labelsFor(EntryBuilder &entry, StringRef name, const Prediction &prediction,
+                                        const LossSpec &spec) {
+  return LabelFinder(entry, name, prediction, spec).find();
+}
+
+//===-- Targets like the prediction ----------------------------------------------------===//
+
+FailureOr<Value> training::targetFor(EntryBuilder &entry, StringRef name, const Prediction &prediction) {
+  RankedTensorType type = typeOf(prediction.value);
+  Value target = entry.argument(name);
+  if (!target)
+    target = entry.addArgument(name, type, type.getRank() > 0 && entry.batchSize() == type.getDimSize(0));
+  if (shapeOf(target) != type.getShape())
+    return emitErrorWithHint(entry.loc,
+                             "input '" + name + "' is " + text(target.getType()) + ", but the target should be " + text(type),
+                             "name another input; a name that is not taken adds one");
+  return castTo(entry.builder, entry.loc, target, entry.builder.getF32Type());
+}

@@ -1,0 +1,116 @@
+#include "passes/Training/Metrics.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
+#include "passes/Training/SampleLoss.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::training;
+
+namespace {
+/// Logits in which each label finds its scores along `axis`.
+struct Scores {
+  Value logits;
+  int64_t axis = 1;
+};
+} // namespace
+
+/// Where the classes of these logits lie for these labels: behind the batch, or at the end. Nothing where the labels do
+/// not fit.
+static std::optional<int64_t> classAxis(ArrayRef<int64_t> logits, RankedTensorType labels) {
+  int64_t rank = int64_t(logits.size());
+  auto matching = [&](auto &&matches) -> std::optional<int64_t> {
+    for (int64_t axis : {int64_t(1), rank - 1}) {
+      if (axis < 1 || axis >= rank)
+        continue;
+      Shape rest(logits);
+      rest.erase(rest.begin() + axis);
+      if (matches(rest))
+        return axis;
+    }
+    return std::nullopt;
+  };
+  if (auto axis = matching([&](const Shape &rest) { return ArrayRef<int64_t>(rest) == labels.getShape(); }))
+    return axis;
+  // Dimensions of 1 may differ: [N, 1] labels for [N, C] logits.
+  return matching([&](const Shape &rest) { return ShapedType::getNumElements(rest) == labels.getNumElements(); });
+}
+
+/// The logits of a classification as its labels' input has them. Rows [N*T, C] of labels [N, T...] become [N, T..., C], so
+/// that tokens and pixels are counted in their samples. Nothing where the labels are no input.
+static std::optional<Scores> scoresOf(EntryBuilder &entry, const Classification &classification) {
+  if (!classification.logits)
+    return std::nullopt;
+  Value source = stripViews(classification.labels), logits = classification.logits;
+  if (entry.argumentName(source).empty() || !entry.batchSize())
+    return std::nullopt;
+  ArrayRef<int64_t> labels = shapeOf(source);
+  if (labels.empty() || labels[0] != *entry.batchSize() ||
+      typeOf(source).getNumElements() * classification.classes != typeOf(logits).getNumElements())
+    return std::nullopt;
+  if (shapeOf(logits)[0] == labels[0])
+    return Scores{logits, 1};
+  if (typeOf(logits).getRank() != 2)
+    return std::nullopt;
+  Shape shape(labels);
+  shape.push_back(classification.classes);
+  // The network's own output where it has that shape, so that it keeps its name.
+  for (const auto &[name, value] : entry.outputs())
+    if (stripViews(value) == stripViews(logits) && shapeOf(value) == ArrayRef<int64_t>(shape))
+      return Scores{value, int64_t(labels.size())};
+  return Scores{reshapeTo(entry.builder, entry.loc, logits, shape), int64_t(labels.size())};
+}
+
+/// The name of a value among the network's outputs, or "logits".
+static std::string nameOf(const EntryBuilder &entry, Value v) {
+  for (const auto &[name, value] : entry.outputs())
+    if (value == v)
+      return name;
+  return "logits";
+}
+
+FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::string> texts, Value loss) {
+  Builder &b = entry.builder;
+  SmallVector<Attribute> all;
+  auto add = [&](Scores scores, StringRef logitsName, StringRef labelsName) {
+    if (!entry.hasResult(logitsName))
+      entry.addResult(scores.logits, "output", logitsName);
+    NamedAttrList metric;
+    for (auto [key, value] : {std::pair<StringRef, StringRef>("name", "accuracy"), {"kind", "accuracy"}, {"logits", logitsName}, {"labels", labelsName}})
+      metric.set(key, b.getStringAttr(value));
+    metric.set("axis", b.getI64IntegerAttr(scores.axis));
+    all.push_back(metric.getDictionary(b.getContext()));
+  };
+  Classification classification = findClassification(loss);
+  std::optional<Scores> own = scoresOf(entry, classification);
+  for (const std::string &text : texts) {
+    SmallVector<StringRef> parts;
+    StringRef(text).split(parts, ':');
+    if (parts.size() != 3 || parts[0] != "accuracy")
+      return emitErrorWithHint(entry.loc, "'" + text + "' is not a metric", "write accuracy:LOGITS:LABELS");
+    Value logits = entry.output(parts[1]);
+    if (!logits && parts[1] == "logits")
+      logits = own ? own->logits : classification.logits;
+    Value labels = entry.argument(parts[2]);
+    if (!logits || !labels)
+      return emitErrorWithHint(
+          entry.loc,
+          "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
+          "name an output of the network and an input with its labels");
+    // Where two dimensions fit, that of the loss.
+    std::optional<int64_t> axis = own && own->logits == logits ? own->axis : classAxis(shapeOf(logits), typeOf(labels));
+    if (!axis) {
+      std::string types;
+      llvm::raw_string_ostream(types) << labels.getType() << " do not fit the logits " << logits.getType();
+      return emitErrorWithHint(entry.loc, "metric '" + text + "': the labels " + types,
+                               "labels have the shape of the logits without the dimension of the classes");
+    }
+    entry.keepArgument(labels);
+    add({logits, *axis}, parts[1], parts[2]);
+  }
+  if (texts.empty() && own)
+    add(*own, nameOf(entry, own->logits), entry.argumentName(stripViews(classification.labels)));
+  return b.getArrayAttr(all);
+}

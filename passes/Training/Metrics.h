@@ -1,0 +1,14 @@
+//===- Metrics.h - what evaluation measures beside the loss ----------------------===//
+#ifndef MPC_PASSES_TRAINING_METRICS_H
+#define MPC_PASSES_TRAINING_METRICS_H
+#include "passes/Training/Entries.h"
+
+namespace mpc::training {
+
+/// Adds the results that metrics need to the eval entry, and returns their descriptions (train::kMetricsAttr), each with
+/// `axis`, the dimension of the logits that holds the classes. `texts`: `accuracy:LOGITS:LABELS`; without any the loss
+/// decides: a classification has its accuracy. Fails with a diagnostic.
+mlir::FailureOr<mlir::ArrayAttr> addMetrics(EntryBuilder &entry, llvm::ArrayRef<std::string> texts, mlir::Value loss);
+
+} // namespace mpc::training
+#endif

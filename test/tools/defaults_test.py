@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""What mpc does where the user says nothing: the choices, the lines that name them with the option that changes them, and the training that follows."""
+import json
+import re
+
+import numpy as np
+
+import harness
+from models import INT64, Graph, labelled, mlp
+
+
+def check(true, *what):
+    if not true:
+        raise harness.Failure(" ".join(map(str, what)))
+
+
+def mpc(folder, command, *options, fails=False):
+    status, out, err = harness.run([OPTIONS.bin + "/mpc", command, "model.onnx", *options], cwd=folder)
+    check(status == int(fails), command, options, out, err)
+    return err if fails else out
+
+
+def lines(said, kind):
+    return [line[len(kind) + 2:] for line in said.splitlines() if line.startswith(kind + ": ")]
+
+
+ASSUMED = ["--batch=32: the leading dimension of 'x' is open",
+           "--loss=softmax_cross_entropy:logits:labels: it is the only float output: the classes are dimension 1 of 'logits' [32,3], the labels 'labels' are [32]",
+           "--precision=fp16", "--opt-level=O1: autocast by op", "--loss-scale=dynamic", "--optimizer=sgd,momentum=0.9",
+           "--lr=0.01: the default of sgd; the program's own --lr changes it too"]
+DATA = ["x float32 [samples,4]", "labels int64 [samples], classes 0 to 2, or -100 where a label does not count"]
+
+
+def no_option():
+    with harness.folder() as folder:
+        mlp().save(f"{folder}/model.onnx")
+        said = mpc(folder, "compile")
+        check(lines(said, "assumed") == ASSUMED, "assumed", said)
+        check(lines(said, "data") == DATA, "data", said)
+        check(lines(said, "next") == ["./model train --data data.npz"], "next", said)
+        info = json.loads(harness.must([f"{folder}/model", "info", "--json"]))
+        check(info["precision"] == {"type": "fp16", "opt_level": "O1"} and info["batch"] == 32 and info["steps"][0]["loss_scaling"] == "dynamic", info)
+        # What it says is what is needed: data of these names, and the next command.
+        labelled(f"{folder}/all.npz", 512)
+        arrays = np.load(f"{folder}/all.npz")
+        np.savez(f"{folder}/data.npz", x=arrays["x"], labels=arrays["label"])
+        harness.must(["./model", "train", "--data", "data.npz", "--epochs", "5", "--log", "log.jsonl", "--log-every", "1", "--checkpoint-dir", "checkpoints"], cwd=folder)
+        losses = [line["loss"] for line in map(json.loads, open(f"{folder}/log.jsonl")) if "loss" in line]
+        check(losses[-1] < losses[0] / 2, "losses", losses)
+        names = harness.must(["strings", "-a", f"{folder}/checkpoints/step-00000080.safetensors"])
+        check("fc1.weight/momentum" in names, "the optimizer has no momentum")
+        check(not lines(mpc(folder, "compile", "-q"), "assumed"), "--quiet")
+
+
+def other_commands():
+    """check and explain assume the same."""
+    with harness.folder() as folder:
+        mlp().save(f"{folder}/model.onnx")
+        for command in ("check", "explain"):
+            said = mpc(folder, command)
+            check(lines(said, "assumed") == ASSUMED and lines(said, "data") == DATA, command, said)
+            parsed = json.loads(mpc(folder, command, "--json"))
+            check(parsed["assumed"] == ASSUMED and parsed["data"] == DATA, command, parsed)
+        check("model.onnx: fp16 O1, loss scale dynamic" in mpc(folder, "explain"), "explain")
+
+
+def said_by_the_user():
+    """Nothing that the user wrote is an assumption, and the defaults written out are no error."""
+    written = ["--batch=32", "--loss=softmax_cross_entropy:logits:labels", "--precision=fp16", "--opt-level=O1", "--loss-scale=dynamic", "--optimizer=sgd,lr=0.01,momentum=0.9"]
+    with harness.folder() as folder:
+        mlp().save(f"{folder}/model.onnx")
+        check(not lines(mpc(folder, "compile", *written), "assumed"), "all is said")
+        for precision, level in (("fp32", "O1"), ("fp32", "O2"), ("fp32", "O0")):
+            said = lines(mpc(folder, "compile", f"--precision={precision}", f"--opt-level={level}"), "assumed")
+            check(not [line for line in said if re.match("--(precision|opt-level|loss-scale)", line)], said)
+            info = json.loads(harness.must([f"{folder}/model", "info", "--json"]))
+            check(info["precision"] == {"type": "fp32", "opt_level": "O0"} and info["steps"][0]["loss_scaling"] is None, info)
+        check("--precision=fp32: the precision of level O0" in lines(mpc(folder, "compile", "--opt-level=O0"), "assumed"), "O0 alone")
+        check("--loss-scale=none" in lines(mpc(folder, "compile", "--precision=bf16"), "assumed"), "bf16")
+        said = lines(mpc(folder, "compile", "--momentum=0.5", "--lr=0.1"), "assumed")
+        check("--optimizer=sgd" in said and not [line for line in said if line.startswith("--lr")], said)
+        said = lines(mpc(folder, "compile", "--optimizer=adamw"), "assumed")
+        check("--lr=0.001: the default of adamw; the program's own --lr changes it too" in said, said)
+        check("--batch=8: as exported" in lines(mpc_of(folder, mlp(batch=8)), "assumed"), "a fixed batch")
+
+
+def mpc_of(folder, model, *options):
+    model.save(f"{folder}/model.onnx")
+    return mpc(folder, "compile", *options)
+
+
+def ends_in(op):
+    """A classifier that ends in Softmax or LogSoftmax: the loss takes its input."""
+    def case():
+        with harness.folder() as folder:
+            g = Graph()
+            g.node("Gemm", [g.input("x", [8, 4]), g.weight("w", (3, 4))], "scores", transB=1)
+            g.node(op, ["scores"], "y", axis=1)
+            said = mpc_of(folder, g.output("y", [8, 3]), "--precision=fp32")
+            check([line for line in lines(said, "assumed") if line.startswith(f"--loss: softmax cross entropy on the input of the {op} that makes 'y', the only float output")], said)
+            labelled(f"{folder}/all.npz", 8)
+            arrays = np.load(f"{folder}/all.npz")
+            np.savez(f"{folder}/data.npz", x=arrays["x"], labels=arrays["label"])
+            evaluated = json.loads(harness.must([f"{folder}/model", "eval", "--data", f"{folder}/data.npz", "--json"]))
+            w = np.frombuffer(g.proto().graph.initializer[0].raw_data, np.float32).reshape(3, 4).astype(np.float64)
+            z = arrays["x"] @ w.T
+            loss = np.mean(np.log(np.exp(z).sum(1)) - z[np.arange(8), arrays["label"]])
+            check(abs(evaluated["loss"] - loss) < 1e-5 and evaluated["accuracy_correct"] == (z.argmax(1) == arrays["label"]).sum(), evaluated, loss)
+            harness.must([f"{folder}/model", "predict", "--data", f"{folder}/data.npz", "--out", f"{folder}/out.npz"])
+            y = np.load(f"{folder}/out.npz")["y"]  # the network's output stays what it is
+            check(np.allclose((y if op == "Softmax" else np.exp(y)).sum(1), 1, atol=1e-5), y)
+    return case
+
+
+def labels_of_the_network():
+    """An integer input that the network has and does not use is its labels."""
+    with harness.folder() as folder:
+        g = mlp()
+        g.input("targets", ["N"], INT64)
+        said = mpc_of(folder, g)
+        check([line for line in lines(said, "assumed") if line.startswith("--loss=softmax_cross_entropy:logits:targets:")], said)
+
+
+def float_labels():
+    """Of a loss that nobody named, floats are no labels: whatever their shape."""
+    with harness.folder() as folder:
+        mpc_of(folder, mlp())
+        x = np.zeros((64, 4), np.float32)
+        for labels in (np.zeros(64, np.float32), np.zeros((64, 3), np.float64)):
+            np.savez(f"{folder}/data.npz", x=x, labels=labels)
+            status, _, said = harness.run([f"{folder}/model", "train", "--data", "data.npz"], cwd=folder)
+            check(status == 1 and "no loss was named" in said and "the labels of 'logits' [samples,3] with its classes along dimension 1" in said, said)
+            check("--loss=mse:logits:labels or --loss=bce_with_logits:logits:labels" in said, said)
+        # Whoever names the loss may bring whole numbers as floats.
+        mpc(folder, "compile", "--loss=softmax_cross_entropy:logits:labels")
+        np.savez(f"{folder}/data.npz", x=x, labels=np.zeros(64, np.float32))
+        harness.must([f"{folder}/model", "train", "--data", "data.npz"], cwd=folder)
+
+
+def without_plugin():
+    """The note about slow loops names the remedy."""
+    with harness.folder() as folder:
+        mpc_of(folder, mlp(), "-q")
+        status, _, said = harness.run([f"{folder}/model", "bench", "--steps", "1", "--library=onednn"], cwd=folder, environment={"PATH": "/nonexistent"})
+        check(status == 0 or "--bundle" in said, said)
+
+
+CASES = {
+    "no option": no_option,
+    "check and explain": other_commands,
+    "what the user says": said_by_the_user,
+    "Softmax at the end": ends_in("Softmax"),
+    "LogSoftmax at the end": ends_in("LogSoftmax"),
+    "labels of the network": labels_of_the_network,
+    "float labels": float_labels,
+    "no plugin": without_plugin,
+}
+
+if __name__ == "__main__":
+    OPTIONS = harness.arguments(__doc__)
+    harness.main([(f"defaults/{name}", case) for name, case in CASES.items()], OPTIONS.only)

@@ -1,0 +1,40 @@
+#include "tools/mpc/LossWeights.h"
+#include "runtime/core/data/Array.h"
+#include "runtime/support/Error.h"
+#include "tools/mpc/Common.h"
+
+namespace mpc::tool {
+
+/// The largest number of classes: their weights become one text.
+static constexpr int64_t kMostClasses = 1 << 24;
+
+static std::string weightsText(const std::string &path) {
+  rt::Array array = rt::readArrayFile(path, [&](mpc_dtype, const rt::Shape &shape) {
+    if (shape.size() != 1 || shape[0] < 1 || shape[0] > kMostClasses)
+      rt::fail(path, "holds an array of shape " + rt::toString(shape) + ", but the weights of classes are one row", "save one number for each class");
+  });
+  std::string text;
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    char number[32];
+    snprintf(number, sizeof number, "%.9g", rt::loadDouble(array.dtype, array.data, size_t(i)));
+    text += (i == 0 ? "" : "/") + std::string(number);
+  }
+  return text;
+}
+
+bool expandLossWeights(std::string &text) {
+  const llvm::StringRef key = ",weight=";
+  std::optional<rt::Error> error = rt::attempt([&] {
+    for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+      size_t begin = at + key.size(), end = std::min(text.find_first_of(",:", begin), text.size());
+      std::string value = text.substr(begin, end - begin);
+      if (llvm::StringRef(value).ends_with(".npy"))
+        text.replace(begin, end - begin, weightsText(value));
+    }
+  });
+  if (error)
+    llvm::errs() << error->text();
+  return !error;
+}
+
+} // namespace mpc::tool

@@ -1,0 +1,13 @@
+//===- LossWeights.h - class weights from a file ---------------------------------------------===//
+#ifndef MPC_TOOLS_MPC_LOSSWEIGHTS_H
+#define MPC_TOOLS_MPC_LOSSWEIGHTS_H
+#include <string>
+
+namespace mpc::tool {
+
+/// Writes out the numbers of `weight=FILE.npy` in the text of --loss or --step: the compiler's passes read no files. Prints an error and
+/// returns false for a file that is not one array of numbers.
+bool expandLossWeights(std::string &text);
+
+} // namespace mpc::tool
+#endif
