@@ -164,7 +164,7 @@ TEST(NonFinite, AnInfinityThatLeadsToNothingIsNotNamed) {
   session.setInput(entry, "x", {MPC_F32, {4, 3, 2}, x.data()});
   session.setInput(entry, "target", {MPC_I64, {4}, labels});
   for (int64_t i = 0; i < 4; ++i)
-    session.setFirst(Port{"mask", "", "", MPC_F32, {4}, 832 + 4 * i, 4, {}, false, false, {}}, -kInfinity);
+    session.setFirst(Port{"mask", "", "", MPC_F32, {4}, 832 + 4 * i, 4, {}, false, false, {}, {}}, -kInfinity);
   std::string text = firstNonFinite(session, entry);
   EXPECT_NE(text.find("that of 'gradient'"), text.npos) << text;
 }
