@@ -1,4 +1,4 @@
-//===- Philox.h - the random numbers of graph.dropout -----------------------------===//
+//===- Philox.h - the random numbers of graph.dropout and graph.random ------------===//
 #ifndef MPC_EVALUATOR_PHILOX_H
 #define MPC_EVALUATOR_PHILOX_H
 #include <array>

@@ -106,8 +106,8 @@ void Grouping::chooseRoots() {
     if (kind == OpKind::Movement && users.size() == 1 && kindOf(*users.begin()) == OpKind::Free)
       users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
     bool cheapToRepeat = kind == OpKind::Free || (kind == OpKind::Pointwise && cost.loads.size() <= 2 && cost.ops <= 6);
-    // A dropout mask costs ten rounds of multiplications; do it once.
-    cheapToRepeat &= !isa<DropoutOp>(op);
+    // A random number costs ten rounds of multiplications; draw it once.
+    cheapToRepeat &= !isa<DropoutOp, RandomOp>(op);
     if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))
       inlined.insert(&op);
     costs[&op] = std::move(cost);

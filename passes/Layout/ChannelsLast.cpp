@@ -93,8 +93,10 @@ bool EntryLayout::visit(Operation *op) {
       .Case([&](ReshapeOp reshape) { return moveReshape(reshape); })
       .Case([&](BroadcastOp broadcast) { return moveBroadcast(broadcast); })
       .Case([&](TransposeOp transpose) { return moveTranspose(transpose); })
-      // A dropout's mask depends on the order of its elements.
-      .Case([&](DropoutOp) { return false; })
+      // A dropout's mask depends on the order of its elements, but not where it drops whole samples.
+      .Case([&](DropoutOp dropout) {
+        return int64_t(dropout.getShared().size()) == typeOf(dropout.getX()).getRank() - int64_t(!llvm::is_contained(dropout.getShared(), 0)) && moveElementwise(dropout);
+      })
       .Default([&](Operation *other) { return other->hasTrait<Elementwise>() && moveElementwise(other); });
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/core/Evaluate.h"
 
+#include "runtime/core/FreshNumbers.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/support/Error.h"
 
@@ -37,6 +38,7 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
       labels.emplace_back(size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
     }
   Batches batches(data, {&entry}, {});
+  FreshNumbers numbers(session);
   Evaluation result;
   double lossSum = 0, weightSum = 0;
   while (const Batches::Batch *batch = batches.next()) {
@@ -44,6 +46,7 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
     // The run may overwrite the inputs, so the labels are taken before it.
     for (size_t i = 0; i < accuracies.size(); ++i)
       session.read(accuracies[i].labels(), labels[i].data());
+    numbers.next();
     session.run(entry);
     if (sampleLoss) {
       lossSum += sumOf(session, *sampleLoss, batch->count, data.batch());
@@ -92,9 +95,11 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
   if (ports.empty())
     fail(session.program().where(), "its predict entry has no outputs", "compile the model with --outputs");
   Batches batches(data, {&entry}, {});
+  FreshNumbers numbers(session);
   int64_t done = 0;
   while (const Batches::Batch *batch = batches.next()) {
     batches.load(*batch, session, entry);
+    numbers.next();
     session.run(entry);
     for (size_t i = 0; i < ports.size(); ++i) {
       if (!ports[i]->batched && done > 0)

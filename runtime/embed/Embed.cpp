@@ -1,6 +1,7 @@
 // The C functions of mpc/program.h.
 
 #include "mpc/program.h"
+#include "runtime/core/FreshNumbers.h"
 #include "runtime/core/Info.h"
 #include "runtime/core/StepLoop.h"
 #include "runtime/core/state/Checkpoint.h"
@@ -63,6 +64,7 @@ struct mpc_session {
   std::map<std::string, Bound, std::less<>> bound;
   const Entry *last = nullptr; // whose outputs are in the arena
   Cursor cursor;
+  uint64_t runs = 0; // forward passes so far
   std::string info;
 };
 
@@ -312,6 +314,8 @@ int mpc_run(mpc_session *s, mpc_mode mode) {
     const Entry &entry = s->entryOf(mode);
     std::lock_guard<std::mutex> lock(running);
     s->load(entry);
+    FreshNumbers numbers(s->session, s->runs++);
+    numbers.next();
     s->session.run(entry);
     s->last = &entry;
   });

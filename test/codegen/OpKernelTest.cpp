@@ -183,8 +183,42 @@ TEST(OpKernel, Movement) {
   batch.run();
 }
 
+/// Bit for bit.
+TEST(OpKernel, Random) {
+  Batch batch;
+  for (const std::string &t : floats)
+    for (std::string distribution : {"uniform", "normal"})
+      for (std::string shape : {"1001", "3x64", "16x4x7", "1"}) {
+        std::string y = tensor(shape, t);
+        batch.add({.name = distribution + " " + y, .inputs = {"tensor<i64>", "tensor<i64>"}, .body = "%r = graph.random " + distribution + " %0, %1 {salt = 77 : i64} : (tensor<i64>, tensor<i64>) -> " + y,
+                   .yields = {"%r : " + y}, .draws = {{0, 1e15}}});
+      }
+  // In a row, the loop goes over one element at a time: the words are chosen at run time.
+  batch.add({.name = "normal in a sum", .inputs = {"tensor<3x64xf32>", "tensor<i64>"}, .body = "%z = graph.random normal %1, %1 {salt = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<3x64xf32>\n"
+             "%s = graph.mul %0, %z : (tensor<3x64xf32>, tensor<3x64xf32>) -> tensor<3x64xf32>\n%r = graph.reduce_max %s {axes = array<i64: 1>, keepdims = false} : (tensor<3x64xf32>) -> tensor<3xf32>",
+             .yields = {"%r : tensor<3xf32>"}, .draws = {{-4, 4}, {0, 1e15}}});
+  batch.run();
+}
+
+TEST(OpKernel, Bitcast) {
+  Batch batch;
+  // Of f16 and bf16 pairs the values of one are subnormal in the other at most; what is drawn is finite.
+  const std::vector<std::vector<std::string>> widths = {{"i8", "ui8"}, {"f16", "i16", "ui16"}, {"bf16", "i16", "ui16"}, {"f32", "i32", "ui32"}};
+  for (const auto &types : widths)
+    for (const std::string &from : types)
+      for (const std::string &to : types) {
+        std::string x = tensor("999", from), y = tensor("999", to);
+        bool isFloat = from.find('f') != std::string::npos;
+        batch.add({.name = "bitcast " + from + " to " + to, .inputs = {x}, .body = "%r = graph.bitcast %0 : " + x + " to " + y, .yields = {"%r : " + y}, .draws = {{from[0] == 'u' ? 0.0 : -100, 100, isFloat && to == from}}});
+      }
+  batch.run();
+}
+
 TEST(OpKernel, Dropout) {
   Batch batch;
+  for (std::string shared : {"0", "1, 2", "0, 1, 2", "2"})
+    batch.add({.name = "dropout shared " + shared, .inputs = {"tensor<16x4x7xf16>", "tensor<i64>", "tensor<i64>"}, .body = "%r = graph.dropout %0, %1, %2 {ratio = 0.3 : f64, salt = 77 : i64, shared = array<i64: " + shared + ">} : (tensor<16x4x7xf16>, tensor<i64>, tensor<i64>) -> tensor<16x4x7xf16>",
+               .yields = {"%r : tensor<16x4x7xf16>"}, .ulps = 1, .draws = {{-4, 4}, {0, 1e15}}});
   for (const std::string &t : floats)
     for (std::string shape : {"1001", "3x64", "16x4x7"}) {
       std::string x = tensor(shape, t);

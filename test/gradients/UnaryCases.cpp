@@ -75,4 +75,12 @@ void test::addUnaryCases(std::vector<Case> &cases) {
                                                 b.getI64IntegerAttr(5))
                            .getOperation();
                      }});
+  for (Shape shared : {Shape{1, 2}, Shape{0}, Shape{0, 1, 2}})
+    cases.push_back({"dropout: " + std::to_string(shared.size()) + " shared dimensions",
+                     {uniform({3, 2, 7}), integers({}, {12345}), integers({}, {3})},
+                     [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return DropoutOp::create(b, loc, v[0].getType(), v[0], v[1], v[2], b.getF64FloatAttr(0.4),
+                                                b.getI64IntegerAttr(5), b.getDenseI64ArrayAttr(shared))
+                           .getOperation();
+                     }});
 }

@@ -60,6 +60,12 @@ def unknown():
     return g.output("y", [2])
 
 
+def bernoulli():
+    g = Graph()
+    g.node("Bernoulli", [g.input("x", [2])], "y")
+    return g.output("y", [2])
+
+
 def sequence():
     g = relu()
     g.inputs.append(helper.make_tensor_sequence_value_info("s", FLOAT, [2]))
@@ -77,6 +83,8 @@ FOLDERS = {
     "unknown-op": (unknown, [X], [X], "SKIP case: Frobnicate: is not supported"),
     "stated-limit": (cubic, [X], [X], "SKIP case: Resize: mode 'cubic'"),
     "other-type": (sequence, [X], [X], "SKIP case: Relu: s: "),
+    "random": (bernoulli, [X], [X], "SKIP case: Bernoulli: what it draws is random; shape and type are as expected"),
+    "random-of-another-type": (bernoulli, [X], [X > 0], "FAIL case: output 0: another element type"),
     "known-op-that-fails": (clashing, [X], [X], "FAIL case: Add: "),
     "no-model": (b"this is no model", [X], [X], "FAIL case: "),
 }

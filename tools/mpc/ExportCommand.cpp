@@ -5,6 +5,7 @@
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
@@ -16,7 +17,7 @@ namespace mpc::tool {
 namespace {
 
 struct ExportFlags {
-  std::string model, checkpoint, output;
+  std::string model, checkpoint, output, inference;
 };
 
 /// The tensors of a checkpoint that belong to the network, or the floats of plain weights. Throws Error.
@@ -47,10 +48,33 @@ std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
   return tensors;
 }
 
+/// What became of the training form, in a line; "" where there was nothing to do.
+std::string inferenceText(const InferenceCounts &counts, Inference form) {
+  std::vector<std::string> parts;
+  auto add = [&](int64_t count, const char *what, const char *done) {
+    if (count > 0)
+      parts.push_back(std::to_string(count) + " " + what + (count == 1 ? " " : "s ") + done);
+  };
+  if (form == Inference::Fold)
+    add(counts.folded, "batch norm", "folded");
+  else
+    add(counts.norms, "batch norm", "set to running statistics");
+  add(counts.dropouts, "dropout", form == Inference::Set ? "set to inference" : "removed");
+  if (counts.kept > 0)
+    parts.push_back(std::to_string(counts.kept) + (counts.kept == 1 ? " batch norm stays" : " batch norms stay") +
+                    ", which no convolution or Gemm alone leads to, the first '" + counts.firstKept + "'");
+  return llvm::join(parts, ", ");
+}
+
 int exportModel(const ExportFlags &flags) {
+  Inference form = flags.inference.empty() ? Inference::Set : flags.inference == "fold" ? Inference::Fold : Inference::Remove;
+  if (flags.checkpoint.empty() && form == Inference::Set)
+    return fail("--checkpoint", "is missing", "give a safetensors file, or make the model's inference form as it is with --inference");
   std::optional<rt::SafetensorsReader> reader;
   std::vector<TrainedTensor> tensors;
   auto read = [&] {
+    if (flags.checkpoint.empty())
+      return;
     reader.emplace(flags.checkpoint);
     rt::verify(*reader);
     tensors = trainedTensors(*reader);
@@ -62,14 +86,18 @@ int exportModel(const ExportFlags &flags) {
   Session session;
   ExportedModel model;
   ExportError error;
-  if (!exportOnnx(session.context(), flags.model, flags.output, tensors, model, error))
+  std::optional<llvm::ArrayRef<TrainedTensor>> trained;
+  if (!flags.checkpoint.empty())
+    trained = tensors;
+  if (!exportOnnx(session.context(), flags.model, flags.output, trained, form, model, error))
     return fail(error.where, error.what, error.hint);
   llvm::SmallString<256> data(llvm::sys::path::parent_path(flags.output));
   llvm::sys::path::append(data, model.dataFile);
   std::vector<std::string> outputs = {flags.output};
   if (!model.dataFile.empty())
     outputs.push_back(data.str().str());
-  model.sources.push_back(flags.checkpoint);
+  if (trained)
+    model.sources.push_back(flags.checkpoint);
   if (!outputsAreFree(outputs, model.sources))
     return 1;
   auto write = [&](llvm::StringRef path, llvm::StringRef bytes) {
@@ -82,7 +110,10 @@ int exportModel(const ExportFlags &flags) {
       (void)llvm::sys::fs::remove(data);
     return 1;
   }
-  llvm::outs() << flags.output << ": " << model.replaced << " tensors from " << flags.checkpoint << '\n';
+  if (trained)
+    llvm::outs() << flags.output << ": " << model.replaced << " tensors from " << flags.checkpoint << '\n';
+  if (std::string text = inferenceText(model.inference, form); !text.empty() || !trained)
+    llvm::outs() << flags.output << ": " << (text.empty() ? "it was in inference form already" : text) << '\n';
   return 0;
 }
 
@@ -90,9 +121,12 @@ int exportModel(const ExportFlags &flags) {
 
 void addExportCommand(CLI::App &app, int &status) {
   auto flags = std::make_shared<ExportFlags>();
-  CLI::App *command = app.add_subcommand("export", "Writes an ONNX model with the trained values of a checkpoint");
+  CLI::App *command = app.add_subcommand("export", "Writes an ONNX model with the trained values of a checkpoint, in inference form");
   command->add_option("model", flags->model, "The ONNX file that the program was compiled from")->required();
-  command->add_option("--checkpoint", flags->checkpoint, "safetensors file")->required();
+  command->add_option("--checkpoint", flags->checkpoint, "safetensors file; may be left out with --inference");
+  command->add_flag("--inference{remove}", flags->inference,
+                    "Remove dropouts from the graph; with --inference=fold, batch norms also become part of the convolutions before them. Without it these nodes stay, set to inference")
+      ->check(CLI::IsMember({"remove", "fold"}));
   command->add_option("-o,--output", flags->output, "ONNX file to write")->required();
   command->callback([flags, &status] { status = exportModel(*flags); });
 }

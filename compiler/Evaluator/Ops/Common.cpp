@@ -83,6 +83,7 @@ struct DispatchModel : EvalModel<DispatchModel, kernel::DispatchOp> {
 void mpc::registerEvaluatorModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
     attachMathModels(*context);
+    attachRandomModels(*context);
     attachBinaryModels(*context);
     attachReduceModels(*context);
     attachTensorModels(*context);

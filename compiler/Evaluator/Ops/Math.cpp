@@ -1,6 +1,5 @@
-//===- Math.cpp - elementwise models of one operand, and dropout -------------------===//
+//===- Math.cpp - elementwise models of one operand -------------------------------===//
 #include "compiler/Evaluator/Ops/Models.h"
-#include "compiler/Evaluator/Philox.h"
 #include <cmath>
 
 using namespace mlir;
@@ -76,27 +75,6 @@ static auto gelu(GeluOp op) {
 /// Conversions to integers and i1 are roundings, which the evaluator does.
 static auto convert(CastOp) { return identity; }
 
-//===-- Dropout ---------------------------------------------------------------------===//
-
-namespace {
-struct DropoutModel : EvalModel<DropoutModel, DropoutOp> {
-  LogicalResult evaluate(Operation *operation, Evaluation &e) const {
-    auto op = cast<DropoutOp>(operation);
-    const uint64_t seed = uint64_t(int64_t(e.operands[1].values[0])), step = uint64_t(int64_t(e.operands[2].values[0]));
-    const double ratio = op.getRatio().convertToDouble();
-    const std::vector<double> &x = e.operands[0].values;
-    std::vector<double> &y = e.results[0].values;
-    for (size_t i = 0; i < x.size(); i += 4) {
-      Philox4x32 words({uint32_t(i / 4), uint32_t(op.getSalt()), uint32_t(step), uint32_t(step >> 32)}, uint32_t(seed),
-                   uint32_t(seed >> 32));
-      for (size_t j = i; j < std::min(i + 4, x.size()); ++j)
-        y[j] = double(words[j - i]) * 0x1p-32 >= ratio ? x[j] / (1 - ratio) : 0;
-    }
-    return success();
-  }
-};
-} // namespace
-
 void mpc::attachMathModels(MLIRContext &c) {
   AbsOp::attachInterface<Unary<AbsOp, std::abs>>(c);
   NegOp::attachInterface<Unary<NegOp, negate>>(c);
@@ -135,5 +113,4 @@ void mpc::attachMathModels(MLIRContext &c) {
   CastOp::attachInterface<UnaryWith<CastOp, convert>>(c);
   IsNonFiniteOp::attachInterface<Unary<IsNonFiniteOp, isNonFinite>>(c);
   IsNaNOp::attachInterface<Unary<IsNaNOp, isNaN>>(c);
-  DropoutOp::attachInterface<DropoutModel>(c);
 }

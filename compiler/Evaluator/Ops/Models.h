@@ -11,6 +11,7 @@ using EvalModel = EvaluableOpInterface::ExternalModel<Derived, OpT>;
 
 /// One function for each file of this folder.
 void attachMathModels(mlir::MLIRContext &context);
+void attachRandomModels(mlir::MLIRContext &context);
 void attachBinaryModels(mlir::MLIRContext &context);
 void attachReduceModels(mlir::MLIRContext &context);
 void attachTensorModels(mlir::MLIRContext &context);

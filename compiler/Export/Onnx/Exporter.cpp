@@ -1,4 +1,4 @@
-#include "compiler/Export/Onnx/Exporter.h"
+#include "compiler/Export/Onnx/InferenceForm.h"
 #include "compiler/Export/Onnx/Tensors.h"
 #include "dialects/Support/InputFile.h"
 #include "llvm/ADT/StringMap.h"
@@ -230,7 +230,7 @@ void Placer::dropUnread() {
 }
 
 bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::string &output,
-                     ArrayRef<TrainedTensor> tensors, ExportedModel &exported, ExportError &error,
+                     std::optional<ArrayRef<TrainedTensor>> tensors, Inference form, ExportedModel &exported, ExportError &error,
                      int64_t maxBytes) {
   try {
     std::string why;
@@ -240,9 +240,10 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
     const std::string folder = folderOf(path);
     onnx_import::Model parsed(file->getBuffer(), path, folder);
     // The program was compiled from what this gives. Its names tell of which initializers each use was one of its own (--untie).
-    parsed.restore(&context, [&](StringRef name) {
-      return llvm::any_of(tensors, [&](const TrainedTensor &t) { return t.node.empty() && StringRef(t.name).starts_with(name.str() + "@"); });
-    });
+    if (tensors)
+      parsed.restore(&context, [&](StringRef name) {
+        return llvm::any_of(*tensors, [&](const TrainedTensor &t) { return t.node.empty() && StringRef(t.name).starts_with(name.str() + "@"); });
+      });
     onnx::ModelProto &model = parsed.proto;
 
     exported.sources = {path};
@@ -250,11 +251,12 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
       exported.sources.push_back(folder + "/" + name);
 
     Placer placer(context, model, path);
-    exported.replaced =
-        llvm::count_if(tensors, [&](const TrainedTensor &tensor) { return placer.place(tensor); });
-    if (exported.replaced == 0)
+    if (tensors)
+      exported.replaced = llvm::count_if(*tensors, [&](const TrainedTensor &tensor) { return placer.place(tensor); });
+    if (exported.replaced == 0 && tensors)
       fail(path, "has no initializer that the checkpoint names", kSameTraining);
     placer.dropUnread();
+    exported.inference = toInferenceForm(context, model, form, path, folder);
 
     bool stays = false;
     if (llvm::sys::fs::equivalent(folder, folderOf(output), stays) ||

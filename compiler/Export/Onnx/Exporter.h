@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,18 @@ struct TrainedTensor {
   std::function<std::vector<double>()> values; // row-major
 };
 
+/// How far a model goes to its inference form: nodes are set to inference; dropouts leave the graph too; and batch norms go into the convolutions before them.
+enum class Inference { Set, Remove, Fold };
+
+/// What was done.
+struct InferenceCounts {
+  int64_t norms = 0;    ///< batch norms that were set to inference
+  int64_t dropouts = 0; ///< dropouts that were set to inference or removed
+  int64_t folded = 0;   ///< batch norms that are part of a convolution or Gemm now
+  int64_t kept = 0;     ///< batch norms that could not be
+  std::string firstKept;
+};
+
 /// What stands against an export: where, what, and the user's next action.
 struct ExportError {
   std::string where, what, hint;
@@ -35,9 +48,10 @@ struct ExportedModel {
   std::string dataFile, data{}; // a file beside it and its bytes; no name when there is none
   std::vector<std::string> sources; // what was read: the model and the data files that it names
   int64_t replaced = 0;         // how many of the trained tensors it holds
+  InferenceCounts inference{};  // what became of its training form
 };
 
-/// The model at `path`, with trained values, as it is to be written to `output`.
+/// The model at `path`, with trained values, in inference form, as it is to be written to `output`. Without trained values it keeps its own.
 ///
 /// Each value takes the place of its initializer's in the initializer's own type; a parameter that is a graph
 /// input becomes an initializer. Values of one input of a node become an initializer of their own, which the
@@ -48,7 +62,7 @@ struct ExportedModel {
 /// False with `error` set: not a model, a data file that cannot be read, a shape or type that differs, no
 /// name in common, or no place for a required tensor (a function's body serves all of its calls).
 bool exportOnnx(mlir::MLIRContext &, const std::string &path, const std::string &output,
-                llvm::ArrayRef<TrainedTensor>, ExportedModel &, ExportError &error,
+                std::optional<llvm::ArrayRef<TrainedTensor>>, Inference, ExportedModel &, ExportError &error,
                 int64_t maxBytes = INT_MAX);
 
 } // namespace mpc

@@ -4,6 +4,7 @@
 // in which every value is made before it is used. Subgraphs (If) stay with their node.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/Onnx/DropoutForms.h"
 #include "compiler/Import/Onnx/Model.h"
 #include "compiler/Import/Onnx/Registry.h"
 #include "llvm/ADT/DenseMap.h"
@@ -139,19 +140,38 @@ static void renameGraph(onnx::GraphProto &graph, const Rename &rename, const Att
     specialise(node, rename, attributes);
 }
 
-/// Attribute defaults of a function: FunctionProto.attribute_proto, field 11, which the protobuf classes of
-/// ONNX 1.12 do not know and keep as unknown bytes.
-static std::vector<onnx::AttributeProto> defaultAttributes(const onnx::FunctionProto &function) {
-  std::vector<onnx::AttributeProto> defaults;
-  const auto &unknown = function.unknown_fields();
+/// The bytes of fields that the protobuf classes of ONNX 1.12 do not know and keep.
+template <typename Proto>
+static std::vector<std::string> unknownBytes(const Proto &proto, int number) {
+  std::vector<std::string> found;
+  const auto &unknown = proto.unknown_fields();
   for (int i = 0; i < unknown.field_count(); ++i) {
     const auto &field = unknown.field(i);
+    if (field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      found.push_back(field.length_delimited());
+  }
+  return found;
+}
+
+/// Attribute defaults of a function: FunctionProto.attribute_proto, field 11.
+static std::vector<onnx::AttributeProto> defaultAttributes(const onnx::FunctionProto &function) {
+  std::vector<onnx::AttributeProto> defaults;
+  for (const std::string &bytes : unknownBytes(function, 11)) {
     onnx::AttributeProto attribute;
-    if (field.number() == 11 && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
-        attribute.ParseFromString(field.length_delimited()))
+    if (attribute.ParseFromString(bytes))
       defaults.push_back(std::move(attribute));
   }
   return defaults;
+}
+
+/// Functions of one name are told apart by their overload since IR version 10: NodeProto's field 8, FunctionProto's 13.
+static std::string overloadOf(const onnx::NodeProto &node) {
+  auto found = unknownBytes(node, 8);
+  return found.empty() ? "" : found.back();
+}
+static std::string overloadOf(const onnx::FunctionProto &function) {
+  auto found = unknownBytes(function, 13);
+  return found.empty() ? "" : found.back();
 }
 
 void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64_t> &opsets,
@@ -163,7 +183,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
   const std::string domain = isOnnxDomain(node.domain()) ? "" : node.domain();
   auto opset = opsets.find(domain);
   int64_t version = opset == opsets.end() ? 0 : opset->second;
-  auto it = functions.find({domain, node.op_type()});
+  auto it = functions.find({domain, node.op_type(), overloadOf(node)});
   bool native = domain.empty() && findOp(node.op_type(), version);
   if (it == functions.end() || native) {
     if (nodes.size() >= kMaxNodes)
@@ -235,12 +255,43 @@ void Model::flatten(ImportReport &report) {
   for (const auto &import : proto.opset_import())
     opsets[isOnnxDomain(import.domain()) ? "" : import.domain()] = import.version();
   for (const auto &function : proto.functions())
-    functions.emplace(
-        std::make_pair(isOnnxDomain(function.domain()) ? "" : function.domain(), function.name()), &function);
+    functions.insert({{isOnnxDomain(function.domain()) ? "" : function.domain(), function.name(), overloadOf(function)}, &function});
   protoBytes = proto.ByteSizeLong();
   for (auto &node : *proto.mutable_graph()->mutable_node())
     inlineNode(std::move(node), opsets, "", 0, report);
   sort(report);
+  recogniseDropouts();
+}
+
+void Model::recogniseDropouts() {
+  std::vector<const onnx::NodeProto *> protos;
+  std::unordered_map<const onnx::NodeProto *, size_t> positions;
+  for (const FlatNode &node : nodes) {
+    positions.emplace(&node.proto, protos.size());
+    protos.push_back(&node.proto);
+  }
+  std::vector<const onnx::TensorProto *> initializers;
+  for (const auto &initializer : proto.graph().initializer())
+    initializers.push_back(&initializer);
+  for (const DropoutForm &form : findDropouts(protos, initializers)) {
+    onnx::NodeProto &node = nodes[positions.at(form.last)].proto;
+    const std::string name = node.name(), output = node.output(0);
+    node.Clear();
+    node.set_name(name);
+    node.set_domain(kOwnDomain.str());
+    node.set_op_type("Dropout");
+    node.add_input(form.x);
+    node.add_input(form.mask);
+    node.add_output(output);
+    onnx::AttributeProto &keep = *node.add_attribute(), &draws = *node.add_attribute();
+    keep.set_name("keep");
+    keep.set_type(onnx::AttributeProto::FLOAT);
+    keep.set_f(float(form.keep));
+    draws.set_name("draws");
+    draws.set_type(onnx::AttributeProto::STRING);
+    draws.set_s(form.draws);
+    dropoutDraws.insert(form.draws);
+  }
 }
 
 void Model::sort(ImportReport &report) {

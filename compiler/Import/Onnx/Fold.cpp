@@ -20,8 +20,9 @@ static constexpr int64_t kMaxFolded = 1 << 16; // elements that are computed
 
 //===-- Movement -----------------------------------------------------------------------===//
 
-bool onnx_import::foldable(Node &n, size_t i) {
-  Entry &e = n.entry(i);
+bool onnx_import::foldable(Node &n, size_t i) { return foldable(n.entry(i)); }
+
+bool onnx_import::foldable(Entry &e) {
   if (!e.constant || e.constant->size() > (e.constant->splat ? kMaxFolded : kMaxMoved))
     return false;
   if (e.constant->splat) {
@@ -120,6 +121,52 @@ HostTensor onnx_import::foldGather(const HostTensor &t, ArrayRef<int64_t> indice
   return {t.type.clone(shape), std::move(bytes), false};
 }
 
+/// A value that is made of others: a constant, or what `build` makes.
+static Entry made(ArrayRef<Entry *> from, std::optional<HostTensor> constant, function_ref<Value()> build) {
+  Entry entry;
+  entry.constant = std::move(constant);
+  if (!entry.constant)
+    entry.value = build();
+  entry.type = entry.constant ? entry.constant->type : typeOf(entry.value);
+  entry.fromData = !entry.constant && llvm::any_of(from, [](Entry *e) { return e->fromData; });
+  return entry;
+}
+
+Entry onnx_import::reshaped(Node &n, Entry &x, ArrayRef<int64_t> shape) {
+  std::optional<HostTensor> known;
+  if (x.constant)
+    known = x.constant->reshaped(shape);
+  return made(&x, known, [&] { return n.reshape(n.import.materialize(x), shape); });
+}
+
+Entry onnx_import::sliced(Node &n, Entry &x, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
+  std::optional<HostTensor> known;
+  if (foldable(x))
+    known = foldSlice(*x.constant, starts, sizes, strides);
+  return made(&x, known, [&] { return n.slice(n.import.materialize(x), starts, sizes, strides); });
+}
+
+Entry onnx_import::concatenated(Node &n, ArrayRef<Entry *> parts, int64_t axis) {
+  if (parts.size() == 1)
+    return *parts[0];
+  RankedTensorType first = parts[0]->type;
+  bool constant = llvm::all_of(parts, [&](Entry *part) {
+    bool fits = foldable(*part) && part->type.getElementType() == first.getElementType() && part->type.getRank() == first.getRank();
+    for (int64_t d = 0; fits && d < first.getRank(); ++d)
+      fits = d == axis || part->type.getDimSize(d) == first.getDimSize(d);
+    return fits;
+  });
+  std::optional<HostTensor> known;
+  if (constant)
+    known = foldConcat(llvm::map_to_vector(parts, [](Entry *part) { return *part->constant; }), axis);
+  return made(parts, known, [&]() -> Value {
+    SmallVector<Value> inputs;
+    for (Entry *part : parts)
+      inputs.push_back(n.import.materialize(*part));
+    return n.make<ConcatOp>(inputs, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(axis); }).getResult();
+  });
+}
+
 //===-- Arithmetic ---------------------------------------------------------------------------===//
 
 namespace {
@@ -202,7 +249,7 @@ static bool allConstant(Node &n) {
   if (n.numInputs() == 0)
     return false;
   for (size_t i = 0; i < n.numInputs(); ++i)
-    if (!n.has(i) || !n.entry(i).constant || n.entry(i).constant->size() > kMaxFolded)
+    if (!n.has(i) || n.isSequence(i) || !n.entry(i).constant || n.entry(i).constant->size() > kMaxFolded)
       return false;
   return true;
 }

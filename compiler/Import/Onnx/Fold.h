@@ -7,6 +7,7 @@ namespace mpc::onnx_import {
 
 /// Whether input i is known and small enough to be moved at import.
 bool foldable(Node &, size_t i);
+bool foldable(Entry &);
 
 /// No result of data movement at import has more elements.
 inline constexpr int64_t kMaxMoved = 1 << 20;
@@ -17,6 +18,10 @@ HostTensor foldSlice(const HostTensor &, llvm::ArrayRef<int64_t> starts, llvm::A
 HostTensor foldTranspose(const HostTensor &, llvm::ArrayRef<int64_t> permutation);
 HostTensor foldBroadcast(const HostTensor &, llvm::ArrayRef<int64_t> shape);
 HostTensor foldConcat(llvm::ArrayRef<HostTensor>, int64_t axis);
+/// The same of values, built where they are not known.
+Entry reshaped(Node &, Entry &, llvm::ArrayRef<int64_t> shape);
+Entry sliced(Node &, Entry &, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides);
+Entry concatenated(Node &, llvm::ArrayRef<Entry *>, int64_t axis);
 /// Indices in range, negative ones resolved.
 HostTensor foldGather(const HostTensor &, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> indexShape,
                       int64_t axis);

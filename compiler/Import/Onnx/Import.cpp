@@ -291,13 +291,13 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
   const std::string op = printable(proto.op_type());
   ++report.opCount[op];
   try {
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx") {
+    const OpRow *row = rowOf(proto.domain(), proto.op_type(), opset);
+    if (!row && !proto.domain().empty() && proto.domain() != "ai.onnx") {
       ImportError error;
       error.problem.why = "domain '" + printable(proto.domain()) + "' is not supported";
       error.problem.hint = "export with standard ONNX operators, or give the function's body in the model";
       throw error;
     }
-    const OpRow *row = findOp(proto.op_type(), opset);
     if (!row) {
       ImportError error;
       const OpRow *other = findOpAnyVersion(proto.op_type());
@@ -442,6 +442,12 @@ void Import::bindOutputs() {
     }
     if (it->second.poison) {
       outputsAreWhole = false;
+      continue;
+    }
+    if (it->second.sequence) {
+      outputsAreWhole = false;
+      problem({printable(output.name()), "", 0, "", "this graph output is a sequence of tensors",
+               "give its elements out, each under a name of its own (SequenceAt)"});
       continue;
     }
     results.push_back(materialize(it->second));

@@ -50,6 +50,8 @@ public:
   /// The seed and step operands of random ops.
   mlir::Value rngSeed();
   mlir::Value rngStep();
+  /// The stream of random numbers that a node draws: `draws` names the value that it makes.
+  int64_t &streamOf(const std::string &draws) { return streams[draws]; }
   /// The labels that a loss compares with `classes` scores: marks the argument they come from.
   void markLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignoreIndex);
   /// Indices into a dimension of `extent` elements, negative ones from its end: marks the argument they come
@@ -87,6 +89,7 @@ private:
   std::unordered_map<std::string, int64_t> useCount;
   std::unordered_map<std::string, mlir::Value> reads;
   std::set<std::string> symbols, assigned;
+  std::unordered_map<std::string, int64_t> streams; // of random nodes, by what they make
   std::map<std::string, std::pair<size_t, std::string>> noted; // text -> how often, first node
   std::vector<std::string> noteOrder;
   std::string diagnostics; // emitted by MLIR since the last takeDiagnostics

@@ -133,7 +133,7 @@ std::vector<SupportedOp> supportedOps();
 
 /// Lowest and highest opset of the default domain that is accepted: 9 and up in full, older ones as far as
 /// the rows of the table go (an op that has none there is an error at its node).
-inline constexpr int64_t kMinOpset = 1, kMaxOpset = 23;
+inline constexpr int64_t kMinOpset = 1, kMaxOpset = 28;
 
 } // namespace mpc
 #endif

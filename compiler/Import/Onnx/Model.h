@@ -10,6 +10,7 @@
 #include "compiler/Import/Onnx/Importer.h"
 #include "compiler/Import/Onnx/OnnxProto.h"
 #include "compiler/Import/Onnx/Torch/Restore.h"
+#include <array>
 #include <map>
 #include <set>
 
@@ -52,6 +53,9 @@ public:
   /// Nodes of the main graph in an order in which every value is made before it is used.
   std::vector<FlatNode> nodes;
 
+  /// What the random nodes make whose masks are dropout's (DropoutForms.h).
+  std::set<std::string> dropoutDraws;
+
   /// Where tensors lay that have been read and are not in the model's file: paths in its folder.
   std::set<std::string> dataFiles;
 
@@ -67,7 +71,8 @@ public:
   /// Puts back what torch's exporter changed, and gives each use of the initializers that `untie` chooses one of its own. Before flatten().
   void restore(mlir::MLIRContext *, llvm::function_ref<bool(llvm::StringRef name)> untie);
 
-  /// Inlines functions into `nodes` and sorts them; problems (unknown domains, cycles) go to the report.
+  /// Inlines functions into `nodes`, sorts them and puts a node of kOwnDomain in the place of each recognised dropout; problems (unknown domains, cycles)
+  /// go to the report.
   void flatten(ImportReport &);
 
 private:
@@ -75,7 +80,8 @@ private:
   void inlineNode(onnx::NodeProto &&, const std::map<std::string, int64_t> &opsets, const std::string &prefix,
                   int depth, ImportReport &);
   void sort(ImportReport &);
-  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions;
+  void recogniseDropouts();
+  std::map<std::array<std::string, 3>, const onnx::FunctionProto *> functions; // by domain, name and overload
   /// Counts a node of a function that is about to be copied into the graph. Throws ImportError beyond the bounds.
   void countUnfolded(const onnx::NodeProto &, const std::string &caller);
   size_t unfoldedNodes = 0, unfoldedBytes = 0, protoBytes = 0;

@@ -45,7 +45,17 @@ void Node::failWithDiagnostics() {
 Entry &Node::entry(size_t i) {
   if (!has(i))
     fail("input " + Twine(i) + " is missing");
+  if (isSequence(i))
+    fail("input " + Twine(i) + " is a sequence, not a tensor", "take its elements with SequenceAt, or join them with ConcatFromSequence");
   return *inputs[i];
+}
+
+const std::vector<Entry> &Node::sequence(size_t i) {
+  if (!has(i))
+    fail("input " + Twine(i) + " is missing");
+  if (!isSequence(i))
+    fail("input " + Twine(i) + " is a tensor, not a sequence");
+  return *inputs[i]->sequence;
 }
 
 Value Node::in(size_t i) { return import.materialize(entry(i)); }
@@ -228,11 +238,17 @@ void Node::out(size_t i, HostTensor tensor) {
   entry.constant = std::move(tensor);
   import.define(proto.output(int(i)), std::move(entry));
 }
-void Node::forward(size_t i, size_t input) {
-  Entry copy = entry(input);
+void Node::out(size_t i, Entry entry) {
   if (named(i))
-    import.define(proto.output(int(i)), std::move(copy));
+    import.define(proto.output(int(i)), std::move(entry));
 }
+void Node::out(size_t i, std::vector<Entry> elements) {
+  Entry entry;
+  entry.fromData = llvm::any_of(elements, [](const Entry &e) { return e.fromData; });
+  entry.sequence = std::make_shared<const std::vector<Entry>>(std::move(elements));
+  out(i, std::move(entry));
+}
+void Node::forward(size_t i, size_t input) { out(i, Entry(isSequence(input) ? *inputs[input] : entry(input))); }
 
 void Node::adopt(ArrayRef<Entry> entries) {
   for (size_t i = 0; i < numOutputs(); ++i)

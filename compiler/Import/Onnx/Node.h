@@ -12,17 +12,19 @@
 #include "compiler/Import/Onnx/Registry.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/IR/Builders.h"
+#include <memory>
 #include <set>
 
 namespace mpc::onnx_import {
 class Import;
 
-/// A value of the model: an SSA value, a constant of the host, or both.
+/// A value of the model: an SSA value, a constant of the host, or both; or a sequence of values, of which the compiler knows how many there are.
 struct Entry {
   mlir::RankedTensorType type;
   mlir::Value value;
   std::optional<HostTensor> constant;
   std::string variable;  // symbol of the variable that this is a plain read of
+  std::shared_ptr<const std::vector<Entry>> sequence; // its elements; such an entry has no type
   bool fromData = false; // depends on a data input
   bool poison = false;   // its node failed: users say nothing
 };
@@ -50,7 +52,11 @@ public:
   //===-- Inputs --------------------------------------------------------------===//
   size_t numInputs() const { return inputs.size(); }
   bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
+  /// A tensor.
   Entry &entry(size_t i);
+  bool isSequence(size_t i) const { return has(i) && inputs[i]->sequence; }
+  /// The elements of an input that is a sequence.
+  const std::vector<Entry> &sequence(size_t i);
   mlir::Value in(size_t i);
   /// The input, which must be a float tensor.
   mlir::Value floatIn(size_t i);
@@ -89,6 +95,8 @@ public:
   bool used(size_t i) const;
   void out(size_t i, mlir::Value);
   void out(size_t i, HostTensor);
+  void out(size_t i, Entry);
+  void out(size_t i, std::vector<Entry> sequence);
   /// Hands an input on under the output's name.
   void forward(size_t i, size_t input);
   /// Values of an inlined graph become the outputs.

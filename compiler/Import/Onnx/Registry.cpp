@@ -7,9 +7,9 @@ using namespace mpc;
 using namespace mpc::onnx_import;
 
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
-  static const llvm::SmallVector<OpFamily> families = {mathOps(),     logicOps(), reduceOps(), nnOps(),
-                                                       normOps(),     lossOps(),  tensorOps(), indexOps(),
-                                                       constantOps(), resizeOps()};
+  static const llvm::SmallVector<OpFamily> families = {mathOps(),   logicOps(),    reduceOps(), nnOps(),     normOps(),
+                                                       lossOps(),   tensorOps(),   indexOps(),  constantOps(), resizeOps(),
+                                                       randomOps(), sequenceOps(), attentionOps()};
   return families;
 }
 
@@ -31,6 +31,12 @@ const OpRow *onnx_import::findOp(llvm::StringRef name, int64_t opset) {
       if (opset >= row->since && opset <= row->until)
         return row;
   return nullptr;
+}
+
+const OpRow *onnx_import::rowOf(llvm::StringRef domain, llvm::StringRef name, int64_t opset) {
+  if (domain == kOwnDomain)
+    return &kRecognisedDropout;
+  return domain.empty() || domain == "ai.onnx" ? findOp(name, opset) : nullptr;
 }
 
 const OpRow *onnx_import::findOpAnyVersion(llvm::StringRef name) {

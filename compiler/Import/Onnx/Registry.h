@@ -76,10 +76,20 @@ OpFamily tensorOps();
 OpFamily indexOps();
 OpFamily constantOps();
 OpFamily resizeOps();
+OpFamily randomOps();
+OpFamily sequenceOps();
+OpFamily attentionOps();
 llvm::ArrayRef<OpFamily> opFamilies();
 
 /// The row of an op at an opset, or null.
 const OpRow *findOp(llvm::StringRef name, int64_t opset);
+
+/// The domain of nodes that the import itself puts in the place of others.
+inline constexpr llvm::StringLiteral kOwnDomain = "mpc.import";
+/// Dropout as the import recognised it (DropoutForms.h): inputs x and the mask; attributes keep and draws.
+extern const OpRow kRecognisedDropout;
+/// The row of a node: of its op at the opset, or of what the import put there; null for other domains.
+const OpRow *rowOf(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
 /// Any row of the op, whatever the opset, or null.
 const OpRow *findOpAnyVersion(llvm::StringRef name);
 Position positionOf(const OpRow &, size_t input);

@@ -102,9 +102,7 @@ std::vector<Roles::Use> Roles::usesOf(const std::string &name) const {
     if (it == direct.end())
       continue;
     for (auto [node, input] : it->second) {
-      const OpRow *row = node->domain().empty() || node->domain() == "ai.onnx"
-                             ? findOp(node->op_type(), opsets.at(node))
-                             : nullptr;
+      const OpRow *row = rowOf(node->domain(), node->op_type(), opsets.at(node));
       Position position = row ? positionOf(*row, input) : Position::Data;
       if (position != Position::View) {
         result.push_back({position, node});

@@ -51,7 +51,7 @@ void Import::standIn(const onnx::NodeProto &proto, Location loc) {
   auto meanOfOperands = [&]() -> Value {
     for (const auto &input : proto.input()) {
       auto it = values.find(input);
-      if (input.empty() || it == values.end() || it->second.poison)
+      if (input.empty() || it == values.end() || it->second.poison || it->second.sequence)
         continue;
       Value x = materialize(it->second);
       if (!isa<FloatType>(elementOf(x)))

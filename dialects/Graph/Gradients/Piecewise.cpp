@@ -96,6 +96,6 @@ LogicalResult SelectOp::buildVjp(VjpContext &ctx) {
 LogicalResult DropoutOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
     ctx.set(0, DropoutOp::create(ctx.builder, ctx.loc, getType(), ctx.cotangent(), getSeed(), getStep(), getRatioAttr(),
-                                 getSaltAttr()));
+                                 getSaltAttr(), getSharedAttr()));
   return success();
 }

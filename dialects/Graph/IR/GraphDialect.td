@@ -38,6 +38,10 @@ def Graph_NormKindEnum : Graph_Enum<"NormKind", "what a layer norm takes from x 
   I32EnumAttrCase<"layer", 0>, I32EnumAttrCase<"rms", 1>, I32EnumAttrCase<"l2", 2>]>;
 def Graph_NormKindAttr : Graph_EnumAttr<Graph_NormKindEnum, "norm">;
 
+def Graph_DistributionEnum : Graph_Enum<"Distribution", "what random numbers are drawn from", [
+  I32EnumAttrCase<"uniform", 0>, I32EnumAttrCase<"normal", 1>]>;
+def Graph_DistributionAttr : Graph_EnumAttr<Graph_DistributionEnum, "distribution">;
+
 //===-- Op bases: precision class and gradient are arguments that cannot be forgotten ------------===//
 
 // Numerical safety, see dialects/Interfaces/Precision.h.

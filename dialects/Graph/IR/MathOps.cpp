@@ -74,6 +74,18 @@ LogicalResult IsNaNOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
   return success();
 }
 
+LogicalResult BitcastOp::verify() {
+  if (elementOf(getX()).getIntOrFloatBitWidth() != elementOf(getY()).getIntOrFloatBitWidth())
+    return emitOpError("element types differ in width: ") << elementOf(getX()) << " and " << elementOf(getY());
+  return success();
+}
+
+LogicalResult RandomOp::verify() {
+  if (typeOf(getSeed()).getNumElements() != 1 || typeOf(getStep()).getNumElements() != 1)
+    return emitOpError("seed and step must be one number each");
+  return success();
+}
+
 LogicalResult DropoutOp::verify() {
   if (getX().getType() != getY().getType())
     return emitOpError("result must have the operand's type");
@@ -81,7 +93,14 @@ LogicalResult DropoutOp::verify() {
     return emitOpError("ratio must be in [0, 1), not ") << getRatio().convertToDouble();
   if (typeOf(getSeed()).getNumElements() != 1 || typeOf(getStep()).getNumElements() != 1)
     return emitOpError("seed and step must be one number each");
-  return success();
+  return verifyAxes(getShared(), typeOf(getX()).getRank(), [&] { return emitOpError("shared: "); });
+}
+
+llvm::SmallVector<int64_t> DropoutOp::getMaskShape() {
+  llvm::SmallVector<int64_t> shape(shapeOf(getX()));
+  for (int64_t axis : getShared())
+    shape[axis] = 1;
+  return shape;
 }
 
 //===-- Folds -----------------------------------------------------------------===//

@@ -134,7 +134,31 @@ def Graph_SelectOp : Graph_Op<"select", Promote, Differentiable, [ElementwiseTra
   let hasFolder = 1;
 }
 
+def Graph_BitcastOp : Graph_Op<"bitcast", Neutral, ZeroGrad, [SameOperandsAndResultShape, ElementwiseTrait]> {
+  let summary = "the bits of each element as a number of another type of the same width";
+  let arguments = (ins Graph_Number:$x);
+  let results = (outs Graph_Number:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
 //===-- Random ------------------------------------------------------------------===//
+
+def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, [ElementwiseTrait]> {
+  let summary = "random numbers: `uniform` in [0, 1), or `normal` with mean 0 and variance 1";
+  let description = [{
+    Element i depends on its row-major index and the operands alone, so a recomputation draws the same numbers. It is made of the words of
+    Philox4x32-10 with key `seed` (low and high word) and counter (i/4, `salt`, step low, step high), as in `graph.dropout`.
+
+    uniform: word i%4 as a fraction, cut to what the result holds exactly: 24 bits in f32, 11 in f16, 8 in bf16, 32 in f64.
+    normal: Box and Muller's transform (1958) of two words of the block, in f64, rounded once; the functions are the series in
+    `dialects/Graph/IR/Normal.h`, so that all targets give the same bits.
+  }];
+  let arguments = (ins StaticShapeTensorOf<[I64]>:$seed, StaticShapeTensorOf<[I64]>:$step, Graph_DistributionAttr:$distribution, I64Attr:$salt);
+  let results = (outs Graph_Float:$y);
+  let assemblyFormat = "$distribution operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
 
 def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, [ElementwiseTrait]> {
   let summary = "zeroes elements with probability `ratio`, scales the rest by 1/(1-ratio)";
@@ -142,13 +166,20 @@ def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, [ElementwiseTr
     The mask is a function, not a value: element i is kept when u(i) >= ratio, where u(i) is word i%4, as a fraction
     of 2^32, of Philox4x32-10 with key `seed` (low and high word) and counter (i/4, salt, step low, step high). So the backward pass, and
     a recomputation, draw the same mask from the same operands, and none is stored.
+
+    Along the dimensions `shared` (sorted) all elements share one number: i counts the elements of a mask that has extent 1 there. With all dimensions but
+    the first this is stochastic depth: whole samples are dropped.
   }];
   let arguments = (ins Graph_Float:$x, StaticShapeTensorOf<[I64]>:$seed, StaticShapeTensorOf<[I64]>:$step,
-                       F64Attr:$ratio, I64Attr:$salt);
+                       F64Attr:$ratio, I64Attr:$salt, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$shared);
   let results = (outs Graph_Float:$y);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let builders = [];
   let hasVerifier = 1;
+  let extraClassDeclaration = classDeclaration # [{
+    /// The shape of the mask: x's, with 1 in the dimensions that share a number.
+    ::llvm::SmallVector<int64_t> getMaskShape();
+  }];
 }
 
 #endif

@@ -45,6 +45,21 @@ struct DecomposeL2 : OpRewritePattern<ReduceL2Op> {
   }
 };
 
+/// A dropout that drops whole samples or channels: a mask of theirs, times x. A number is then drawn once, not for every element.
+struct DecomposeSharedDropout : OpRewritePattern<DropoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DropoutOp op, PatternRewriter &rewriter) const override {
+    if (op.getShared().empty())
+      return failure();
+    Type element = elementOf(op.getX());
+    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    Value ones = splat(rewriter, op.getLoc(), RankedTensorType::get(op.getMaskShape(), m.element), 1);
+    Value mask = DropoutOp::create(rewriter, op.getLoc(), ones.getType(), ones, op.getSeed(), op.getStep(), op.getRatioAttr(), op.getSaltAttr());
+    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), m.mul(m.widen(op.getX()), mask), element));
+    return success();
+  }
+};
+
 /// A scatter-add in f16 would round at every addition: it runs in f32, between casts.
 struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -93,7 +108,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
         ++numDecomposed;
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeMean, DecomposeL2, RepeatMatrices>(&getContext());
+    patterns.add<DecomposeMean, DecomposeL2, DecomposeSharedDropout, RepeatMatrices>(&getContext());
     populateEmptyTensorPatterns(patterns);
     if (!gpu) // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());

@@ -75,7 +75,7 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
     if (auto dense = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return graph::ConstantOp::create(b, v.getLoc(), dense.resizeSplat(graph::typeOf(v).clone(result)));
-  if (op && op->hasTrait<graph::Elementwise>() && !isa<graph::DropoutOp, graph::IotaOp>(op) &&
+  if (op && op->hasTrait<graph::Elementwise>() && !isa<graph::DropoutOp, graph::RandomOp, graph::IotaOp>(op) &&
       op->getNumResults() == 1) {
     if (depth == 0)
       return {};

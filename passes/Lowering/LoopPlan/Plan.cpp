@@ -124,7 +124,7 @@ static llvm::SmallVector<int64_t> divisorChain(ArrayRef<int64_t> required, const
 
 /// How many neighbours along the innermost dimension share work, or differ in it with that period.
 static int64_t repeatOf(Operation *op) {
-  if (isa<graph::DropoutOp>(op))
+  if (isa<graph::DropoutOp, graph::RandomOp>(op))
     return 4;
   auto stride = [](auto pool) -> int64_t {
     return pool.getLayout() == graph::Layout::ChannelsFirst && pool.getStrides().back() <= 4

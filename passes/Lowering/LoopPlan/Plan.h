@@ -35,7 +35,7 @@ struct Plan {
   llvm::SmallVector<unsigned> fullResults, rowResults; ///< positions in the dispatch's results
   /// Reductions over another space, or results of other sizes: emitted, slowly, by recursion.
   bool irregular = false;
-  /// Pointwise: neighbours that are worth computing together: 4 for dropout, whose random numbers come in
+  /// Pointwise: neighbours that are worth computing together: 4 for random ops, whose numbers come in
   /// fours; the stride for gradients of pooling, whose windows repeat with it.
   int64_t unroll = 1;
   /// Pointwise: position in `kept` of the variable along which an operand is contiguous while the result is

@@ -51,6 +51,30 @@ func.func @f(%x: tensor<2x3xf32>, %s: tensor<i64>) {
 
 // -----
 
+func.func @f(%x: tensor<2x3xf32>, %s: tensor<i64>) {
+  // expected-error@+1 {{shared: axis 2 is out of range for rank 2}}
+  %0 = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 0 : i64, shared = array<i64: 2>} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%s: tensor<2xi64>) {
+  // expected-error@+1 {{seed and step must be one number each}}
+  %0 = graph.random uniform %s, %s {salt = 0 : i64} : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error@+1 {{element types differ in width: 'f32' and 'i16'}}
+  %0 = graph.bitcast %x : tensor<2xf32> to tensor<2xi16>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<2x3xf32>, %s: tensor<2xi64>) {
   // expected-error@+1 {{seed and step must be one number each}}
   %0 = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 0 : i64} : (tensor<2x3xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x3xf32>

@@ -83,6 +83,14 @@ func.func @unary(%x: tensor<4xf32>, %i: tensor<4xi64>, %b: tensor<4xi1>, %s: ten
   %38 = graph.is_nan %x : (tensor<4xf32>) -> tensor<4xi1>
   // CHECK: graph.dropout
   %39 = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 3 : i64} : (tensor<4xf32>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
+  // CHECK: graph.dropout {{.*}} {ratio = 5.000000e-01 : f64, salt = 3 : i64, shared = array<i64: 0>}
+  %40 = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 3 : i64, shared = array<i64: 0>} : (tensor<4xf32>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
+  // CHECK: graph.random uniform {{.*}} {salt = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<2x3xf16>
+  %41 = graph.random uniform %s, %s {salt = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<2x3xf16>
+  // CHECK: graph.random normal
+  %42 = graph.random normal %s, %s {salt = 2 : i64} : (tensor<i64>, tensor<i64>) -> tensor<5xf64>
+  // CHECK: graph.bitcast %{{.*}} : tensor<4xf32> to tensor<4xui32>
+  %43 = graph.bitcast %x : tensor<4xf32> to tensor<4xui32>
   return
 }
 

@@ -47,6 +47,30 @@ func.func @dropout(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %seed: tens
 }
 
 // -----
+// One that drops whole samples does not.
+// CHECK-LABEL: @drop_samples
+// CHECK: graph.conv
+// CHECK-NEXT: graph.dropout {{.*}}shared = array<i64: 1, 2, 3>{{.*}} -> tensor<2x8x8x4xf32>
+// CHECK-NEXT: graph.relu
+func.func @drop_samples(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %seed: tensor<i64>) -> tensor<2x4x8x8xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
+  %1 = graph.dropout %0, %seed, %seed {ratio = 0.5 : f64, salt = 3 : i64, shared = array<i64: 1, 2, 3>} : (tensor<2x4x8x8xf32>, tensor<i64>, tensor<i64>) -> tensor<2x4x8x8xf32>
+  %2 = graph.relu %1 : tensor<2x4x8x8xf32>
+  return %2 : tensor<2x4x8x8xf32>
+}
+
+// -----
+// One that drops channels would draw others: it stays.
+// CHECK-LABEL: @drop_channels
+// CHECK: graph.transpose
+// CHECK: graph.dropout {{.*}} -> tensor<2x4x8x8xf32>
+func.func @drop_channels(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %seed: tensor<i64>) -> tensor<2x4x8x8xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
+  %1 = graph.dropout %0, %seed, %seed {ratio = 0.5 : f64, salt = 3 : i64, shared = array<i64: 2, 3>} : (tensor<2x4x8x8xf32>, tensor<i64>, tensor<i64>) -> tensor<2x4x8x8xf32>
+  return %1 : tensor<2x4x8x8xf32>
+}
+
+// -----
 // Nothing with a layout, nothing to do.
 // CHECK-LABEL: @untouched
 // CHECK-NEXT: graph.relu

@@ -70,6 +70,8 @@ static void range(Node &n) {
   for (size_t i = 0; i < 3; ++i)
     if (n.constant(i, "a bound").size() != 1 || n.element(i) != n.element(0))
       n.fail("start, limit and delta must be scalars of one type");
+  if (n.opset >= 27)
+    n.ignore({"stash_type"}); // elements are computed in double and rounded once
   if (isFloat(n.element(0))) {
     double start = n.constantNumber(0, "start"), limit = n.constantNumber(1, "limit"),
            delta = n.constantNumber(2, "delta");
@@ -147,13 +149,13 @@ static void nonZero(Node &n) {
 
 OpFamily onnx_import::constantOps() {
   static const OpRow rows[] = {
-      {"Constant", 1, 23, 0, 1, "", "dense tensors of numbers", constant},
-      {"ConstantOfShape", 9, 23, 1, 1, "", "constant shape", constantOfShape},
-      {"Shape", 1, 23, 1, 1, "", "", shapeOp},
-      {"Size", 1, 23, 1, 1, "", "", size},
-      {"Range", 11, 23, 3, 1, "", "constant bounds", range},
-      {"EyeLike", 9, 23, 1, 1, "", "", eyeLike},
-      {"NonZero", 9, 23, 1, 1, "", "of constants", nonZero},
+      {"Constant", 1, kMaxOpset, 0, 1, "", "dense tensors of numbers", constant},
+      {"ConstantOfShape", 9, kMaxOpset, 1, 1, "", "constant shape", constantOfShape},
+      {"Shape", 1, kMaxOpset, 1, 1, "", "", shapeOp},
+      {"Size", 1, kMaxOpset, 1, 1, "", "", size},
+      {"Range", 11, kMaxOpset, 3, 1, "", "constant bounds", range},
+      {"EyeLike", 9, kMaxOpset, 1, 1, "", "", eyeLike},
+      {"NonZero", 9, kMaxOpset, 1, 1, "", "of constants", nonZero},
   };
   return {"Constants", rows};
 }

@@ -195,13 +195,13 @@ static void oneHot(Node &n) {
 
 OpFamily onnx_import::indexOps() {
   static const OpRow rows[] = {
-      {"Gather", 1, 23, 2, 1, "ed", "", gather},
-      {"GatherElements", 11, 23, 2, 1, "", "", gatherElements},
-      {"GatherND", 11, 23, 2, 1, "", "", gatherND},
+      {"Gather", 1, kMaxOpset, 2, 1, "ed", "", gather},
+      {"GatherElements", 11, kMaxOpset, 2, 1, "", "", gatherElements},
+      {"GatherND", 11, kMaxOpset, 2, 1, "", "", gatherND},
       {"Scatter", 9, 10, 3, 1, "", "floats", scatterElements},
-      {"ScatterElements", 11, 23, 3, 1, "", "floats; reduction none or add", scatterElements},
-      {"ScatterND", 11, 23, 3, 1, "", "floats; reduction none or add", scatterND},
-      {"OneHot", 9, 23, 3, 1, "", "constant depth", oneHot},
+      {"ScatterElements", 11, kMaxOpset, 3, 1, "", "floats; reduction none or add", scatterElements},
+      {"ScatterND", 11, kMaxOpset, 3, 1, "", "floats; reduction none or add", scatterND},
+      {"OneHot", 9, kMaxOpset, 3, 1, "", "constant depth", oneHot},
   };
   return {"Index", rows};
 }

@@ -46,19 +46,19 @@ static void ifOp(Node &n) {
 
 OpFamily onnx_import::logicOps() {
   static const OpRow rows[] = {
-      {"Equal", 7, 23, 2, 1, "", "no strings", comparison<Predicate::eq>},
-      {"Less", 7, 23, 2, 1, "", "", comparison<Predicate::lt>},
-      {"LessOrEqual", 12, 23, 2, 1, "", "", comparison<Predicate::le>},
-      {"Greater", 7, 23, 2, 1, "", "", comparison<Predicate::gt>},
-      {"GreaterOrEqual", 12, 23, 2, 1, "", "", comparison<Predicate::ge>},
-      {"And", 7, 23, 2, 1, "", "", logical<AndOp>},
-      {"Or", 7, 23, 2, 1, "", "", logical<OrOp>},
-      {"Xor", 7, 23, 2, 1, "", "", logical<XorOp>},
-      {"Not", 1, 23, 1, 1, "", "", logicalNot},
-      {"Where", 9, 23, 3, 1, "", "", where},
-      {"IsNaN", 9, 23, 1, 1, "", "", isNaN},
-      {"IsInf", 10, 23, 1, 1, "", "", isInf},
-      {"If", 7, 23, 1, kAnyNumber, "", "a condition that is known at compile time", ifOp},
+      {"Equal", 7, kMaxOpset, 2, 1, "", "no strings", comparison<Predicate::eq>},
+      {"Less", 7, kMaxOpset, 2, 1, "", "", comparison<Predicate::lt>},
+      {"LessOrEqual", 12, kMaxOpset, 2, 1, "", "", comparison<Predicate::le>},
+      {"Greater", 7, kMaxOpset, 2, 1, "", "", comparison<Predicate::gt>},
+      {"GreaterOrEqual", 12, kMaxOpset, 2, 1, "", "", comparison<Predicate::ge>},
+      {"And", 7, kMaxOpset, 2, 1, "", "", logical<AndOp>},
+      {"Or", 7, kMaxOpset, 2, 1, "", "", logical<OrOp>},
+      {"Xor", 7, kMaxOpset, 2, 1, "", "", logical<XorOp>},
+      {"Not", 1, kMaxOpset, 1, 1, "", "", logicalNot},
+      {"Where", 9, kMaxOpset, 3, 1, "", "", where},
+      {"IsNaN", 9, kMaxOpset, 1, 1, "", "", isNaN},
+      {"IsInf", 10, kMaxOpset, 1, 1, "", "", isInf},
+      {"If", 7, kMaxOpset, 1, kAnyNumber, "", "a condition that is known at compile time", ifOp},
   };
   return {"Logic", rows};
 }

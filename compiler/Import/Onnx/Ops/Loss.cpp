@@ -77,11 +77,11 @@ static void loss(Node &n) {
 
 OpFamily onnx_import::lossOps() {
   static const OpRow rows[] = {
-      {"Softmax", 1, 23, 1, 1, "", "", softmaxLike<along<SoftmaxOp>>},
-      {"LogSoftmax", 1, 23, 1, 1, "", "", softmaxLike<along<LogSoftmaxOp>>},
-      {"Hardmax", 1, 23, 1, 1, "", "", softmaxLike<hardmaxAlong>},
-      {"SoftmaxCrossEntropyLoss", 12, 23, 3, 2, "", "", loss<SoftmaxCrossEntropyOp>},
-      {"NegativeLogLikelihoodLoss", 12, 23, 3, 1, "", "", loss<NllLossOp>},
+      {"Softmax", 1, kMaxOpset, 1, 1, "", "", softmaxLike<along<SoftmaxOp>>},
+      {"LogSoftmax", 1, kMaxOpset, 1, 1, "", "", softmaxLike<along<LogSoftmaxOp>>},
+      {"Hardmax", 1, kMaxOpset, 1, 1, "", "", softmaxLike<hardmaxAlong>},
+      {"SoftmaxCrossEntropyLoss", 12, kMaxOpset, 3, 2, "", "", loss<SoftmaxCrossEntropyOp>},
+      {"NegativeLogLikelihoodLoss", 12, kMaxOpset, 3, 1, "", "", loss<NllLossOp>},
   };
   return {"Loss", rows};
 }

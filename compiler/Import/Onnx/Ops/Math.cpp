@@ -41,10 +41,10 @@ static void identity(Node &n) { n.forward(0, 0); }
 
 //===-- With attributes -------------------------------------------------------------===//
 
-/// Mod: fmod=0 has the sign of the divisor, fmod=1 that of the dividend.
+/// Mod: fmod=0 has the sign of the divisor, fmod=1 that of the dividend. Of floats fmod=0 is valid since opset 28.
 static void mod(Node &n) {
   bool fmod = n.intAttribute("fmod", 0) != 0;
-  if (!fmod && isFloat(n.element(0)))
+  if (!fmod && isFloat(n.element(0)) && n.opset < 28)
     n.fail("floats need fmod=1", "", "fmod");
   n.out(0, n.make<ModOp>(ValueRange{n.in(0), n.in(1)}, [&](auto &p) {
               if (fmod)
@@ -182,10 +182,17 @@ static void mish(Node &n) {
   n.out(0, n.mul(x, n.unary<TanhOp>(n.unary<SoftplusOp>(x))));
 }
 /// Swish: x * sigmoid(alpha*x).
-static void swish(Node &n) {
+static Value swishOf(Node &n) {
   double alpha = n.floatAttribute("alpha", 1.0);
   Value x = n.floatIn(0), scaled = alpha == 1 ? x : n.mul(x, n.number(alpha, x));
-  n.out(0, n.mul(x, n.unary<SigmoidOp>(scaled)));
+  return n.mul(x, n.unary<SigmoidOp>(scaled));
+}
+static void swish(Node &n) { n.out(0, swishOf(n)); }
+/// SwiGLU: swish(a) * b.
+static void swiglu(Node &n) {
+  if (n.shape(0) != n.shape(1))
+    n.fail("gate and value need one shape");
+  n.out(0, n.mul(swishOf(n), n.in(1)));
 }
 
 //===-- Types -----------------------------------------------------------------------------===//
@@ -207,61 +214,79 @@ static void castLike(Node &n) {
   n.out(0, n.cast(n.in(0), n.element(1)));
 }
 
+/// BitCast: the bits under another type of the same width. A boolean is a byte that is 0 or 1.
+static void bitCast(Node &n) {
+  int64_t code = n.intAttribute("to");
+  Type to = elementType(n.context, code), from = n.element(0);
+  if (!to)
+    n.fail("element type " + onnxTypeName(code) + " is not supported", "", "to");
+  if (elementBytes(from) != elementBytes(to))
+    n.fail("the element types have " + Twine(elementBytes(from)) + " and " + Twine(elementBytes(to)) + " bytes", "", "to");
+  if (to == from)
+    return n.forward(0, 0);
+  Value x = n.in(0);
+  if (from.isInteger(1) || to.isInteger(1))
+    return n.out(0, n.cast(x, to));
+  n.out(0, n.make<BitcastOp>(x, {}, Type(typeOf(x).clone(to))).getResult());
+}
+
 OpFamily onnx_import::mathOps() {
   static const OpRow rows[] = {
-      {"Identity", 1, 23, 1, 1, "=", "tensors", identity},
-      {"Abs", 6, 23, 1, 1, "", "", anyUnary<AbsOp>},
-      {"Neg", 6, 23, 1, 1, "", "", anyUnary<NegOp>},
-      {"Sign", 9, 23, 1, 1, "", "", anyUnary<SignOp>},
-      {"Floor", 6, 23, 1, 1, "", "", floatUnary<FloorOp>},
-      {"Ceil", 6, 23, 1, 1, "", "", floatUnary<CeilOp>},
-      {"Round", 11, 23, 1, 1, "", "", floatUnary<RoundOp>},
-      {"Exp", 6, 23, 1, 1, "", "", floatUnary<ExpOp>},
-      {"Log", 6, 23, 1, 1, "", "", floatUnary<LogOp>},
-      {"Sqrt", 6, 23, 1, 1, "", "", floatUnary<SqrtOp>},
-      {"Reciprocal", 6, 23, 1, 1, "", "", floatUnary<ReciprocalOp>},
-      {"Sin", 7, 23, 1, 1, "", "", floatUnary<SinOp>},
-      {"Cos", 7, 23, 1, 1, "", "", floatUnary<CosOp>},
-      {"Tan", 7, 23, 1, 1, "", "", floatUnary<TanOp>},
-      {"Asin", 7, 23, 1, 1, "", "", floatUnary<AsinOp>},
-      {"Acos", 7, 23, 1, 1, "", "", floatUnary<AcosOp>},
-      {"Atan", 7, 23, 1, 1, "", "", floatUnary<AtanOp>},
-      {"Sinh", 9, 23, 1, 1, "", "", floatUnary<SinhOp>},
-      {"Cosh", 9, 23, 1, 1, "", "", floatUnary<CoshOp>},
-      {"Asinh", 9, 23, 1, 1, "", "", floatUnary<AsinhOp>},
-      {"Acosh", 9, 23, 1, 1, "", "", floatUnary<AcoshOp>},
-      {"Atanh", 9, 23, 1, 1, "", "", floatUnary<AtanhOp>},
-      {"Erf", 9, 23, 1, 1, "", "floats", floatUnary<ErfOp>},
-      {"Tanh", 6, 23, 1, 1, "", "", floatUnary<TanhOp>},
-      {"Sigmoid", 6, 23, 1, 1, "", "", floatUnary<SigmoidOp>},
-      {"Relu", 6, 23, 1, 1, "", "", anyUnary<ReluOp>},
-      {"Softplus", 1, 23, 1, 1, "", "", floatUnary<SoftplusOp>},
-      {"HardSwish", 14, 23, 1, 1, "", "", floatUnary<HardSwishOp>},
-      {"Add", 7, 23, 2, 1, "++", "", broadcasting<AddOp>},
-      {"Sub", 7, 23, 2, 1, "", "", broadcasting<SubOp>},
-      {"Mul", 7, 23, 2, 1, "**", "", broadcasting<MulOp>},
-      {"Div", 7, 23, 2, 1, "", "", broadcasting<DivOp>},
-      {"Mod", 10, 23, 2, 1, "", "", mod},
-      {"Pow", 7, 23, 2, 1, "", "", pow},
-      {"Min", 8, 23, kAnyNumber, 1, "", "", variadic<MinOp>},
-      {"Max", 8, 23, kAnyNumber, 1, "", "", variadic<MaxOp>},
-      {"Sum", 8, 23, kAnyNumber, 1, "+", "", variadic<AddOp>},
-      {"Mean", 8, 23, kAnyNumber, 1, "", "", mean},
-      {"Clip", 7, 23, {1, 11, 3}, 1, "", "", clip},
-      {"Gelu", 20, 23, 1, 1, "", "", gelu},
-      {"LeakyRelu", 6, 23, 1, 1, "", "", leakyRelu},
-      {"Elu", 6, 23, 1, 1, "", "", eluOp},
-      {"Selu", 6, 23, 1, 1, "", "", selu},
-      {"Celu", 12, 23, 1, 1, "", "", celu},
-      {"HardSigmoid", 6, 23, 1, 1, "", "", hardSigmoid},
-      {"ThresholdedRelu", 10, 23, 1, 1, "", "", thresholdedRelu},
-      {"Shrink", 9, 23, 1, 1, "", "", shrink},
-      {"PRelu", 7, 23, 2, 1, "dp", "", prelu},
-      {"Softsign", 1, 23, 1, 1, "", "", softsign},
-      {"Mish", 18, 23, 1, 1, "", "", mish},
-      {"Swish", 7, 23, 1, 1, "", "also before opset 24, where it became standard", swish},
-      {"Cast", 7, 23, 1, 1, "=", "no strings, 8-bit and 4-bit floats, 4-bit integers", cast},
-      {"CastLike", 15, 23, 2, 1, "=d", "as Cast", castLike},
+      {"Identity", 1, kMaxOpset, 1, 1, "=", "tensors", identity},
+      {"Abs", 6, kMaxOpset, 1, 1, "", "", anyUnary<AbsOp>},
+      {"Neg", 6, kMaxOpset, 1, 1, "", "", anyUnary<NegOp>},
+      {"Sign", 9, kMaxOpset, 1, 1, "", "", anyUnary<SignOp>},
+      {"Floor", 6, kMaxOpset, 1, 1, "", "", floatUnary<FloorOp>},
+      {"Ceil", 6, kMaxOpset, 1, 1, "", "", floatUnary<CeilOp>},
+      {"Round", 11, kMaxOpset, 1, 1, "", "", floatUnary<RoundOp>},
+      {"Exp", 6, kMaxOpset, 1, 1, "", "", floatUnary<ExpOp>},
+      {"Log", 6, kMaxOpset, 1, 1, "", "", floatUnary<LogOp>},
+      {"Sqrt", 6, kMaxOpset, 1, 1, "", "", floatUnary<SqrtOp>},
+      {"Reciprocal", 6, kMaxOpset, 1, 1, "", "", floatUnary<ReciprocalOp>},
+      {"Sin", 7, kMaxOpset, 1, 1, "", "", floatUnary<SinOp>},
+      {"Cos", 7, kMaxOpset, 1, 1, "", "", floatUnary<CosOp>},
+      {"Tan", 7, kMaxOpset, 1, 1, "", "", floatUnary<TanOp>},
+      {"Asin", 7, kMaxOpset, 1, 1, "", "", floatUnary<AsinOp>},
+      {"Acos", 7, kMaxOpset, 1, 1, "", "", floatUnary<AcosOp>},
+      {"Atan", 7, kMaxOpset, 1, 1, "", "", floatUnary<AtanOp>},
+      {"Sinh", 9, kMaxOpset, 1, 1, "", "", floatUnary<SinhOp>},
+      {"Cosh", 9, kMaxOpset, 1, 1, "", "", floatUnary<CoshOp>},
+      {"Asinh", 9, kMaxOpset, 1, 1, "", "", floatUnary<AsinhOp>},
+      {"Acosh", 9, kMaxOpset, 1, 1, "", "", floatUnary<AcoshOp>},
+      {"Atanh", 9, kMaxOpset, 1, 1, "", "", floatUnary<AtanhOp>},
+      {"Erf", 9, kMaxOpset, 1, 1, "", "floats", floatUnary<ErfOp>},
+      {"Tanh", 6, kMaxOpset, 1, 1, "", "", floatUnary<TanhOp>},
+      {"Sigmoid", 6, kMaxOpset, 1, 1, "", "", floatUnary<SigmoidOp>},
+      {"Relu", 6, kMaxOpset, 1, 1, "", "", anyUnary<ReluOp>},
+      {"Softplus", 1, kMaxOpset, 1, 1, "", "", floatUnary<SoftplusOp>},
+      {"HardSwish", 14, kMaxOpset, 1, 1, "", "", floatUnary<HardSwishOp>},
+      {"Add", 7, kMaxOpset, 2, 1, "++", "", broadcasting<AddOp>},
+      {"Sub", 7, kMaxOpset, 2, 1, "", "", broadcasting<SubOp>},
+      {"Mul", 7, kMaxOpset, 2, 1, "**", "", broadcasting<MulOp>},
+      {"Div", 7, kMaxOpset, 2, 1, "", "", broadcasting<DivOp>},
+      {"Mod", 10, kMaxOpset, 2, 1, "", "", mod},
+      {"Pow", 7, kMaxOpset, 2, 1, "", "", pow},
+      {"Min", 8, kMaxOpset, kAnyNumber, 1, "", "", variadic<MinOp>},
+      {"Max", 8, kMaxOpset, kAnyNumber, 1, "", "", variadic<MaxOp>},
+      {"Sum", 8, kMaxOpset, kAnyNumber, 1, "+", "", variadic<AddOp>},
+      {"Mean", 8, kMaxOpset, kAnyNumber, 1, "", "", mean},
+      {"Clip", 7, kMaxOpset, {1, 11, 3}, 1, "", "", clip},
+      {"Gelu", 20, kMaxOpset, 1, 1, "", "", gelu},
+      {"LeakyRelu", 6, kMaxOpset, 1, 1, "", "", leakyRelu},
+      {"Elu", 6, kMaxOpset, 1, 1, "", "", eluOp},
+      {"Selu", 6, kMaxOpset, 1, 1, "", "", selu},
+      {"Celu", 12, kMaxOpset, 1, 1, "", "", celu},
+      {"HardSigmoid", 6, kMaxOpset, 1, 1, "", "", hardSigmoid},
+      {"ThresholdedRelu", 10, kMaxOpset, 1, 1, "", "", thresholdedRelu},
+      {"Shrink", 9, kMaxOpset, 1, 1, "", "", shrink},
+      {"PRelu", 7, kMaxOpset, 2, 1, "dp", "", prelu},
+      {"Softsign", 1, kMaxOpset, 1, 1, "", "", softsign},
+      {"Mish", 18, kMaxOpset, 1, 1, "", "", mish},
+      {"Swish", 7, kMaxOpset, 1, 1, "", "also before opset 24, where it became standard", swish},
+      {"SwiGLU", 28, kMaxOpset, 2, 1, "", "", swiglu},
+      {"BitCast", 26, kMaxOpset, 1, 1, "", "as Cast", bitCast},
+      {"Cast", 7, kMaxOpset, 1, 1, "=", "no strings, 8-bit and 4-bit floats, 4-bit integers", cast},
+      {"CastLike", 15, kMaxOpset, 2, 1, "=d", "as Cast", castLike},
   };
   return {"Math", rows};
 }

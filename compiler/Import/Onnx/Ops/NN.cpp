@@ -358,15 +358,15 @@ static void globalPool(Node &n) {
 
 OpFamily onnx_import::nnOps() {
   static const OpRow rows[] = {
-      {"Gemm", 7, 23, 3, 1, "@wb", "floats", gemm},
-      {"MatMul", 1, 23, 2, 1, "@@", "floats", matMul},
-      {"Conv", 1, 23, 3, 1, "dwb", "1 to 3 spatial dimensions", conv},
-      {"ConvTranspose", 1, 23, 3, 1, "dwb", "1 to 3 spatial dimensions", convTranspose},
-      {"MaxPool", 1, 23, 1, {1, 8, 2}, "", "windows of less than 32768 elements", maxPool},
-      {"AveragePool", 1, 23, 1, 1, "", "", averagePool},
-      {"LpPool", 7, 23, 1, 1, "", "no ceil_mode", lpPool},
-      {"GlobalAveragePool", 1, 23, 1, 1, "", "", globalPool<ReduceMeanOp>},
-      {"GlobalMaxPool", 1, 23, 1, 1, "", "", globalPool<ReduceMaxOp>},
+      {"Gemm", 7, kMaxOpset, 3, 1, "@wb", "floats", gemm},
+      {"MatMul", 1, kMaxOpset, 2, 1, "@@", "floats", matMul},
+      {"Conv", 1, kMaxOpset, 3, 1, "dwb", "1 to 3 spatial dimensions", conv},
+      {"ConvTranspose", 1, kMaxOpset, 3, 1, "dwb", "1 to 3 spatial dimensions", convTranspose},
+      {"MaxPool", 1, kMaxOpset, 1, {1, 8, 2}, "", "windows of less than 32768 elements", maxPool},
+      {"AveragePool", 1, kMaxOpset, 1, 1, "", "", averagePool},
+      {"LpPool", 7, kMaxOpset, 1, 1, "", "no ceil_mode", lpPool},
+      {"GlobalAveragePool", 1, kMaxOpset, 1, 1, "", "", globalPool<ReduceMeanOp>},
+      {"GlobalMaxPool", 1, kMaxOpset, 1, 1, "", "", globalPool<ReduceMaxOp>},
   };
   return {"NN", rows};
 }

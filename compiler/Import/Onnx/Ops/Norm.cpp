@@ -1,4 +1,4 @@
-//===- Norm.cpp - normalisation and dropout ---------------------------------===//
+//===- Norm.cpp - normalisation ---------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
 
 using namespace mlir;
@@ -73,57 +73,6 @@ static void batchNorm(Node &n) {
   if (n.opset < 14) {
     n.out(3, n.cast(op.getMean(), n.element(3)));
     n.out(4, n.cast(op.getVariance(), n.element(4)));
-  }
-}
-
-//===-- Dropout -------------------------------------------------------------------===//
-
-static Value allTrue(Node &n, ArrayRef<int64_t> shape) {
-  return n.constantValue(HostTensor::fromInts(n.tensorType(shape, n.b.getI1Type()), 1));
-}
-
-static void dropout(Node &n) {
-  Import &import = n.import;
-  double ratio = 0.5;
-  bool exported = false;
-  if (n.opset >= 12) {
-    n.ignore({"seed"}); // one seed for the whole program
-    if (n.has(1))
-      ratio = n.constantNumber(1, "ratio");
-    if (n.has(2))
-      exported = n.constantNumber(2, "training_mode") != 0;
-  } else {
-    ratio = n.floatAttribute("ratio", 0.5);
-  }
-  if (!(ratio >= 0 && ratio < 1))
-    n.fail("the ratio must be in [0, 1), not " + std::to_string(ratio), "", "ratio");
-  bool training = (exported || import.turnsOn()) && ratio > 0;
-  if (!training) {
-    n.forward(0, 0);
-    if (n.used(1))
-      n.out(1, allTrue(n, n.shape(0)));
-    return;
-  }
-  if (import.options.forwardOnly)
-    n.fail("draws random numbers in a forward run", "export the model for inference");
-  if (!exported)
-    import.note("Dropout was exported for inference and drops again (--mode=as-exported keeps it)", n.loc);
-  auto drop = [&](Value x) {
-    return n
-        .make<DropoutOp>(
-            ValueRange{x, import.rngSeed(), import.rngStep()},
-            [&](auto &p) {
-              p.ratio = n.b.getF64FloatAttr(ratio);
-              p.salt = n.b.getI64IntegerAttr(n.index);
-            },
-            x.getType())
-        .getY();
-  };
-  Value x = n.floatIn(0);
-  n.out(0, drop(x));
-  if (n.used(1)) { // the mask is a function of seed, step and salt: dropping ones shows it
-    Value ones = n.constantValue(HostTensor::fromDoubles(typeOf(x), 1.0));
-    n.out(1, n.compare(Predicate::ne, drop(ones), n.number(0, x)));
   }
 }
 
@@ -275,22 +224,14 @@ static void lpNorm(Node &n) {
 
 OpFamily onnx_import::normOps() {
   static const OpRow rows[] = {
-      {"BatchNormalization", 7, 23, 5, {5, 14, 3}, "dsbmv", "", batchNorm},
-      {"Dropout",
-       7,
-       23,
-       {1, 12, 3},
-       2,
-       "",
-       "constant ratio; one seed for the whole program; random in training only",
-       dropout},
-      {"LayerNormalization", 17, 23, 3, 3, "dsb", "", layerNorm},
-      {"RMSNormalization", 23, 23, 2, 1, "ds", "", rmsNorm},
-      {"InstanceNormalization", 6, 23, 3, 1, "dsb", "", instanceNorm},
-      {"GroupNormalization", 18, 23, 3, 1, "dsb", "", groupNorm},
-      {"LRN", 1, 23, 1, 1, "", "", lrn},
-      {"MeanVarianceNormalization", 9, 23, 1, 1, "", "", mvn},
-      {"LpNormalization", 1, 23, 1, 1, "", "", lpNorm},
+      {"BatchNormalization", 7, kMaxOpset, 5, {5, 14, 3}, "dsbmv", "", batchNorm},
+      {"LayerNormalization", 17, kMaxOpset, 3, 3, "dsb", "", layerNorm},
+      {"RMSNormalization", 23, kMaxOpset, 2, 1, "ds", "", rmsNorm},
+      {"InstanceNormalization", 6, kMaxOpset, 3, 1, "dsb", "", instanceNorm},
+      {"GroupNormalization", 18, kMaxOpset, 3, 1, "dsb", "", groupNorm},
+      {"LRN", 1, kMaxOpset, 1, 1, "", "", lrn},
+      {"MeanVarianceNormalization", 9, kMaxOpset, 1, 1, "", "", mvn},
+      {"LpNormalization", 1, kMaxOpset, 1, 1, "", "", lpNorm},
   };
   return {"Norm", rows};
 }

@@ -119,8 +119,9 @@ static void arg(Node &n) {
             }).getY());
 }
 
-/// CumSum along a constant axis: each element is the masked sum of the row.
-static void cumSum(Node &n) {
+/// CumSum or CumProd along a constant axis: each element is the masked sum or product of the row.
+template <typename OpT, int neutral>
+static void cumulative(Node &n) {
   bool exclusive = n.intAttribute("exclusive", 0) != 0, reverse = n.intAttribute("reverse", 0) != 0;
   int64_t rank = n.rank(0);
   int64_t axis = n.axis(n.constantInt(1, "axis"), rank), length = n.shape(0)[axis];
@@ -135,24 +136,25 @@ static void cumSum(Node &n) {
   Predicate predicate =
       exclusive ? (reverse ? Predicate::gt : Predicate::lt) : (reverse ? Predicate::ge : Predicate::le);
   Value keep = n.compare(predicate, n.iota(index, axis + 1), n.iota(index, axis));
-  n.out(0, n.sum(n.select(keep, x, n.number(0, x)), {axis + 1}, false));
+  n.out(0, n.reduce<OpT>(n.select(keep, x, n.number(neutral, x)), {axis + 1}, false));
 }
 
 OpFamily onnx_import::reduceOps() {
   static const OpRow rows[] = {
-      {"ReduceSum", 1, 23, {1, 13, 2}, 1, "", "constant axes", plain<ReduceSumOp, 13>},
-      {"ReduceMean", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMeanOp>},
-      {"ReduceMax", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMaxOp>},
-      {"ReduceMin", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMinOp>},
-      {"ReduceProd", 1, 23, {1, 18, 2}, 1, "", "constant axes", plain<ReduceProdOp>},
-      {"ReduceL1", 1, 23, {1, 18, 2}, 1, "", "constant axes", l1},
-      {"ReduceL2", 1, 23, {1, 18, 2}, 1, "", "constant axes", l2},
-      {"ReduceSumSquare", 1, 23, {1, 18, 2}, 1, "", "constant axes", sumSquare},
-      {"ReduceLogSum", 1, 23, {1, 18, 2}, 1, "", "constant axes", logSum},
-      {"ReduceLogSumExp", 1, 23, {1, 18, 2}, 1, "", "constant axes", logSumExp},
-      {"ArgMax", 1, 23, 1, 1, "", "", arg<false>},
-      {"ArgMin", 1, 23, 1, 1, "", "", arg<true>},
-      {"CumSum", 11, 23, 2, 1, "", "constant axis, at most 4096 elements along it", cumSum},
+      {"ReduceSum", 1, kMaxOpset, {1, 13, 2}, 1, "", "constant axes", plain<ReduceSumOp, 13>},
+      {"ReduceMean", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMeanOp>},
+      {"ReduceMax", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMaxOp>},
+      {"ReduceMin", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", plain<ReduceMinOp>},
+      {"ReduceProd", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", plain<ReduceProdOp>},
+      {"ReduceL1", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", l1},
+      {"ReduceL2", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", l2},
+      {"ReduceSumSquare", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", sumSquare},
+      {"ReduceLogSum", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", logSum},
+      {"ReduceLogSumExp", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", logSumExp},
+      {"ArgMax", 1, kMaxOpset, 1, 1, "", "", arg<false>},
+      {"ArgMin", 1, kMaxOpset, 1, 1, "", "", arg<true>},
+      {"CumSum", 11, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it", cumulative<ReduceSumOp, 0>},
+      {"CumProd", 26, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it", cumulative<ReduceProdOp, 1>},
   };
   return {"Reduce", rows};
 }

@@ -197,7 +197,7 @@ static void upsample(Node &n) {
 
 OpFamily onnx_import::resizeOps() {
   static const OpRow rows[] = {
-      {"Resize", 10, 23, {2, 11, 4}, 1, "",
+      {"Resize", 10, kMaxOpset, {2, 11, 4}, 1, "",
        "modes nearest and linear, constant scales or sizes, no antialias or tf_crop_and_resize", resize},
       {"Upsample", 7, 9, {1, 9, 2}, 1, "", "modes nearest and linear", upsample},
   };

@@ -8,15 +8,13 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// Input 0 under another shape; a constant stays one.
+/// Input 0 under another shape.
 static void outReshaped(Node &n, ArrayRef<int64_t> shape) {
   auto count = elementCount(shape);
   if (!count || *count != n.type(0).getNumElements())
     n.fail("cannot give " + Twine(n.type(0).getNumElements()) + " elements the shape [" +
            llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), ", ") + "]");
-  if (n.entry(0).constant)
-    return n.out(0, n.entry(0).constant->reshaped(shape));
-  n.out(0, n.reshape(n.in(0), shape));
+  n.out(0, reshaped(n, n.entry(0), shape));
 }
 
 //===-- Reshape and its kin --------------------------------------------------------===//
@@ -219,36 +217,13 @@ static void tile(Node &n) {
 static void concat(Node &n) {
   if (n.numInputs() == 0)
     n.fail("has no inputs");
-  int64_t axis = n.axis(n.intAttribute("axis"), n.rank(0));
-  bool constant = true;
-  for (size_t i = 0; i < n.numInputs(); ++i) {
-    constant &= foldable(n, i) && n.element(i) == n.element(0) && n.rank(i) == n.rank(0);
-    for (int64_t d = 0; constant && d < n.rank(0); ++d)
-      constant &= d == axis || n.shape(i)[d] == n.shape(0)[d];
-  }
-  if (constant) {
-    SmallVector<HostTensor> parts;
-    for (size_t i = 0; i < n.numInputs(); ++i)
-      parts.push_back(*n.entry(i).constant);
-    return n.out(0, foldConcat(parts, axis));
-  }
-  SmallVector<Value> inputs;
+  SmallVector<Entry *> parts;
   for (size_t i = 0; i < n.numInputs(); ++i)
-    inputs.push_back(n.in(i));
-  if (inputs.size() == 1)
-    return n.forward(0, 0);
-  n.out(0, n.make<ConcatOp>(inputs, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(axis); }).getResult());
+    parts.push_back(&n.entry(i));
+  n.out(0, concatenated(n, parts, n.axis(n.intAttribute("axis"), n.rank(0))));
 }
 
 //===-- Parts ------------------------------------------------------------------------------===//
-
-static void outSlice(Node &n, size_t output, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
-                     ArrayRef<int64_t> steps) {
-  if (foldable(n, 0))
-    n.out(output, foldSlice(*n.entry(0).constant, starts, sizes, steps));
-  else
-    n.out(output, n.slice(n.in(0), starts, sizes, steps));
-}
 
 /// Split: sizes are an attribute before opset 13, an input since, or equal parts (the last smaller since 18).
 static void split(Node &n) {
@@ -276,7 +251,7 @@ static void split(Node &n) {
     if (size < 0 || size > extent - starts[axis])
       n.fail("the sizes do not add up to " + Twine(extent), "", "split");
     extents[axis] = size;
-    outSlice(n, i, starts, extents, steps);
+    n.out(i, sliced(n, n.entry(0), starts, extents, steps));
     starts[axis] += size;
   }
   if (starts[axis] != extent)
@@ -327,7 +302,7 @@ static void slice(Node &n) {
     from[axis] = sizes[axis] ? first : 0;
     by[axis] = sizes[axis] > 1 ? step : 1;
   }
-  outSlice(n, 0, from, sizes, by);
+  n.out(0, sliced(n, n.entry(0), from, sizes, by));
 }
 
 //===-- Pad ----------------------------------------------------------------------------------===//
@@ -430,11 +405,15 @@ static void depthToSpace(Node &n) {
 }
 static void spaceToDepth(Node &n) {
   int64_t k = blockSize(n);
+  std::string mode = n.opset >= 28 ? n.stringAttribute("mode", "DCR") : "DCR";
+  if (mode != "DCR" && mode != "CRD")
+    n.fail("the mode is not DCR or CRD", "", "mode");
   ArrayRef<int64_t> s = n.shape(0);
   if (s[2] % k || s[3] % k)
     n.fail("height and width do not divide into blocks", "", "blocksize");
   Value x = n.reshape(n.in(0), {s[0], s[1], s[2] / k, k, s[3] / k, k});
-  n.out(0, n.reshape(n.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * k * k, s[2] / k, s[3] / k}));
+  Value depth = n.transpose(x, mode == "DCR" ? Shape{0, 3, 5, 1, 2, 4} : Shape{0, 1, 3, 5, 2, 4});
+  n.out(0, n.reshape(depth, {s[0], s[1] * k * k, s[2] / k, s[3] / k}));
 }
 
 /// Trilu: keeps j - i >= k (upper) or <= k (lower).
@@ -452,20 +431,20 @@ static void trilu(Node &n) {
 
 OpFamily onnx_import::tensorOps() {
   static const OpRow rows[] = {
-      {"Reshape", 5, 23, 2, 1, "=d", "constant shape", reshape},
-      {"Flatten", 1, 23, 1, 1, "=", "", flatten},
-      {"Squeeze", 1, 23, {1, 13, 2}, 1, "=d", "constant axes", squeeze},
-      {"Unsqueeze", 1, 23, {1, 13, 2}, 1, "=d", "constant axes", unsqueeze},
-      {"Transpose", 1, 23, 1, 1, "=", "", transpose},
-      {"Expand", 8, 23, 2, 1, "=d", "constant shape", expand},
-      {"Tile", 6, 23, 2, 1, "=d", "constant repeats", tile},
-      {"Concat", 4, 23, kAnyNumber, 1, "=", "", concat},
-      {"Split", 2, 23, {1, 13, 2}, kAnyNumber, "=d", "constant sizes", split},
-      {"Slice", 1, 23, {1, 10, 5}, 1, "=d", "constant bounds", slice},
-      {"Pad", 2, 23, {1, 11, 3, 18, 4}, 1, "", "constant pads; modes constant, reflect, edge, wrap", pad},
-      {"DepthToSpace", 1, 23, 1, 1, "", "", depthToSpace},
-      {"SpaceToDepth", 1, 23, 1, 1, "", "", spaceToDepth},
-      {"Trilu", 14, 23, 2, 1, "", "constant k", trilu},
+      {"Reshape", 5, kMaxOpset, 2, 1, "=d", "constant shape", reshape},
+      {"Flatten", 1, kMaxOpset, 1, 1, "=", "", flatten},
+      {"Squeeze", 1, kMaxOpset, {1, 13, 2}, 1, "=d", "constant axes", squeeze},
+      {"Unsqueeze", 1, kMaxOpset, {1, 13, 2}, 1, "=d", "constant axes", unsqueeze},
+      {"Transpose", 1, kMaxOpset, 1, 1, "=", "", transpose},
+      {"Expand", 8, kMaxOpset, 2, 1, "=d", "constant shape", expand},
+      {"Tile", 6, kMaxOpset, 2, 1, "=d", "constant repeats", tile},
+      {"Concat", 4, kMaxOpset, kAnyNumber, 1, "=", "", concat},
+      {"Split", 2, kMaxOpset, {1, 13, 2}, kAnyNumber, "=d", "constant sizes", split},
+      {"Slice", 1, kMaxOpset, {1, 10, 5}, 1, "=d", "constant bounds", slice},
+      {"Pad", 2, kMaxOpset, {1, 11, 3, 18, 4}, 1, "", "constant pads; modes constant, reflect, edge, wrap", pad},
+      {"DepthToSpace", 1, kMaxOpset, 1, 1, "", "", depthToSpace},
+      {"SpaceToDepth", 1, kMaxOpset, 1, 1, "", "", spaceToDepth},
+      {"Trilu", 14, kMaxOpset, 2, 1, "", "constant k", trilu},
   };
   return {"Tensor", rows};
 }

@@ -71,4 +71,27 @@ static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmit
   return isUnsigned ? Value(arith::ExtUIOp::create(e.b, target, x)) : arith::ExtSIOp::create(e.b, target, x);
 }
 
-void mpc::attachCastModels(MLIRContext *context) { MPC_ATTACH_ELEMENTAL(context, graph::CastOp); }
+/// Registers hold floats of 16 bits in f32: their bits are taken from, and put into, a number of their own type.
+static Value emit(graph::BitcastOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Type from = graph::elementOf(op.getX()), to = graph::elementOf(op.getY()), i32 = e.b.getI32Type(), f32 = e.b.getF32Type();
+  Value x = e.operand(op, 0, index);
+  if (from == to)
+    return x;
+  Type bits = e.b.getIntegerType(from.getIntOrFloatBitWidth());
+  if (from.isBF16())
+    x = arith::TruncIOp::create(e.b, bits, arith::ShRUIOp::create(e.b, arith::BitcastOp::create(e.b, i32, x), e.constantInt(i32, 16)));
+  else if (from.isF16())
+    x = arith::BitcastOp::create(e.b, bits, arith::TruncFOp::create(e.b, from, x));
+  else if (isa<FloatType>(from))
+    x = arith::BitcastOp::create(e.b, bits, x);
+  if (to.isBF16())
+    return arith::BitcastOp::create(e.b, f32, arith::ShLIOp::create(e.b, arith::ExtUIOp::create(e.b, i32, x), e.constantInt(i32, 16)));
+  if (to.isF16())
+    return arith::ExtFOp::create(e.b, f32, Value(arith::BitcastOp::create(e.b, to, x)));
+  return isa<FloatType>(to) ? Value(arith::BitcastOp::create(e.b, to, x)) : x;
+}
+
+void mpc::attachCastModels(MLIRContext *context) {
+  MPC_ATTACH_ELEMENTAL(context, graph::CastOp);
+  MPC_ATTACH_ELEMENTAL(context, graph::BitcastOp);
+}

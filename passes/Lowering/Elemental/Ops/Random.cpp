@@ -1,4 +1,5 @@
-//===- Random.cpp - dropout -----------------------------------------------------===//
+//===- Random.cpp - random numbers and dropout --------------------------------------===//
+#include "dialects/Graph/IR/Normal.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;
@@ -24,8 +25,125 @@ static std::array<Value, 4> philox(std::array<Value, 4> counter, std::array<Valu
   return counter;
 }
 
-/// Element i draws word i%4 of the block with counter (i/4, salt, step low, step high) and key seed; it is kept when
-/// u/2^32 >= ratio.
+namespace {
+/// The four words of a block, and which of them are an element's.
+struct Drawn {
+  std::array<Value, 4> words;
+  Index word;
+
+  /// Word `choices[word]`.
+  Value pick(ElementEmitter &e, std::array<int, 4> choices) const {
+    if (word.isConstant())
+      return words[choices[word.constant()]];
+    Value which = e.materialize(word), picked = words[choices[0]];
+    for (int64_t w = 1; w < 4; ++w)
+      if (choices[w] != choices[w - 1])
+        picked = arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, arith::CmpIPredicate::sge, which, e.i64(w)), words[choices[w]], picked);
+    return picked;
+  }
+};
+} // namespace
+
+/// Element i draws from the block with counter (i/4, salt, step low, step high) and key seed: word i%4, for one. `seed` and `step` are operands of op.
+static Drawn draw(Operation *op, unsigned seed, unsigned step, int64_t salt, Index linear, ElementEmitter &e) {
+  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
+  auto halves = [&](unsigned operand) -> std::pair<Value, Value> { // low, high
+    Value v = e.operand(op, operand, IndexVector(graph::typeOf(op->getOperand(operand)).getRank(), Index(0)));
+    Value high = arith::ShRUIOp::create(e.b, v, e.constantInt(i64, 32));
+    return {arith::TruncIOp::create(e.b, i32, v), arith::TruncIOp::create(e.b, i32, high)};
+  };
+  auto [seedLow, seedHigh] = halves(seed);
+  auto [stepLow, stepHigh] = halves(step);
+
+  Index block = e.floorDiv(linear, 4);
+  Drawn drawn;
+  drawn.word = e.mod(linear, 4);
+  // Neighbours of one block, when the nest unrolls by four, find its words in the memo: the key is its counter.
+  IndexVector blockKey{block, Index(0)};
+  auto memoised = [&](int64_t w) {
+    blockKey[1] = Index(w);
+    return e.recall(op->getOperand(seed), blockKey, salt);
+  };
+  if (memoised(0)) {
+    for (int64_t w = 0; w < 4; ++w)
+      drawn.words[w] = memoised(w);
+    return drawn;
+  }
+  Value counter = arith::TruncIOp::create(e.b, i32, e.materialize(block));
+  drawn.words = philox({counter, e.constantInt(i32, salt), stepLow, stepHigh}, {seedLow, seedHigh}, e);
+  for (int64_t w = 0; w < 4; ++w) {
+    blockKey[1] = Index(w);
+    e.remember(op->getOperand(seed), blockKey, salt, drawn.words[w]);
+  }
+  return drawn;
+}
+
+//===-- Random numbers ------------------------------------------------------------------===//
+
+namespace {
+/// What Normal.h computes with, as code.
+struct Code {
+  using Real = Value;
+  using Word = Value;
+  ElementEmitter &e;
+  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type(), f64 = e.b.getF64Type();
+
+  Word word(uint32_t n) { return e.constantInt(i32, int32_t(n)); }
+  Real real(double x) { return e.constant(f64, x); }
+  Word add(Word a, Word b) { return arith::AddIOp::create(e.b, a, b); }
+  Word sub(Word a, Word b) { return arith::SubIOp::create(e.b, a, b); }
+  Word shiftLeft(Word a, Word b) { return arith::ShLIOp::create(e.b, a, b); }
+  Word shiftRight(Word a, Word b) { return arith::ShRUIOp::create(e.b, a, b); }
+  Word bitAnd(Word a, Word b) { return arith::AndIOp::create(e.b, a, b); }
+  Real plus(Real a, Real b) { return arith::AddFOp::create(e.b, a, b); }
+  Real minus(Real a, Real b) { return arith::SubFOp::create(e.b, a, b); }
+  Real times(Real a, Real b) { return arith::MulFOp::create(e.b, a, b); }
+  Real over(Real a, Real b) { return arith::DivFOp::create(e.b, a, b); }
+  Real root(Real a) { return math::SqrtOp::create(e.b, a); }
+  Real fromUnsigned(Word w) { return arith::UIToFPOp::create(e.b, f64, w); }
+  Real fromSigned(Word w) { return arith::SIToFPOp::create(e.b, f64, w); }
+  Word exponent(Real x) {
+    Value shifted = arith::ShRUIOp::create(e.b, arith::BitcastOp::create(e.b, i64, x), e.i64(52));
+    return sub(arith::TruncIOp::create(e.b, i32, shifted), word(1023));
+  }
+  Real mantissa(Real x) {
+    Value digits = arith::AndIOp::create(e.b, arith::BitcastOp::create(e.b, i64, x), e.i64((int64_t(1) << 52) - 1));
+    return arith::BitcastOp::create(e.b, f64, arith::OrIOp::create(e.b, digits, e.i64(int64_t(1023) << 52)));
+  }
+  Value isOver(Real x, Real y) { return arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGT, x, y); }
+  Value isZero(Word w) { return arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, w, word(0)); }
+  Value choose(Value condition, Value x, Value y) { return arith::SelectOp::create(e.b, condition, x, y); }
+};
+} // namespace
+
+static Value emit(graph::RandomOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Type element = graph::elementOf(op.getY()), type = ElementEmitter::registerType(element);
+  Drawn drawn = draw(op, 0, 1, op.getSalt(), e.linearize(index, graph::shapeOf(op.getY())), e);
+  Type i32 = e.b.getI32Type();
+  if (op.getDistribution() == graph::Distribution::uniform) {
+    int64_t digits = element.isF64() ? 32 : element.isF32() ? 24 : element.isF16() ? 11 : 8;
+    Value u = drawn.pick(e, {0, 1, 2, 3});
+    // Narrower numbers are not negative as signed ones, which vector units convert.
+    if (digits < 32)
+      u = arith::SIToFPOp::create(e.b, type, arith::ShRUIOp::create(e.b, u, e.constantInt(i32, 32 - digits)));
+    else
+      u = arith::UIToFPOp::create(e.b, type, u);
+    return e.round(arith::MulFOp::create(e.b, u, e.constant(type, std::ldexp(1.0, -int(digits)))), element);
+  }
+  // The words of a block make two pairs of normal numbers: elements 0 and 1 are cosine and sine of the first.
+  Code code{e};
+  Value odd = code.word(0);
+  if (drawn.word.isConstant())
+    odd = code.word(uint32_t(drawn.word.constant() % 2));
+  else
+    odd = arith::TruncIOp::create(e.b, i32, e.materialize(e.mod(drawn.word, 2)));
+  Value z = graph::standardNormal(code, drawn.pick(e, {0, 0, 2, 2}), drawn.pick(e, {1, 1, 3, 3}), odd);
+  return element.isF64() ? z : element.isF32() ? Value(arith::TruncFOp::create(e.b, type, z)) : e.round(z, element);
+}
+
+//===-- Dropout -------------------------------------------------------------------------===//
+
+/// Kept is what draws u/2^32 >= ratio.
 static Value emit(graph::DropoutOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getY());
   Value x = e.operand(op, 0, index);
@@ -35,52 +153,20 @@ static Value emit(graph::DropoutOp op, unsigned, ArrayRef<Index> index, ElementE
   if (ratio >= 1)
     return e.constant(x.getType(), 0);
 
-  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
-  auto words = [&](Value v) -> std::pair<Value, Value> { // low, high
-    Value high = arith::ShRUIOp::create(e.b, v, e.constantInt(i64, 32));
-    return {arith::TruncIOp::create(e.b, i32, v), arith::TruncIOp::create(e.b, i32, high)};
-  };
-  IndexVector zero(graph::typeOf(op.getSeed()).getRank(), Index(0));
-  auto [seedLow, seedHigh] = words(e.operand(op, 1, zero));
-  zero.assign(graph::typeOf(op.getStep()).getRank(), Index(0));
-  auto [stepLow, stepHigh] = words(e.operand(op, 2, zero));
-
-  Index linear = e.linearize(index, graph::shapeOf(op.getX()));
-  // Neighbours of one block, when the nest unrolls by four, find its words in the memo: the key is its counter.
-  Index block = e.floorDiv(linear, 4), word = e.mod(linear, 4);
-  std::array<Value, 4> drawn;
-  IndexVector blockKey{block, Index(0)};
-  auto memoised = [&](int64_t w) {
-    blockKey[1] = Index(w);
-    return e.recall(op.getSeed(), blockKey, op.getSalt());
-  };
-  if (memoised(0)) {
-    for (int64_t w = 0; w < 4; ++w)
-      drawn[w] = memoised(w);
-  } else {
-    Value counter = arith::TruncIOp::create(e.b, i32, e.materialize(block));
-    drawn = philox({counter, e.constantInt(i32, int64_t(op.getSalt())), stepLow, stepHigh}, {seedLow, seedHigh}, e);
-    for (int64_t w = 0; w < 4; ++w) {
-      blockKey[1] = Index(w);
-      e.remember(op.getSeed(), blockKey, op.getSalt(), drawn[w]);
-    }
-  }
-
-  Value u = drawn[0];
-  if (word.isConstant()) {
-    u = drawn[word.constant()];
-  } else {
-    Value which = e.materialize(word);
-    for (int64_t w = 1; w < 4; ++w)
-      u = arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, which, e.i64(w)), drawn[w], u);
-  }
+  IndexVector inMask(index);
+  for (int64_t axis : op.getShared())
+    inMask[axis] = Index(0);
+  Value u = draw(op, 1, 2, op.getSalt(), e.linearize(inMask, op.getMaskShape()), e).pick(e, {0, 1, 2, 3});
   // u/2^32 >= ratio, for integers u: u >= ceil(ratio * 2^32).
   double threshold = std::ceil(std::ldexp(ratio, 32));
   if (threshold > double(UINT32_MAX))
     return e.constant(x.getType(), 0);
-  Value keep = arith::CmpIOp::create(e.b, arith::CmpIPredicate::uge, u, e.constantInt(i32, int64_t(threshold)));
+  Value keep = arith::CmpIOp::create(e.b, arith::CmpIPredicate::uge, u, e.constantInt(e.b.getI32Type(), int64_t(threshold)));
   Value scaled = e.round(arith::MulFOp::create(e.b, x, e.constant(x.getType(), 1 / (1 - ratio))), element);
   return arith::SelectOp::create(e.b, keep, scaled, e.constant(x.getType(), 0));
 }
 
-void mpc::attachRandomModels(MLIRContext *context) { MPC_ATTACH_ELEMENTAL(context, graph::DropoutOp); }
+void mpc::attachRandomModels(MLIRContext *context) {
+  MPC_ATTACH_ELEMENTAL(context, graph::RandomOp);
+  MPC_ATTACH_ELEMENTAL(context, graph::DropoutOp);
+}

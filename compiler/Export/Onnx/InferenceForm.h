@@ -1,0 +1,19 @@
+//===- InferenceForm.h - a model as it predicts ---------------------------------------------===//
+//
+// Networks exported for training normalise by the batch (BatchNormalization with training_mode=1, or with more than one output) and drop (Dropout with
+// training_mode true, masks of random numbers). In inference form they compute what a program's `predict` does.
+//
+//===----------------------------------------------------------------------------------------===//
+#ifndef MPC_EXPORT_ONNX_INFERENCEFORM_H
+#define MPC_EXPORT_ONNX_INFERENCEFORM_H
+#include "compiler/Export/Onnx/Exporter.h"
+#include "compiler/Import/Onnx/OnnxProto.h"
+
+namespace mpc::onnx_export {
+
+/// Brings a model, its branches and its functions into inference form; opsets and names of values stay. `folder` holds external data. Throws ImportError where
+/// a dropout is written across the border of a function.
+InferenceCounts toInferenceForm(mlir::MLIRContext &, onnx::ModelProto &, Inference, const std::string &path, const std::string &folder);
+
+} // namespace mpc::onnx_export
+#endif
