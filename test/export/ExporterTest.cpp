@@ -37,11 +37,11 @@ protected:
 
   /// Exports to `output`; the model that came out.
   onnx::ModelProto exported(const ModelBuilder &model, const std::vector<TrainedTensor> &tensors,
-                            const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX) {
+                            const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX, Inference form = Inference::Set) {
     write(path(), model.bytes());
     ExportError error;
     result = {};
-    EXPECT_TRUE(exportOnnx(context, path(), path(output), tensors, result, error, maxBytes)) << error.what;
+    EXPECT_TRUE(exportOnnx(context, path(), path(output), tensors, form, result, error, maxBytes)) << error.what;
     onnx::ModelProto proto;
     EXPECT_TRUE(proto.ParseFromString(result.bytes));
     return proto;
@@ -51,7 +51,7 @@ protected:
                       const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX) {
     write(path(), model.bytes());
     ExportError error;
-    EXPECT_FALSE(exportOnnx(context, path(), path(output), tensors, result, error, maxBytes));
+    EXPECT_FALSE(exportOnnx(context, path(), path(output), tensors, Inference::Set, result, error, maxBytes));
     EXPECT_NE(error.hint, "");
     std::string text = error.where + ": " + error.what, prefix = folder.string() + "/";
     if (size_t at = text.find(prefix); at != std::string::npos)
@@ -207,10 +207,10 @@ TEST_F(Exporter, NamesThatCannotBeToldApartAreRefused) {
 
 TEST_F(Exporter, WhatIsNoModelIsRefused) {
   ExportError error;
-  EXPECT_FALSE(exportOnnx(context, path("nowhere.onnx"), path("out.onnx"), {}, result, error));
+  EXPECT_FALSE(exportOnnx(context, path("nowhere.onnx"), path("out.onnx"), std::nullopt, Inference::Set, result, error));
   EXPECT_EQ(error.where, path("nowhere.onnx"));
   write(path("text.onnx"), "no model");
-  EXPECT_FALSE(exportOnnx(context, path("text.onnx"), path("out.onnx"), {}, result, error));
+  EXPECT_FALSE(exportOnnx(context, path("text.onnx"), path("out.onnx"), std::nullopt, Inference::Set, result, error));
   EXPECT_NE(error.what.find("not an ONNX model"), std::string::npos) << error.what;
 }
 
@@ -260,8 +260,8 @@ TEST_F(Exporter, LargeModelsGetADataFile) {
   write(path("other/" + result.dataFile), result.data);
   ExportedModel again;
   ExportError error;
-  ASSERT_TRUE(exportOnnx(context, path("other/out.onnx"), path("again.onnx"), {byName("mean", {2}, {1, 2})},
-                         again, error))
+  const std::vector<TrainedTensor> mean = {byName("mean", {2}, {1, 2})}, large = {byName("large", {1000}, trained)};
+  ASSERT_TRUE(exportOnnx(context, path("other/out.onnx"), path("again.onnx"), mean, Inference::Set, again, error))
       << error.what;
   ASSERT_TRUE(out.ParseFromString(again.bytes));
   EXPECT_EQ(values(initializer(out, "large")), std::vector<float>(1000, 0.5f));
@@ -269,8 +269,7 @@ TEST_F(Exporter, LargeModelsGetADataFile) {
 
   // A data file that the model needs is not written over.
   ExportedModel beside;
-  ASSERT_TRUE(exportOnnx(context, path("other/out.onnx"), path("other/out.onnx"),
-                         {byName("large", {1000}, trained)}, beside, error,
+  ASSERT_TRUE(exportOnnx(context, path("other/out.onnx"), path("other/out.onnx"), large, Inference::Set, beside, error,
                          /*maxBytes=*/3000))
       << error.what;
   EXPECT_EQ(beside.dataFile, "out.onnx.data_0");
@@ -280,4 +279,54 @@ TEST_F(Exporter, LargeModelsGetADataFile) {
 
   EXPECT_EQ(refusal(m, {byName("large", {1000}, trained)}, "out.onnx", /*maxBytes=*/100),
             "model.onnx: is too large for an ONNX file, without its initializers");
+}
+
+/// Before IR version 4 every initializer is an input too: both go when nothing reads them. Declared types of values that go do as well; others stay.
+TEST_F(Exporter, InferenceFormTakesAwayWhatNobodyReads) {
+  ModelBuilder m(13);
+  m.model.set_ir_version(3);
+  m.input("x", {int64_t(4), int64_t(2)}).input("ratio", {}).input("mode", {}, onnx::TensorProto::BOOL).input("w", {int64_t(2), int64_t(2)}).output("y");
+  m.scalar("ratio", 0.5).weight("w", {2, 2});
+  m.tensor("mode", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
+  m.node("Dropout", {"x", "ratio", "mode"}, {"d"});
+  m.node("MatMul", {"d", "w"}, {"h"});
+  m.node("Dropout", {"h", "ratio", "mode"}, {"y"}); // which the graph gives out
+  for (const char *name : {"d", "h", "w"})
+    m.model.mutable_graph()->add_value_info()->set_name(name);
+  auto names = [](const auto &list) {
+    std::string text;
+    for (const auto &each : list)
+      text += each.name() + " ";
+    return text;
+  };
+  onnx::ModelProto out = exported(m, {byName("w", {2, 2}, {1, 2, 3, 4})}, "out.onnx", INT_MAX, Inference::Remove);
+  EXPECT_EQ(names(out.graph().initializer()), "w ");
+  EXPECT_EQ(names(out.graph().input()), "x w ");
+  EXPECT_EQ(names(out.graph().value_info()), "h w ");
+  EXPECT_EQ(out.graph().node_size(), 2);
+  EXPECT_EQ(node(out, "h").input(0), "x");
+  EXPECT_EQ(node(out, "y").op_type(), "Identity");
+  EXPECT_EQ(result.inference.dropouts, 2);
+
+  out = exported(m, {byName("w", {2, 2}, {1, 2, 3, 4})});
+  EXPECT_EQ(names(out.graph().initializer()), "ratio w ");
+  EXPECT_EQ(names(out.graph().value_info()), "d h w ");
+  EXPECT_EQ(node(out, "y").op_type(), "Dropout");
+  EXPECT_EQ(node(out, "y").input_size(), 2);
+}
+
+/// A norm stays where its input is read elsewhere, where its statistics are not known, and in a branch.
+TEST_F(Exporter, NormsThatCannotBeFolded) {
+  ModelBuilder m(15);
+  m.input("x", {int64_t(4), int64_t(2)}).input("given", {int64_t(2)}).output("y").output("h").output("z");
+  m.weight("w", {2, 2}).floats("s", {2}, {1, 1}).floats("b", {2}, {0, 0}).floats("mean", {2}, {0, 0}).floats("var", {2}, {1, 1});
+  m.node("Gemm", {"x", "w"}, {"h"});
+  m.node("BatchNormalization", {"h", "s", "b", "mean", "var"}, {"y"});
+  m.node("Gemm", {"y", "w"}, {"i"});
+  m.node("BatchNormalization", {"i", "s", "b", "given", "var"}, {"z"});
+  onnx::ModelProto out = exported(m, {byName("mean", {2}, {1, 2})}, "out.onnx", INT_MAX, Inference::Fold);
+  EXPECT_EQ(out.graph().node_size(), 4);
+  EXPECT_EQ(result.inference.folded, 0);
+  EXPECT_EQ(result.inference.kept, 2);
+  EXPECT_EQ(result.inference.firstKept, "y");
 }

@@ -156,6 +156,8 @@ void printMarkdown(const std::vector<SupportedOp> &onnx, const std::vector<Graph
          "- gradient: *yes* (its vector-Jacobian product is in `dialects/Graph/Gradients`); *zero* wherever it exists; *none*: an error on a path to a parameter.\n"
          "- class under autocast (O1): *low* computes in the low type, *fp32* in fp32, *promote* in the widest type of its operands, *follow* in the type it is "
          "given; *neutral* is not about floats. See [precision.md](precision.md).\n"
+         "- random ops draw numbers that are a function of the program's `--seed`, the step and the node: new ones in every step. A factor that such numbers make and whose mean is one is "
+         "dropout (stochastic depth, a mask divided by the probability that keeps): `eval`, `predict` and `mpc export` leave it out. All others stay random there, and each batch draws its own.\n"
       << "\n## ONNX ops\n\nOf the default domain, up to opset " << kMaxOpset << ". ";
   if (count)
     out << "Gradient, class and what an op becomes were read off ONNX's " << count << " backend node tests as they are imported; a row without them has no test there.";

@@ -246,7 +246,7 @@ InferenceCounts onnx_export::toInferenceForm(mlir::MLIRContext &context, onnx::M
     Rewriter(context, form, folder, counts).run(*function.mutable_node(), outputs, opsetOf(function.opset_import(), opset), nullptr, false);
   }
   if (hasDropoutAcrossFunctions(model, path, folder))
-    onnx_import::fail(path, "writes a dropout with random numbers, of which one function draws what another one uses",
+    onnx_import::fail(path, "has a dropout that is written with random numbers, in part inside a function and in part outside",
                       "inline the model's functions (onnx.inliner), compile that model, and train it");
   return counts;
 }
