@@ -60,7 +60,7 @@ FailureOr<InferredLoss> training::inferLoss(EntryBuilder &entry) {
   inferred.labels = labelsName(entry);
   LossSpec &spec = inferred.spec;
   spec.form = llvm::find_if(lossForms(), [](const LossForm &form) { return form.name == "softmax_cross_entropy"; });
-  spec.assumed = "--loss=softmax_cross_entropy:" + name + ":" + inferred.labels + ": it is the only float output";
+  spec.assumed = "--loss=softmax_cross_entropy:" + name + ":" + inferred.labels + ": the only float output is taken for scores";
   int64_t axis = rank - 1;
   Value scores = value;
   if (Operation *op = value.getDefiningOp(); isa_and_nonnull<SoftmaxOp, LogSoftmaxOp>(op)) {

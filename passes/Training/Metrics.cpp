@@ -14,6 +14,7 @@ namespace {
 struct Scores {
   Value logits;
   int64_t axis = 1;
+  std::optional<int64_t> ignored = {}; // the class whose labels do not count
 };
 } // namespace
 
@@ -50,8 +51,12 @@ static std::optional<Scores> scoresOf(EntryBuilder &entry, const Classification 
   if (labels.empty() || labels[0] != *entry.batchSize() ||
       typeOf(source).getNumElements() * classification.classes != typeOf(logits).getNumElements())
     return std::nullopt;
+  // Labels outside the classes count for nothing anyway.
+  std::optional<int64_t> ignored = classification.ignored;
+  if (ignored && (*ignored < 0 || *ignored >= classification.classes))
+    ignored.reset();
   if (shapeOf(logits)[0] == labels[0])
-    return Scores{logits, 1};
+    return Scores{logits, 1, ignored};
   if (typeOf(logits).getRank() != 2)
     return std::nullopt;
   Shape shape(labels);
@@ -59,8 +64,8 @@ static std::optional<Scores> scoresOf(EntryBuilder &entry, const Classification 
   // The network's own output where it has that shape, so that it keeps its name.
   for (const auto &[name, value] : entry.outputs())
     if (stripViews(value) == stripViews(logits) && shapeOf(value) == ArrayRef<int64_t>(shape))
-      return Scores{value, int64_t(labels.size())};
-  return Scores{reshapeTo(entry.builder, entry.loc, logits, shape), int64_t(labels.size())};
+      return Scores{value, int64_t(labels.size()), ignored};
+  return Scores{reshapeTo(entry.builder, entry.loc, logits, shape), int64_t(labels.size()), ignored};
 }
 
 /// The name of a value among the network's outputs, or "logits".
@@ -81,6 +86,8 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
     for (auto [key, value] : {std::pair<StringRef, StringRef>("name", "accuracy"), {"kind", "accuracy"}, {"logits", logitsName}, {"labels", labelsName}})
       metric.set(key, b.getStringAttr(value));
     metric.set("axis", b.getI64IntegerAttr(scores.axis));
+    if (scores.ignored)
+      metric.set("ignore", b.getI64IntegerAttr(*scores.ignored));
     all.push_back(metric.getDictionary(b.getContext()));
   };
   Classification classification = findClassification(loss);
@@ -100,7 +107,8 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
           "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
           "name an output of the network and an input with its labels");
     // Where two dimensions fit, that of the loss.
-    std::optional<int64_t> axis = own && own->logits == logits ? own->axis : classAxis(shapeOf(logits), typeOf(labels));
+    bool ofTheLoss = own && own->logits == logits;
+    std::optional<int64_t> axis = ofTheLoss ? own->axis : classAxis(shapeOf(logits), typeOf(labels));
     if (!axis) {
       std::string types;
       llvm::raw_string_ostream(types) << labels.getType() << " do not fit the logits " << logits.getType();
@@ -108,7 +116,7 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
                                "labels have the shape of the logits without the dimension of the classes");
     }
     entry.keepArgument(labels);
-    add({logits, *axis}, parts[1], parts[2]);
+    add({logits, *axis, ofTheLoss ? own->ignored : std::nullopt}, parts[1], parts[2]);
   }
   if (texts.empty() && own)
     add(*own, nameOf(entry, own->logits), entry.argumentName(stripViews(classification.labels)));

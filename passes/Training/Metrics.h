@@ -6,7 +6,7 @@
 namespace mpc::training {
 
 /// Adds the results that metrics need to the eval entry, and returns their descriptions (train::kMetricsAttr), each with
-/// `axis`, the dimension of the logits that holds the classes. `texts`: `accuracy:LOGITS:LABELS`; without any the loss
+/// `axis`, the dimension of the logits that holds the classes, and `ignore`, a class whose labels do not count. `texts`: `accuracy:LOGITS:LABELS`; without any the loss
 /// decides: a classification has its accuracy. Fails with a diagnostic.
 mlir::FailureOr<mlir::ArrayAttr> addMetrics(EntryBuilder &entry, llvm::ArrayRef<std::string> texts, mlir::Value loss);
 

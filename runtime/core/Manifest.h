@@ -65,7 +65,8 @@ struct Step {
 
 struct Metric {
   std::string name, kind, logits, labels;
-  int64_t axis = 1; // of the logits: the classes
+  int64_t axis = 1;                      // of the logits: the classes
+  std::optional<int64_t> ignored = {};   // a class whose labels are not counted
 };
 
 /// The scores that an input holds the labels of, for messages.
@@ -104,7 +105,7 @@ struct Port {
   bool batched = false; // the leading dimension counts samples; of an output: each decides its own part alone
   bool fixed = false;   // an output that no sample decides anything of
   std::vector<Range> ranges; // values must lie in all of them
-  std::optional<LabelsOf> labelsOf;
+  std::optional<LabelsOf> labelsOf = {};
 
   /// "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for others.
   std::string refusal(int64_t value, int64_t element) const;

@@ -288,7 +288,8 @@ Manifest parseAll(const json &root) {
   if (root.contains("metrics"))
     for (const json &item : root.at("metrics"))
       manifest.metrics.push_back(
-          {item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1)});
+          {item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1),
+           item.contains("ignore") ? std::optional<int64_t>(item.at("ignore").get<int64_t>()) : std::nullopt});
   for (const json &item : root.at("plans"))
     manifest.plans.push_back(parsePlan(item));
   return manifest;

@@ -5,7 +5,7 @@
 namespace mpc::rt {
 
 Accuracy::Accuracy(const Metric &metric, const Entry &entry)
-    : logits_(entry.output(metric.logits)), labels_(entry.input(metric.labels)) {
+    : logits_(entry.output(metric.logits)), labels_(entry.input(metric.labels)), ignored_(metric.ignored) {
   result_.name = metric.name;
   std::string where = concat("metric '", metric.name, "'");
   if (!logits_ || !labels_)
@@ -26,7 +26,7 @@ void Accuracy::add(const Session &session, const void *labels, int64_t count, in
   int64_t positions = outer_ * inner_ * count / batch; // samples are the leading positions
   for (int64_t p = 0; p < positions; ++p) {
     double label = loadDouble(labels_->dtype, labels, size_t(p));
-    if (!(label >= 0 && label < double(classes_)))
+    if (!(label >= 0 && label < double(classes_)) || (ignored_ && label == double(*ignored_)))
       continue;
     size_t base = size_t(p / inner_ * classes_ * inner_ + p % inner_);
     int64_t best = 0;

@@ -12,8 +12,8 @@ struct MetricResult {
 };
 
 /// Accuracy: argmax of the logits over the metric's axis, the classes, against the labels, which have the shape of the
-/// logits without that axis: one for each sample, token or pixel. Labels outside [0, C) are not counted (they mark
-/// positions to ignore).
+/// logits without that axis: one for each sample, token or pixel. Labels outside [0, C), and the metric's ignored one,
+/// are not counted.
 class Accuracy {
 public:
   /// `logits` is an output and `labels` an input of the same eval entry. Throws Error when the shapes do not
@@ -27,6 +27,7 @@ public:
 private:
   const Port *logits_, *labels_;
   int64_t outer_ = 1, classes_ = 1, inner_ = 1; // logits as [outer, classes, inner]
+  std::optional<int64_t> ignored_;
   MetricResult result_;
 };
 

@@ -62,6 +62,30 @@ TEST(SampleLoss, DenseLabels) {
         "loss=softmax_cross_entropy:z:y", {0, 2, 1});
 }
 
+TEST(SampleLoss, Options) {
+  std::string tokens = forward("tensor<2x3x4xf32>", "tensor<2x3xi64>", "return %z : tensor<2x3x4xf32>", "tensor<2x3x4xf32>", "z");
+  std::vector<double> labels = {0, 3, -100, 1, 2};
+  check(tokens, "loss=softmax_cross_entropy:z:y", labels);
+  check(tokens, "loss=softmax_cross_entropy:z:y,weight=1/2/0.5/3", labels);
+  check(tokens, "loss=softmax_cross_entropy:z:y,label_smoothing=0.1", labels);
+  check(tokens, "loss=softmax_cross_entropy:z:y,label_smoothing=0.1,weight=1/2/0.5/3,ignore_index=3", {0, 3, 2, 1});
+  check(tokens, "loss=softmax_cross_entropy:z:y,label_smoothing=0.1,reduction=sum", labels);
+}
+
+TEST(SampleLoss, MeanOverAMask) {
+  // What a network computes itself: sum(loss * mask) / sum(mask).
+  check(forward("tensor<4x3xf32>", "tensor<4xi64>", R"(
+           %l = graph.softmax_cross_entropy %z, %y {reduction = #graph<reduction none>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+           %m = graph.cast %y : tensor<4xi64> to tensor<4xf32>
+           %p = graph.mul %l, %m : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+           %a = graph.reduce_sum %p {axes = array<i64: 0>, keepdims = false} : (tensor<4xf32>) -> tensor<f32>
+           %b = graph.reduce_sum %m {axes = array<i64: 0>, keepdims = false} : (tensor<4xf32>) -> tensor<f32>
+           %q = graph.div %a, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+           return %q : tensor<f32>)",
+                "tensor<f32>", "loss"),
+        "", {0, 2, 1, 1});
+}
+
 TEST(SampleLoss, WeightsAndIgnoredLabels) {
   check(forward("tensor<4x3xf32>", "tensor<4xi64>", R"(
            %c = graph.constant dense<[1.0, 2.0, 5.0]> : tensor<3xf32>

@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --mpc-attach-loss | mpc-opt --mpc-attach-loss | FileCheck %s
 
 // The loss is the network's own output; batch norm, dropout and the RNG counter in both forms.
-// CHECK: train.metrics = [{kind = "accuracy", labels = "y", logits = "logits", name = "accuracy"}]
+// CHECK: train.metrics = [{axis = 1 : i64, ignore = 2 : i64, kind = "accuracy", labels = "y", logits = "logits", name = "accuracy"}]
 module {
   train.variable @scale parameter : tensor<3xf32> = #train.fill<1.0>
   train.variable @bias parameter : tensor<3xf32> = #train.fill<0.0>

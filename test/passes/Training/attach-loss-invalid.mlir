@@ -10,6 +10,7 @@
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=sgd,lr" 2>&1 | FileCheck %s --check-prefix=PAIR
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=w:speed=2" 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t outputs=q" 2>&1 | FileCheck %s --check-prefix=PREDICT
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:yy:t outputs=p,q param-group=nothing:lr=2" 2>&1 | FileCheck %s --check-prefix=SEVERAL
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t metric=f1:y:x" 2>&1 | FileCheck %s --check-prefix=METRIC
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=a,a" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t accumulate=0" 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
@@ -18,15 +19,21 @@
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=w" 2>&1 | FileCheck %s --check-prefix=PARAMETER
 // RUN: sed 's/@w /@"main\/lr" /; s/@w :/@"main\/lr" :/' %s | not mpc-opt --mpc-attach-loss="loss=mse:y:t" 2>&1 | FileCheck %s --check-prefix=STATE
 
-// NONE: error: the network has no scalar float output that could be the loss
-// NONE: note: hint: attach one, for instance --loss=softmax_cross_entropy:LOGITS:labels; the outputs are 'y'
+// NONE: error: the network has no scalar float output that could be the loss, and none can be inferred: output 'y' is made by Relu, so it is no score of a class
+// NONE: note: hint: say what is trained: --loss=softmax_cross_entropy:LOGITS:LABELS[,axis=N][,ignore_index=-100][,label_smoothing=0][,weight=W0/W1/...|FILE.npy][,reduction=mean|sum], nll:LOG_PROBABILITIES:LABELS[,axis=N]
+// NONE-SAME: mse:PREDICTION:TARGET[,reduction=mean|sum], l1:PREDICTION:TARGET[,reduction=mean|sum], smooth_l1:PREDICTION:TARGET[,reduction=mean|sum], bce_with_logits:LOGITS:TARGET[,reduction=mean|sum], or output:NAME; the outputs are 'y'
 // FORM: error: there is no loss 'hinge'
-// FORM: note: hint: the losses are output, softmax_cross_entropy, nll, mse, l1, smooth_l1, bce_with_logits
+// FORM: note: hint: the losses are softmax_cross_entropy:LOGITS:LABELS{{.*}}, nll:{{.*}}, mse:{{.*}}, or output:NAME
 // OUTPUT: error: the network has no output 'yy'
 // TARGET: error: loss 'mse:y' names no target
 // TARGET: note: hint: write mse:PREDICTION:TARGET
 // SHAPE: error: input 'small' is tensor<4xf32>, but the target should be tensor<4x3xf32>
-// LABELS: error: input 'x' is tensor<4x3xf32>, but the labels should be tensor<4xi64>
+// LABELS: error: input 'x' is tensor<4x3xf32>, but the labels of 'y' [4,3] with its classes along dimension 1 should be tensor<4xi64>
+// LABELS: note: hint: labels are integers; for float targets use mse or bce_with_logits
+// SEVERAL: error: parameter group 'nothing' matches no parameter
+// SEVERAL: error: the network has no output 'yy'
+// SEVERAL: error: predict has no output 'p'
+// SEVERAL: error: predict has no output 'q'
 // SCALAR: error: output 'y' is not a scalar float
 // PARAMS: error: no parameter matches 'nothing': there is nothing to train
 // BARE: error: the network has no parameter: there is nothing to train
@@ -46,6 +53,7 @@ train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}, %s: tensor<4xf32> {train.name = "small", train.batched})
     -> (tensor<4x3xf32> {train.name = "y"}) {
   %w = train.read @w : tensor<3xf32>
-  %y = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %p = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %y = graph.relu %p : tensor<4x3xf32>
   return %y : tensor<4x3xf32>
 }
