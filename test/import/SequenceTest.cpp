@@ -23,7 +23,7 @@ ModelBuilder sequences() {
   ModelBuilder m(17);
   m.input("x", {int64_t(2), int64_t(6)}).output("y");
   for (int64_t i : {0, 1, 2, -1}) {
-    auto *t = m.tensor("p" + std::to_string(i), {}, onnx::TensorProto::INT64);
+    auto *t = m.tensor(std::string("p").append(std::to_string(i)), {}, onnx::TensorProto::INT64);
     t->add_int64_data(i);
   }
   return m;
