@@ -156,7 +156,7 @@ def measure(row, mpc, case, reference, module, work):
     batch = len(next(iter(case.inputs.values())))
     free = [f"--batch={batch}"] if row.variant.startswith("export.py") else []
     status, output, row.compile_seconds = run([mpc, "compile", model, "-o", program, "--precision=fp32", "--opt-level=O0", case.mpc_loss(), *free])
-    row.notes = [line for line in output.splitlines() if line.startswith("note:")]
+    row.notes = [line for line in output.splitlines() if re.match("(note|remark): ", line)]
     if status != 0:
         said = message(output)
         return row.set("refused" if status == 1 and re.search(LOST, said) else "FAIL", f"compile, status {status}: {said}")
