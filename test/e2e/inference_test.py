@@ -127,9 +127,9 @@ def case(network, norms, folded):
             x = rng.normal(1, 2, (64, 2, 5, 5)).astype(np.float32)
             np.savez(f"{folder}/data.npz", x=x, label=rng.integers(0, 3, 64))
             np.savez(f"{folder}/inputs.npz", x=x[:BATCH])
-            mpc("compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--loss=softmax_cross_entropy:logits:label", "--lr=0.05", "--outputs=logits")
+            mpc("compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", "--loss=softmax_cross_entropy:logits:label", "--lr=0.05", "--outputs=logits")
             program = f"{folder}/program"
-            harness.must([program, "train", "--data", "data.npz", "--steps", "8", "--checkpoint-dir", "checkpoints", "-q"], cwd=folder)
+            harness.must([program, "train", "--data", "data.npz", "--steps", "8", "--checkpoint-dir", "checkpoints"], cwd=folder)
             checkpoint = ["--checkpoint", "checkpoints/step-00000008.safetensors"]
             harness.must([program, "predict", "--data", "inputs.npz", "--out", "predicted.npz", *checkpoint], cwd=folder)
             wanted = np.load(f"{folder}/predicted.npz")["logits"]

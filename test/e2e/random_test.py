@@ -48,7 +48,7 @@ def mpc(folder, *arguments):
 
 def compiled(folder, g, *options):
     g.save(f"{folder}/model.onnx")
-    mpc(folder, "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", f"--batch={BATCH}", *options)
+    mpc(folder, "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", f"--batch={BATCH}", *options)
     return f"{folder}/program"
 
 
@@ -69,7 +69,7 @@ def noisy():
 
 
 def losses(program, folder, name, seed, *arguments):
-    harness.must([program, "train", "--data", "data.npz", "--steps", "3", "--lr", "0", "--no-shuffle", "--seed", str(seed), "--log", f"{name}.jsonl", "--log-every", "1", "-q", *arguments], cwd=folder)
+    harness.must([program, "train", "--data", "data.npz", "--steps", "3", "--lr", "0", "--no-shuffle", "--seed", str(seed), "--log", f"{name}.jsonl", "--log-every", "1", *arguments], cwd=folder)
     return [line["loss"] for line in map(json.loads, open(f"{folder}/{name}.jsonl")) if "loss" in line]
 
 
