@@ -172,9 +172,13 @@ TEST(Conformance, NodeTests) {
   int counts[3] = {};
   for (const std::string &folder : folders) {
     std::string why;
-    Outcome outcome = runCase(folder, why);
-    ++counts[int(outcome)];
     std::string name = llvm::sys::path::filename(folder).str();
+    // The numbers of the data are those of another generator.
+    bool isRandom = llvm::StringRef(name).starts_with("test_bernoulli");
+    Outcome outcome = isRandom ? Outcome::Skipped : runCase(folder, why);
+    if (isRandom)
+      why = "its results are random";
+    ++counts[int(outcome)];
     if (outcome == Outcome::Failed)
       ADD_FAILURE() << name << ": " << why;
     if (outcome == Outcome::Skipped && std::getenv("MPC_VERBOSE"))

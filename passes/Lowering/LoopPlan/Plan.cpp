@@ -230,6 +230,8 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
     collectCuts(primary->getOperand(0), total, seen, wanted);
   for (unsigned i : plan.fullResults)
     collectCuts(yielded[i], total, seen, wanted);
+  if (total < plan.unroll) // nothing has neighbours
+    plan.unroll = 1;
   if (plan.unroll > 1 && !primary)
     wanted.insert(plan.unroll); // last: only where it fits the shapes
   llvm::SmallVector<int64_t> chain = divisorChain(required, wanted);

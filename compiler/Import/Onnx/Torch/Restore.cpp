@@ -51,7 +51,8 @@ static bool mayHaveParameters(StringRef call) {
   call = call.rtrim("0123456789");
   call.consume_back("_");
   Call bare{"", call.str(), {}};
-  return isKnown(bare) && call != "cat" && call != "where";
+  static const std::set<StringRef> elementwise = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "cat"};
+  return isKnown(bare) && !elementwise.count(call); // of those only what does nothing goes, with literals mostly
 }
 
 //===-- Putting back -----------------------------------------------------------------===//
@@ -229,14 +230,13 @@ void Restoration::restoreInput(onnx::NodeProto &node, const Call &call, int inpu
   if (!kind)
     return;
   const Origin *origin = metadata.origin(argumentAt(call, node, size_t(input)));
-  if (!isKnown(call) && llvm::any_of(call.args, [&](const std::string &argument) {
-        const Origin *own = metadata.origin(argument);
-        return own && own->target == name;
-      }))
+  // Of a call whose arguments need not be in the order of the inputs nothing is replaced.
+  if (!isKnown(call) || !origin || origin->target == name)
     return;
-  if (!origin || origin->target == name)
+  onnx::TensorProto *there = find(origin->target);
+  if (there && (there->data_type() != tensor->data_type() || shapeOf(*there) != shapeOf(*tensor)))
     return;
-  if (!find(origin->target))
+  if (!there)
     add(origin->target, *tensor);
   *node.mutable_input(input) = origin->target;
   split.insert(origin->target);
