@@ -220,6 +220,19 @@ TEST(Torch, LegacyFilesAreReadByTheirNames) {
   EXPECT_EQ(variables(r), "ln1.weight ln1.bias table.weight blocks.0.ln2.weight blocks.0.ln2.bias fc.bias fc.weight ");
   EXPECT_TRUE(notes(r, "3 tensors that the exporter had merged")) << r.report.notes.size();
 
+  // Merged tensors in EVAL mode, and one that is shared under a name of the exporter's own.
+  TorchModel merged(false);
+  merged.input("x", {int64_t(2), int64_t(4)}).weight("a.weight", {4}).weight("onnx::Mul_3", {4});
+  merged.node("Identity", {"a.weight"}, {"b.weight"});
+  merged.node("Identity", {"onnx::Mul_3"}, {"onnx::Mul_4"});
+  std::string value = "x";
+  for (const char *name : {"a.weight", "b.weight", "onnx::Mul_3", "onnx::Mul_4"}) {
+    merged.node("Mul", {value, name}, {std::string(name) + "/y"});
+    value = std::string(name) + "/y";
+  }
+  merged.output(value);
+  EXPECT_EQ(variables(merged.run()), "a.weight onnx::Mul_3 b.weight ");
+
   TorchModel folded(false);
   folded.input("x", {int64_t(1), int64_t(2), int64_t(5)}).weight("onnx::Conv_3", {2, 2, 3}).weight("onnx::Conv_4", {2});
   folded.node("Conv", {"x", "onnx::Conv_3", "onnx::Conv_4"}, {"y"}, {{"kernel_shape", L{3}}});

@@ -74,6 +74,7 @@ private:
   void restoreBias(onnx::NodeProto &, const Call &);
   void restoreLegacyWeight(onnx::NodeProto &);
   void restoreLegacyMerged(onnx::NodeProto &);
+  void restoreLegacyIdentities();
   bool transpose(onnx::NodeProto &, int input, const std::string &name);
   bool reshape(onnx::NodeProto &, int input, const std::string &name);
   void dropUnread();
@@ -439,7 +440,29 @@ void Restoration::restoreLegacyMerged(onnx::NodeProto &node) {
   }
 }
 
+/// In EVAL mode that exporter leaves an Identity of the tensor that it kept, with the name of the parameter that was equal. What a module shares on purpose
+/// has one name, or one of the exporter's own.
+void Restoration::restoreLegacyIdentities() {
+  std::set<std::string> outputs;
+  for (const auto &output : graph.output())
+    outputs.insert(output.name());
+  auto &list = *graph.mutable_node();
+  for (int i = list.size(); i-- > 0;) {
+    const onnx::NodeProto &node = list.Get(i);
+    if (node.op_type() != "Identity" || node.input_size() != 1 || node.output_size() != 1)
+      continue;
+    const std::string name = node.output(0);
+    onnx::TensorProto *tensor = find(node.input(0));
+    if (!tensor || name.empty() || find(name) || outputs.count(name) || name[0] == '/' || StringRef(name).starts_with("onnx::"))
+      continue;
+    add(name, *tensor);
+    split.insert(name);
+    list.DeleteSubrange(i, 1);
+  }
+}
+
 Restored Restoration::runWithoutMetadata() {
+  restoreLegacyIdentities();
   size_t folded = 0;
   std::string first;
   const int count = graph.node_size();
