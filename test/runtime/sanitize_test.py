@@ -40,7 +40,8 @@ class Kind:
         """stdout of a command in which no sanitizer found anything. Sanitizers reserve more address space than any limit."""
         status, out, err = harness.run(command, cwd=cwd, seconds=900, memory_bytes=None, environment=dict(os.environ, **ENVIRONMENT[self.name]))
         if status != 0 or re.search(r"Sanitizer|runtime error:", err):
-            raise harness.Failure(f"status {status} from {' '.join(map(str, command))}\n{out[-1500:]}{err[-5000:]}")
+            out = "\n".join(line for line in out.splitlines() if not line.startswith("epoch "))  # trainings print more than what failed
+            raise harness.Failure(f"status {status} from {' '.join(map(str, command))}\n{out[-4000:]}{err[-5000:]}")
         return out
 
     def compile(self, folder, *options):
