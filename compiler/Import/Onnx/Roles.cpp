@@ -142,6 +142,10 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
       return verdict;
     }
   const Use *place = nullptr;
+  // The direction of a weight norm (Salimans and Kingma 2016), divided by its own norm.
+  auto usedBy = [&](llvm::StringRef op) { return llvm::find_if(found, [&](const Use &use) { return op == use.node->op_type(); }); };
+  if (usedBy("ReduceL2") != found.end() && usedBy("Div") != found.end())
+    place = &*usedBy("Div");
   for (const Use &use : found)
     if (isParameter(use.position) && (!place || (isStrong(use.position) && !isStrong(place->position))))
       place = &use;

@@ -109,16 +109,22 @@ public:
   bool failed() const { return hasFailed; }
   /// Reductions that were emitted in place, as a loop per use, because no nest had computed them.
   unsigned inlineReductions = 0;
-  /// Index forms that became code (`forms`) and the accesses among them; filled while `recording`.
+  /// Index forms that became code (`forms`), the accesses among them, and cuts; filled while `recording`.
   struct Access {
     mlir::Value pointer;
     Index linear; ///< in elements
     unsigned bytes;
     bool isStore;
   };
+  /// Places where the ops of one loop variable change, as a concatenation does from operand to operand.
+  void cut(const Index &i, int64_t at) {
+    if (recording && i.terms().size() == 1 && i.terms()[0].second == 1)
+      cuts.push_back({i.terms()[0].first, at - i.constant()});
+  }
   bool recording = false;
   std::vector<Index> forms;
   std::vector<Access> accesses;
+  std::vector<std::pair<SymbolId, int64_t>> cuts; ///< a symbol, and the first of its values behind the change
 
 private:
   struct Symbol {

@@ -86,6 +86,7 @@ FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp
   // A thread should have 10 microseconds of work: several times what waking it costs.
   double iterations = plan->form == LoopForm::Special ? graph::typeOf(yielded[0]).getNumElements()
                                                       : plan->keptCount() * plan->reducedCount();
+  iterations /= double(plan->cuts.size() + 1); // each element is computed by one piece of the loop
   double ns = estimate(function, iterations / std::max<int64_t>(launch.grid, 1));
   launch.grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, launch.grid);
   return launch;

@@ -104,11 +104,23 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
   if (prefix == vars.size() - 1 && count < wantedGrid && inner.extent > blockElements)
     block = blockElements;
   int64_t blocks = (inner.extent + block - 1) / block;
-  auto innerLoop = [&](Value low, Value high) {
+  auto piece = [&](Value low, Value high) {
     e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
       bind(inner, iv);
       return storeNeighbours(n), Values();
     });
+  };
+  auto innerLoop = [&](Value low, Value high) {
+    if (plan.cuts.empty())
+      return piece(low, high);
+    int64_t from = 0;
+    for (size_t i = 0; i <= plan.cuts.size(); ++i) {
+      int64_t to = i < plan.cuts.size() ? plan.cuts[i] : inner.extent;
+      e.setRange(inner.factors[0], from, to - 1);
+      piece(arith::MaxSIOp::create(e.b, low, e.i64(from)), arith::MinSIOp::create(e.b, high, e.i64(to)));
+      from = to;
+    }
+    e.setRange(inner.factors[0], 0, inner.extent - 1);
   };
 
   if (blocks > 1 && count == 1) { // one flat loop over all slices
@@ -123,7 +135,7 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
   }
   grid(vars.take_front(prefix), blocks, begin, end, [&](Value at) {
     if (!at)
-      return loops(vars.drop_front(prefix), [&] { storeNeighbours(n); });
+      return loops(vars.drop_front(prefix).drop_back(), [&] { innerLoop(e.i64(0), e.i64(inner.extent)); });
     auto [low, high] = blockBounds(at, block, inner.extent);
     innerLoop(low, high);
   });

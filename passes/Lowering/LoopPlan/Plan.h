@@ -42,6 +42,9 @@ struct Plan {
   /// not (a transpose): it and the innermost one are walked in tiles, so that cache lines of both are used
   /// whole.
   int tiled = -1;
+  /// Pointwise: values of the innermost variable, ascending, before which its loop is best cut in two, since each piece reads another operand
+  /// of a concatenation. A loop over all would read every operand for every element.
+  llvm::SmallVector<int64_t> cuts;
 
   /// Emitted slice by slice (emitSlices), without a space to walk.
   bool sliced() const { return form == LoopForm::Special || irregular; }

@@ -74,6 +74,20 @@ static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> access
   return -1;
 }
 
+/// Plan::cuts. Loops that walk several factors as one, or neighbours together, are not cut; nor is one into more pieces than a kernel should have loops.
+static llvm::SmallVector<int64_t> chooseCuts(const Plan &plan, ArrayRef<std::pair<SymbolId, int64_t>> cuts) {
+  constexpr size_t most = 128;
+  if (plan.form != LoopForm::Pointwise || plan.tiled >= 0 || plan.neighbours() > 1 || plan.kept.empty() || plan.kept.back().factors.size() != 1)
+    return {};
+  llvm::SmallVector<int64_t> chosen;
+  for (auto [symbol, at] : cuts)
+    if (symbol == plan.kept.back().factors[0])
+      chosen.push_back(at);
+  llvm::sort(chosen);
+  chosen.erase(llvm::unique(chosen), chosen.end());
+  return chosen.size() < most ? chosen : llvm::SmallVector<int64_t>();
+}
+
 static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose) {
   MLIRContext *context = dispatch.getContext();
   context->loadDialect<arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect>();
@@ -122,6 +136,7 @@ static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose)
     plan.mergeLoops(e.forms);
     plan.schedule = chooseSchedule(plan, done.accesses);
     plan.tiled = chooseTiled(plan, done.accesses);
+    plan.cuts = chooseCuts(plan, e.cuts);
   }
   return done;
 }

@@ -1,5 +1,4 @@
-#include "compiler/Import/Onnx/Torch/Restore.h"
-#include "compiler/Import/Onnx/Torch/Metadata.h"
+#include "compiler/Import/Onnx/Torch/Restoration.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -57,65 +56,6 @@ static bool mayHaveParameters(StringRef call) {
 
 //===-- Putting back -----------------------------------------------------------------===//
 
-namespace {
-class Restoration {
-public:
-  Restoration(onnx::ModelProto &model, Bytes bytes) : graph(*model.mutable_graph()), metadata(model), bytes(bytes) {
-    for (auto &tensor : *graph.mutable_initializer())
-      tensors[tensor.name()] = &tensor;
-  }
-  bool known() const { return metadata.present(); }
-  Restored run();
-  Restored runWithoutMetadata();
-
-private:
-  void restoreInput(onnx::NodeProto &, const Call &, int input);
-  void restoreFolded(onnx::NodeProto &, const Call &, int input);
-  void restoreBias(onnx::NodeProto &, const Call &);
-  void restoreLegacyWeight(onnx::NodeProto &);
-  void restoreLegacyMerged(onnx::NodeProto &);
-  void restoreLegacyIdentities();
-  bool transpose(onnx::NodeProto &, int input, const std::string &name);
-  bool reshape(onnx::NodeProto &, int input, const std::string &name);
-  void dropUnread();
-  void findMissing();
-  void noteRestored();
-  void note(size_t count, const char *one, const char *many);
-  void lose(const llvm::Twine &what) { result.lost.push_back(what.str()); }
-
-  onnx::TensorProto *find(const std::string &name) {
-    auto it = tensors.find(name);
-    return it == tensors.end() ? nullptr : it->second;
-  }
-  onnx::TensorProto &add(const std::string &name, const onnx::TensorProto &like) {
-    onnx::TensorProto &tensor = *graph.add_initializer();
-    tensor = like;
-    tensor.set_name(name);
-    return *(tensors[name] = &tensor);
-  }
-  /// A node between a parameter and its use, made once; returns its result.
-  std::string insert(const char *op, const std::string &name, llvm::function_ref<void(onnx::NodeProto &)> fill) {
-    const std::string result = name + "/" + op;
-    if (inserted.insert(result).second) {
-      onnx::NodeProto &node = *graph.add_node();
-      node.set_name(result);
-      node.set_op_type(op);
-      node.add_input(name);
-      node.add_output(result);
-      fill(node);
-    }
-    return result;
-  }
-
-  onnx::GraphProto &graph;
-  Metadata metadata;
-  Bytes bytes;
-  Restored result;
-  std::map<std::string, onnx::TensorProto *> tensors;
-  std::set<std::string> inserted, replaced, gone; // gone: parameters whose loss has been told
-  std::set<std::string> split, biases, transposed, reshaped;
-};
-} // namespace
 
 static std::vector<int64_t> shapeOf(const onnx::TensorProto &tensor) { return {tensor.dims().begin(), tensor.dims().end()}; }
 
@@ -129,6 +69,16 @@ static void setElements(onnx::TensorProto &tensor, std::vector<int64_t> shape, s
   tensor = std::move(fresh);
 }
 
+std::string Restoration::transposedBytes(const onnx::TensorProto &matrix) {
+  const int64_t rows = matrix.dims(0), columns = matrix.dims(1);
+  std::string from = bytes(matrix), to(from.size(), '\0');
+  size_t size = rows * columns == 0 ? 0 : from.size() / size_t(rows * columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      std::copy_n(&from[size_t(i * columns + j) * size], size, &to[size_t(j * rows + i) * size]);
+  return to;
+}
+
 /// The parameter `name`, whose transpose the exporter has put at an input: there again as a tensor and a Transpose of it.
 bool Restoration::transpose(onnx::NodeProto &node, int input, const std::string &name) {
   onnx::TensorProto *folded = find(node.input(input));
@@ -139,11 +89,7 @@ bool Restoration::transpose(onnx::NodeProto &node, int input, const std::string 
     if (shapeOf(*there) != std::vector<int64_t>{columns, rows})
       return false;
   } else {
-    std::string from = bytes(*folded), to(from.size(), '\0');
-    size_t size = rows * columns == 0 ? 0 : from.size() / size_t(rows * columns);
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        std::copy_n(&from[size_t(i * columns + j) * size], size, &to[size_t(j * rows + i) * size]);
+    std::string to = transposedBytes(*folded);
     onnx::TensorProto &tensor = add(name, onnx::TensorProto());
     tensor.set_data_type(folded->data_type());
     setElements(tensor, {columns, rows}, std::move(to));
@@ -374,115 +320,7 @@ void Restoration::noteRestored() {
   note(biases.size(), "a bias that is zero is back, which the exporter had dropped", " biases that are zero are back, which the exporter had dropped");
   note(transposed.size() + reshaped.size(), "a parameter that was computed into another form at export has its name and shape back",
        " parameters that were computed into another form at export have their names and shapes back");
-}
-
-//===-- The exporter before: no metadata, but names ------------------------------------===//
-
-/// "/layer1/layer1.0/fc/MatMul" is the product of module "layer1.0.fc".
-static std::string moduleOf(StringRef node) {
-  llvm::SmallVector<StringRef> parts;
-  node.split(parts, '/', -1, false);
-  std::string path, before;
-  for (StringRef part : llvm::ArrayRef(parts).drop_back(parts.empty() ? 0 : 1)) {
-    if (!before.empty() && part.starts_with(before + ".")) // a list's element bears the list's name
-      path.resize(path.size() - before.size());
-    else if (!path.empty())
-      path += '.';
-    before = part.str();
-    path += before;
-  }
-  return path;
-}
-
-/// A Linear whose transposed weight has lost its name; the bias has kept its own.
-void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
-  const std::string module = moduleOf(node.name());
-  if (module.empty() || node.output_size() != 1 || !find(node.input(1)) || find(module + ".weight") || !find(module + ".bias"))
-    return;
-  for (const auto &user : graph.node())
-    if (user.op_type() == "Add" && llvm::is_contained(user.input(), node.output(0)) && llvm::is_contained(user.input(), module + ".bias")) {
-      (void)transpose(node, 1, module + ".weight");
-      return;
-    }
-}
-
-/// What a module calls the tensor at an input of one of its nodes; "" where that is not known.
-static StringRef usualName(const onnx::NodeProto &node, int input) {
-  const StringRef op = node.op_type();
-  bool norm = op == "LayerNormalization" || op == "BatchNormalization" || op == "InstanceNormalization";
-  if (!norm && op != "Gemm" && op != "Conv" && op != "ConvTranspose" && op != "Add")
-    return "";
-  static constexpr const char *names[] = {"", "weight", "bias", "running_mean", "running_var"};
-  return op == "Add" ? "bias" : input < 5 ? names[input] : "";
-}
-
-/// A tensor of one value throughout (fresh norms, zero biases) that a module does not have under its own name: equal ones were merged. Others may be
-/// shared on purpose.
-void Restoration::restoreLegacyMerged(onnx::NodeProto &node) {
-  const std::string module = moduleOf(node.name());
-  for (int input = 0; input < node.input_size() && !module.empty(); ++input) {
-    onnx::TensorProto *tensor = find(node.input(input));
-    const std::string own = module + "." + usualName(node, input).str();
-    // Only what is another module's under this name: "ln1.bias" in module "ln2".
-    StringRef name = node.input(input);
-    if (!tensor || own.back() == '.' || name == own || find(own) || !name.ends_with(own.substr(module.size())) || tensor->dims_size() != 1)
-      continue;
-    const std::string raw = bytes(*tensor);
-    size_t size = tensor->dims(0) > 0 ? raw.size() / size_t(tensor->dims(0)) : 0;
-    bool constant = size > 0;
-    for (size_t i = size; i < raw.size() && constant; ++i)
-      constant = raw[i] == raw[i - size];
-    if (!constant)
-      continue;
-    add(own, *tensor);
-    *node.mutable_input(input) = own;
-    split.insert(own);
-  }
-}
-
-/// In EVAL mode that exporter leaves an Identity of the tensor that it kept, with the name of the parameter that was equal. What a module shares on purpose
-/// has one name, or one of the exporter's own.
-void Restoration::restoreLegacyIdentities() {
-  std::set<std::string> outputs;
-  for (const auto &output : graph.output())
-    outputs.insert(output.name());
-  auto &list = *graph.mutable_node();
-  for (int i = list.size(); i-- > 0;) {
-    const onnx::NodeProto &node = list.Get(i);
-    if (node.op_type() != "Identity" || node.input_size() != 1 || node.output_size() != 1)
-      continue;
-    const std::string name = node.output(0);
-    onnx::TensorProto *tensor = find(node.input(0));
-    if (!tensor || name.empty() || find(name) || outputs.count(name) || name[0] == '/' || StringRef(name).starts_with("onnx::"))
-      continue;
-    add(name, *tensor);
-    split.insert(name);
-    list.DeleteSubrange(i, 1);
-  }
-}
-
-Restored Restoration::runWithoutMetadata() {
-  restoreLegacyIdentities();
-  size_t folded = 0;
-  std::string first;
-  const int count = graph.node_size();
-  for (int i = 0; i < count; ++i) {
-    onnx::NodeProto &node = *graph.mutable_node(i);
-    auto anonymous = [&](int input, const char *prefix) {
-      return input < node.input_size() && StringRef(node.input(input)).starts_with(prefix) && find(node.input(input));
-    };
-    restoreLegacyMerged(node);
-    if (node.op_type() == "Conv" && anonymous(1, "onnx::Conv_") && folded++ == 0) // else a weight has the module's name
-      first = node.input(1);
-  }
-  for (int i = 0; i < count; ++i) // by the names of their biases, which are back
-    if (onnx::NodeProto &node = *graph.mutable_node(i); node.op_type() == "MatMul" && node.input_size() == 2 && StringRef(node.input(1)).starts_with("onnx::MatMul_"))
-      restoreLegacyWeight(node);
-  if (folded > 0)
-    lose(llvm::Twine(folded) + (folded == 1 ? " batch norm is" : " batch norms are") + " folded into convolutions, the first into '" + first + "'");
-  dropUnread();
-  noteRestored();
-  return std::move(result);
+  note(nameless.size(), "a parameter that was transposed at export has lost its name", " parameters that were transposed at export have lost their names");
 }
 
 Restored mpc::onnx_import::torch::restore(onnx::ModelProto &model, Bytes bytes) {

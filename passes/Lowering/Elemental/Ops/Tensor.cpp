@@ -60,8 +60,8 @@ static Value emit(graph::BroadcastOp op, unsigned, ArrayRef<Index> index, Elemen
   return e.broadcastOperand(op, 0, index);
 }
 
-/// The operand is known where the range of the index lies in one of them; otherwise all that may be meant are read, at clamped
-/// indices, and selected: no branch in a loop that vectorises.
+/// The operand is known where the range of the index lies in one of them, which loops see to that are cut where the operands end; otherwise
+/// all that may be meant are read, at clamped indices, and selected: no branch in a loop that vectorises.
 static Value emit(graph::ConcatOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   size_t axis = op.getAxis();
   auto [low, high] = e.range(index[axis]);
@@ -70,6 +70,8 @@ static Value emit(graph::ConcatOp op, unsigned, ArrayRef<Index> index, ElementEm
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     int64_t extent = graph::shapeOf(input)[axis], end = begin + extent;
     if (extent > 0 && high >= begin && low < end) {
+      if (begin > low)
+        e.cut(index[axis], begin);
       IndexVector x(index);
       x[axis] = e.clamp(index[axis] - Index(begin), 0, extent - 1);
       Value v = e.operand(op, i, x);

@@ -1,0 +1,191 @@
+//===- Legacy.cpp - files of torch's exporter before: no metadata, but names -------===//
+//
+// `torch.onnx.export(..., dynamo=False)` names nodes by the modules that they are of ("/layer1/layer1.0/fc/MatMul") and keeps the names of parameters. In
+// EVAL mode it merges equal tensors, and computes what does not depend on an input: a transposed weight becomes "onnx::MatMul_379". Names lead back to
+// most parameters; the rest is told to be lost.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/Onnx/Torch/Restoration.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace mpc::onnx_import::torch;
+using llvm::StringRef;
+
+/// "/layer1/layer1.0/fc/MatMul" is the product of module "layer1.0.fc".
+static std::string moduleOf(StringRef node) {
+  llvm::SmallVector<StringRef> parts;
+  node.split(parts, '/', -1, false);
+  std::string path, before;
+  for (StringRef part : llvm::ArrayRef(parts).drop_back(parts.empty() ? 0 : 1)) {
+    if (!before.empty() && part.starts_with(before + ".")) // a list's element bears the list's name
+      path.resize(path.size() - before.size());
+    else if (!path.empty())
+      path += '.';
+    before = part.str();
+    path += before;
+  }
+  return path;
+}
+
+static bool isFloat(const onnx::TensorProto &tensor) {
+  return llvm::is_contained({onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE}, tensor.data_type());
+}
+
+static int64_t elementsOf(const onnx::TensorProto &tensor) {
+  int64_t n = 1;
+  for (int64_t d : tensor.dims())
+    n *= d;
+  return n;
+}
+
+/// The name that the exporter gives what it computes for an op: "onnx::MatMul_379".
+static bool isComputed(const onnx::NodeProto &node, StringRef input) { return input.starts_with(("onnx::" + llvm::Twine(node.op_type()) + "_").str()); }
+
+/// In EVAL mode that exporter leaves an Identity of the tensor that it kept, with the name of the parameter that was equal. What a module shares on purpose
+/// has one name, or one of the exporter's own.
+void Restoration::restoreLegacyIdentities() {
+  std::set<std::string> outputs;
+  for (const auto &output : graph.output())
+    outputs.insert(output.name());
+  auto &list = *graph.mutable_node();
+  for (int i = list.size(); i-- > 0;) {
+    const onnx::NodeProto &node = list.Get(i);
+    if (node.op_type() != "Identity" || node.input_size() != 1 || node.output_size() != 1)
+      continue;
+    const std::string name = node.output(0);
+    onnx::TensorProto *tensor = find(node.input(0));
+    if (!tensor || name.empty() || find(name) || outputs.count(name) || name[0] == '/' || StringRef(name).starts_with("onnx::"))
+      continue;
+    add(name, *tensor);
+    split.insert(name);
+    list.DeleteSubrange(i, 1);
+  }
+}
+
+/// What a module calls the tensor at an input of one of its nodes; "" where that is not known.
+static StringRef usualName(const onnx::NodeProto &node, int input) {
+  const StringRef op = node.op_type();
+  bool norm = op == "LayerNormalization" || op == "BatchNormalization" || op == "InstanceNormalization";
+  if (!norm && op != "Gemm" && op != "Conv" && op != "ConvTranspose" && op != "Add")
+    return "";
+  static constexpr const char *names[] = {"", "weight", "bias", "running_mean", "running_var"};
+  return op == "Add" ? "bias" : input < 5 ? names[input] : "";
+}
+
+/// A tensor of one value throughout (fresh norms, zero biases) that a module does not have under its own name: equal ones were merged. Others may be
+/// shared on purpose.
+void Restoration::restoreLegacyMerged(onnx::NodeProto &node) {
+  std::string module = moduleOf(node.name());
+  if (module.empty())
+    return;
+  const std::string prefix = module + ".";
+  if (find(prefix + "in_proj_bias")) // of torch's attention, whose output's product is one of its own nodes
+    module += ".out_proj";
+  for (int input = 0; input < node.input_size(); ++input) {
+    onnx::TensorProto *tensor = find(node.input(input));
+    const std::string own = module + "." + usualName(node, input).str();
+    // Only what is another module's under this name: "ln1.bias" in module "ln2", but not "attn.qkv.bias" in "attn".
+    StringRef name = node.input(input);
+    if (!tensor || own.back() == '.' || name == own || find(own) || name.starts_with(prefix) || !name.ends_with(own.substr(module.size())) ||
+        tensor->dims_size() != 1)
+      continue;
+    const std::string raw = bytes(*tensor);
+    size_t size = tensor->dims(0) > 0 ? raw.size() / size_t(tensor->dims(0)) : 0;
+    bool constant = size > 0;
+    for (size_t i = size; i < raw.size() && constant; ++i)
+      constant = raw[i] == raw[i - size];
+    if (!constant)
+      continue;
+    add(own, *tensor);
+    *node.mutable_input(input) = own;
+    split.insert(own);
+  }
+}
+
+/// A Linear's weight, which was transposed and has lost its name. It is another parameter's where it equals that (an embedding that is the last layer too);
+/// else its bias, which has kept its own, tells its name; a module without any tensor is a Linear without a bias.
+void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
+  const std::string module = moduleOf(node.name());
+  const onnx::TensorProto *weight = node.input_size() == 2 && isComputed(node, node.input(1)) ? find(node.input(1)) : nullptr;
+  if (!weight || weight->dims_size() != 2 || node.output_size() != 1)
+    return;
+  const std::string turned = transposedBytes(*weight);
+  const bool constant = turned.find_first_not_of(turned.empty() ? '\0' : turned[0]) == std::string::npos; // zeros are equal by chance
+  for (const auto &[name, other] : tensors)
+    if (!constant && other->dims_size() == 2 && other->dims(0) == weight->dims(1) && other->dims(1) == weight->dims(0) &&
+        other->data_type() == weight->data_type() && !StringRef(name).starts_with("onnx::") && !transposed.count(name) && bytes(*other) == turned) {
+      (void)transpose(node, 1, name);
+      return;
+    }
+  if (module.empty())
+    return;
+  const std::string prefix = module + ".";
+  for (const auto &user : graph.node())
+    if (user.op_type() == "Add" && llvm::is_contained(user.input(), node.output(0)))
+      for (StringRef bias : user.input())
+        if (std::string name = bias.str(); bias.starts_with(prefix) && bias.consume_back("bias") && find(name)) {
+          if (std::string own = bias.str() + "weight"; !find(own))
+            (void)transpose(node, 1, own);
+          return;
+        }
+  auto first = tensors.lower_bound(prefix);
+  if (first == tensors.end() || !StringRef(first->first).starts_with(prefix))
+    (void)transpose(node, 1, prefix + "weight");
+}
+
+/// The scale and shift of a group norm, which stand behind an InstanceNormalization of the module as [C, 1].
+void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
+  const std::string module = moduleOf(node.name());
+  if (module.empty() || (node.op_type() != "Mul" && node.op_type() != "Add"))
+    return;
+  for (int input = 0; input < node.input_size(); ++input) {
+    const onnx::TensorProto *tensor = isComputed(node, node.input(input)) ? find(node.input(input)) : nullptr;
+    const std::string own = module + (node.op_type() == "Mul" ? ".weight" : ".bias");
+    if (tensor && isFloat(*tensor) && tensor->dims_size() > 1 && elementsOf(*tensor) == tensor->dims(0) && !find(own) &&
+        llvm::any_of(graph.node(), [&](const onnx::NodeProto &norm) { return norm.op_type() == "InstanceNormalization" && moduleOf(norm.name()) == module; }))
+      (void)reshape(node, input, own);
+  }
+}
+
+/// What would be trained although the exporter has computed it, from a parameter (a table of positions that was gathered from) or from a buffer (a mask).
+void Restoration::loseLegacyComputed(const onnx::NodeProto &node) {
+  const StringRef op = node.op_type();
+  if (op != "Add" && op != "Mul" && op != "Gather" && op != "MatMul")
+    return;
+  for (const std::string &input : node.input()) {
+    const onnx::TensorProto *tensor = isComputed(node, input) ? find(input) : nullptr;
+    if (!tensor || !isFloat(*tensor) || elementsOf(*tensor) < 2 || !gone.insert(input).second)
+      continue;
+    if (op == "MatMul" && tensor->dims_size() == 2)
+      nameless.insert(input);
+    else
+      lose("'" + input + "' of " + op + " '" + node.name() + "' was computed at export from parameters or buffers of module '" + moduleOf(node.name()) + "'");
+  }
+}
+
+Restored Restoration::runWithoutMetadata() {
+  restoreLegacyIdentities();
+  size_t folded = 0;
+  std::string first;
+  const int count = graph.node_size();
+  for (int i = 0; i < count; ++i) {
+    onnx::NodeProto &node = *graph.mutable_node(i);
+    restoreLegacyMerged(node);
+    if (node.op_type() == "Conv" && node.input_size() > 1 && isComputed(node, node.input(1)) && find(node.input(1)) && folded++ == 0)
+      first = node.input(1); // of a convolution as it was the weight has the module's name
+  }
+  for (int i = 0; i < count; ++i) { // by the names of their biases, which are back
+    restoreLegacyWeight(*graph.mutable_node(i));
+    restoreLegacyChannels(*graph.mutable_node(i));
+  }
+  if (folded > 0)
+    lose(llvm::Twine(folded) + (folded == 1 ? " batch norm is" : " batch norms are") + " folded into convolutions, the first into '" + first + "'");
+  for (int i = 0; i < count; ++i)
+    loseLegacyComputed(graph.node(i));
+  dropUnread();
+  noteRestored();
+  return std::move(result);
+}
