@@ -23,7 +23,7 @@ static LogicalResult notInferred(const EntryBuilder &entry, const Twine &why) {
 /// The ONNX name of an activation whose results are no scores, "" for other values.
 static StringRef activationOf(Value v) {
   Operation *op = stripViews(v).getDefiningOp();
-  return isa_and_nonnull<SigmoidOp>(op) ? "Sigmoid" : isa_and_nonnull<TanhOp>(op) ? "Tanh" : isa_and_nonnull<ReluOp>(op) ? "Relu" : "";
+  return isa_and_nonnull<ClipOp>(op) ? "Clip" : isa_and_nonnull<SigmoidOp>(op) ? "Sigmoid" : isa_and_nonnull<TanhOp>(op) ? "Tanh" : isa_and_nonnull<ReluOp>(op) ? "Relu" : "";
 }
 
 /// An integer input of a usual name that the network has but does not use is meant for the loss; otherwise a new input
@@ -63,7 +63,12 @@ FailureOr<InferredLoss> training::inferLoss(EntryBuilder &entry) {
   spec.assumed = "--loss=softmax_cross_entropy:" + name + ":" + inferred.labels + ": the only float output is taken for scores";
   int64_t axis = rank - 1;
   Value scores = value;
-  if (Operation *op = value.getDefiningOp(); isa_and_nonnull<SoftmaxOp, LogSoftmaxOp>(op)) {
+  Value made = stripViews(value);
+  while (auto turned = made.getDefiningOp<TransposeOp>())
+    made = stripViews(turned.getX());
+  if (Operation *op = made.getDefiningOp(); isa_and_nonnull<SoftmaxOp, LogSoftmaxOp>(op)) {
+    if (made != stripViews(value) || shapeOf(op->getResult(0)) != shapeOf(value))
+      return notInferred(entry, output + " is a softmax that was reshaped or transposed since");
     scores = op->getOperand(0);
     axis = isa<SoftmaxOp>(op) ? cast<SoftmaxOp>(op).getAxis() : cast<LogSoftmaxOp>(op).getAxis();
     spec.axis = axis;

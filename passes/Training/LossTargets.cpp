@@ -139,6 +139,9 @@ FailureOr<Labelled> LabelFinder::find() {
     return failure();
   OpBuilder &b = entry.builder;
   if (!labels) {
+    for (const auto &[output, value] : entry.outputs())
+      if (output == name)
+        return emitErrorWithHint(entry.loc, "labels '" + name + "' are an output of the network", "name an input, or a new one for the labels: labels");
     bool batched = entry.batchSize() == shape[0];
     labels = entry.addArgument(name, RankedTensorType::get(without(shape, axis), b.getI64Type()), batched);
   } else if (failed(checkLabels())) {

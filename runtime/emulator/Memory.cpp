@@ -197,7 +197,8 @@ static void arrive(Thread &t, uint32_t count) {
   Access mine = accessOf(t, block.warps[t.warp], false);
   for (uint32_t i = 0; i < count; ++i) {
     const AsyncCopy &copy = t.copies[i];
-    std::memcpy(block.shared + copy.to, copy.from, copy.valid);
+    if (copy.valid > 0) // else `from` may be null
+      std::memcpy(block.shared + copy.to, copy.from, copy.valid);
     std::memset(block.shared + copy.to + copy.valid, 0, copy.bytes - copy.valid);
     forCells(block, copy.to, copy.bytes, [&](Cell &cell) {
       cell.copier = 0;

@@ -21,6 +21,8 @@ struct CheckFlags {
 
 void printText(const TrainingReport &report, const TrainingFlags &training) {
   auto &out = llvm::outs();
+  if (report.opset == 0) // no model was read
+    return;
   out << "opset " << report.opset << ", IR version " << report.irVersion << (report.producer.empty() ? "" : ", by " + report.producer) << '\n';
   out << "ops:";
   for (const auto &[op, count] : report.opCount)

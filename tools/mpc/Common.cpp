@@ -100,7 +100,8 @@ void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::st
   app.add_option("--batch", options.batch, "Leading dimension of the data inputs; binds or rebinds it (default: the file's; 32 for training where that is open)")->check(positiveInteger());
   app.add_option("--dim", dims, "NAME=VALUE: binds a named dimension")->allow_extra_args(false);
   app.add_option("--params", options.params, "REGEX: graph inputs that are parameters");
-  app.add_option("--trainable", options.trainable, "REGEX: initializers that are trained, wherever they stand");
+  app.add_option("--trainable", options.trainable,
+                 "REGEX: the initializers that are trained, wherever they stand; +REGEX: these besides those that stand where parameters do");
   app.add_option("--freeze", options.freeze, "REGEX: parameters that are not trained");
   app.add_option("--untie", options.untie, "REGEX: initializers of which each use is a parameter of its own, for exporters merge equal tensors");
   app.add_flag("--accept-exported", options.acceptExported, "train what torch's exporter made of the network, also where parameters of the module are lost in it");

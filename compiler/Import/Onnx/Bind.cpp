@@ -46,7 +46,11 @@ void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, s
     note("trained, though its values are those of a table of positions (--freeze=REGEX keeps them)", name);
 }
 
+/// Whether torch's exporter has given a tensor the name that it has in the module. What it makes itself is "onnx::Add_12", a number or a node's name.
+static bool isModuleName(StringRef name) { return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') && !name.contains("::"); }
+
 void Import::bindInitializers() {
+  const bool named = current->proto.producer_name() == "pytorch" && !current->restored.known && !options.forwardOnly;
   for (auto &proto : *current->proto.mutable_graph()->mutable_initializer()) {
     const std::string &name = proto.name();
     const std::string shown = printable(name);
@@ -62,6 +66,9 @@ void Import::bindInitializers() {
       TensorVerdict line{shown, typeText(tensor.type), "constant", verdict.why};
       if (verdict.role == Role::Parameter && !current->restored.known && !options.forwardOnly)
         noteSuspicious(shown, tensor, useCount[name]);
+      if (verdict.role == Role::Constant && verdict.unusual && named && isModuleName(name))
+        note("not trained: a float tensor of the torch module where parameters rarely stand (--trainable=+REGEX trains it as well, --freeze=REGEX says that it is a "
+             "constant)", shown);
       bool small = tensor.size() * elementBytes(tensor.element()) < 64;
       if (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small)) {
         entry.constant = std::move(tensor);
@@ -295,7 +302,7 @@ void Import::checkPatterns() {
   // same pattern.
   if (!named(options.params, [](const Entry &) { return true; }))
     refuse("--params", options.params, "matches no graph input and no initializer", lists);
-  bool trainable = named(options.trainable, canBeTrained), freeze = named(options.freeze, canBeTrained);
+  bool trainable = named(StringRef(options.trainable).ltrim('+').str(), canBeTrained), freeze = named(options.freeze, canBeTrained);
   if (!trainable)
     refuse("--trainable", options.trainable, "matches no float initializer: there is nothing to train",
            lists);

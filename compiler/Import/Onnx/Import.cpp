@@ -144,7 +144,7 @@ std::string Import::ownStatistics(Node &node, size_t input) {
   auto variable = module.lookupSymbol<train::VariableOp>(entry.variable);
   if (variable.getRole() != train::Role::buffer)
     return "";
-  if (!assigned.count(entry.variable))
+  if (!assigned.count(entry.variable) || current->restored.known) // the module itself is called twice
     return entry.variable;
   // Exporters merge equal tensors, so two normalisations may name one buffer; their statistics part ways.
   return addBuffer(entry.variable + "@" + shown, train::userName(variable).str(), node, input,
@@ -152,9 +152,15 @@ std::string Import::ownStatistics(Node &node, size_t input) {
 }
 
 void Import::assign(const std::string &variable, Value value, Location loc) {
-  assert(!assigned.count(variable) && "ownStatistics gives each node its own");
-  assigned.insert(variable);
-  train::AssignOp::create(builder, loc, FlatSymbolRefAttr::get(context, variable), value);
+  train::AssignOp &op = assigned[variable];
+  if (op)
+    op.erase();
+  op = train::AssignOp::create(builder, loc, FlatSymbolRefAttr::get(context, variable), value);
+}
+
+Value Import::latest(const std::string &variable) {
+  auto it = assigned.find(variable);
+  return it == assigned.end() ? read(variable) : it->second.getValue();
 }
 
 static const char *const kSeed = "rng.seed", *const kStep = "rng.step";

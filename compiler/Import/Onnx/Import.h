@@ -42,11 +42,13 @@ public:
   /// The value of a variable for the next step.
   void assign(const std::string &variable, mlir::Value value, mlir::Location);
   /// The variable for the running statistics at an input of a node: the one that the input reads, or, when
-  /// another node assigns that or the input is a constant, one for this input alone. Empty when the input is
+  /// another node assigns that (but for files that tell what the module shares) or the input is a constant, one for this input alone. Empty when the input is
   /// computed.
   std::string ownStatistics(Node &node, size_t input);
   /// The read of a variable.
   mlir::Value read(const std::string &variable);
+  /// What a variable will be as far as assigned: the next of several updates goes on from there.
+  mlir::Value latest(const std::string &variable);
   /// The seed and step operands of random ops.
   mlir::Value rngSeed();
   mlir::Value rngStep();
@@ -88,7 +90,8 @@ private:
   Scope values;
   std::unordered_map<std::string, int64_t> useCount;
   std::unordered_map<std::string, mlir::Value> reads;
-  std::set<std::string> symbols, assigned;
+  std::set<std::string> symbols;
+  std::map<std::string, train::AssignOp> assigned; // by variable
   std::unordered_map<std::string, int64_t> streams; // of random nodes, by what they make
   std::map<std::string, std::pair<size_t, std::string>> noted; // text -> how often, first node
   std::vector<std::string> noteOrder;

@@ -70,8 +70,11 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
       llvm::Regex untied(options.untie);
       std::string malformed; // is reported by Roles::analyse
       bool valid = !options.untie.empty() && untied.isValid(malformed);
-      model.restore(&context, [&](StringRef initializer) { return valid && untied.match(initializer); });
+      bool any = model.restore(&context, [&](StringRef initializer) { return valid && untied.match(initializer); });
       reportRestored(model, options, report);
+      if (valid && !any)
+        report.problems.push_back({"--untie", "", 0, "", ("'" + llvm::Twine(printable(options.untie)) + "' matches no float initializer with several uses").str(),
+                                   "`mpc check` without the option lists the model's tensors"});
     }
     stateOutputs(model.proto.graph(), report);
     model.flatten(report);

@@ -45,7 +45,7 @@ struct ImportOptions {
   bool asExported = false;
   /// Graph inputs that are parameters. Without it: those used as nothing but weights, biases and statistics.
   std::string params;
-  /// Float initializers that are trained, whatever their position; without it the positions decide.
+  /// Float initializers that are trained, whatever their position; without it the positions decide. "+REGEX": these besides those in a parameter's position.
   std::string trainable;
   /// Float initializers and parameters that are not trained.
   std::string freeze;

@@ -65,12 +65,12 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
              std::to_string(kMaxOpset) + ", best one from 9 on");
 }
 
-void Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> untie) {
+bool Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> untie) {
   restored = torch::restore(proto, [&](const onnx::TensorProto &tensor) {
     onnx::TensorProto copy = tensor; // whose bytes are taken out
     return *this->tensor(context, copy, printable(tensor.name())).bytes;
   });
-  untieInitializers(*proto.mutable_graph(), untie);
+  return untieInitializers(*proto.mutable_graph(), untie);
 }
 
 //===-- Tensors -------------------------------------------------------------------===//

@@ -68,8 +68,9 @@ public:
 
   /// What torch's exporter had changed. Empty before restore().
   torch::Restored restored;
-  /// Puts back what torch's exporter changed, and gives each use of the initializers that `untie` chooses one of its own. Before flatten().
-  void restore(mlir::MLIRContext *, llvm::function_ref<bool(llvm::StringRef name)> untie);
+  /// Puts back what torch's exporter changed, and gives each use of the initializers that `untie` chooses one of its own; returns whether any had more than
+  /// one. Before flatten().
+  bool restore(mlir::MLIRContext *, llvm::function_ref<bool(llvm::StringRef name)> untie);
 
   /// Inlines functions into `nodes`, sorts them and puts a node of kOwnDomain in the place of each recognised dropout; problems (unknown domains, cycles)
   /// go to the report.

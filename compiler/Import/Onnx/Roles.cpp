@@ -62,11 +62,21 @@ void Roles::collect(const onnx::NodeProto &node, int64_t opset) {
         collect(inner, opset);
 }
 
+static std::string because(Position position, const onnx::NodeProto &user) {
+  std::string name = user.name().empty() && user.output_size() ? user.output(0) : user.name();
+  return (llvm::Twine(describe(position)) + " of " + printable(user.op_type()) + " '" + printable(name) + "'")
+      .str();
+}
+
 void Roles::analyse(const Model &model, const ImportOptions &importOptions, ImportReport &report) {
   options = &importOptions;
   module = &model.restored;
+  trainable = options->trainable;
+  const bool added = llvm::StringRef(trainable).starts_with("+");
+  trainable.erase(0, added);
+  onlyTrainable = !added && !trainable.empty();
   const std::pair<const char *, const std::string *> patterns[] = {
-      {"--params", &options->params}, {"--trainable", &options->trainable}, {"--freeze", &options->freeze}, {"--untie", &options->untie}};
+      {"--params", &options->params}, {"--trainable", &trainable}, {"--freeze", &options->freeze}, {"--untie", &options->untie}};
   for (auto [flag, regex] : patterns) {
     std::string error;
     if (!regex->empty() && !llvm::Regex(*regex).isValid(error)) {
@@ -81,8 +91,20 @@ void Roles::analyse(const Model &model, const ImportOptions &importOptions, Impo
   for (const FlatNode &node : model.nodes)
     collect(node.proto, node.opset);
   std::unordered_set<std::string> initializers;
-  for (const auto &initializer : model.proto.graph().initializer())
+  for (const auto &initializer : model.proto.graph().initializer()) {
     initializers.insert(initializer.name());
+    auto found = usesOf(initializer.name());
+    auto statistic = llvm::find_if(found, [](const Use &use) { return isStatistic(use.position); });
+    auto other = llvm::find_if(found, [](const Use &use) { return isParameter(use.position) && !isStatistic(use.position); });
+    if (statistic == found.end() || other == found.end())
+      continue;
+    ImportProblem problem;
+    problem.node = initializer.name();
+    problem.why = "is the " + because(statistic->position, *statistic->node) + ", which the step updates, and the " + because(other->position, *other->node) +
+                  ", which is trained: some tool has merged equal tensors";
+    problem.hint = "--untie='^" + llvm::Regex::escape(initializer.name()) + "$' gives each use a tensor of its own";
+    report.problems.push_back(problem);
+  }
   for (const auto &input : model.proto.graph().input()) {
     if (initializers.count(input.name()))
       continue;
@@ -120,12 +142,6 @@ bool Roles::matches(const std::string &regex, const std::string &name) const {
   return !regex.empty() && llvm::Regex(regex).match(name);
 }
 
-static std::string because(Position position, const onnx::NodeProto &user) {
-  std::string name = user.name().empty() && user.output_size() ? user.output(0) : user.name();
-  return (llvm::Twine(describe(position)) + " of " + printable(user.op_type()) + " '" + printable(name) + "'")
-      .str();
-}
-
 Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int64_t> shape) const {
   Verdict verdict;
   auto found = usesOf(name);
@@ -158,6 +174,7 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
         found.empty() ? "not used" : "no parameter's place: " + because(found[0].position, *found[0].node);
   }
   bool candidate = place && !shape.empty(), frozen = false;
+  verdict.unusual = !candidate && !found.empty();
   if (place && shape.empty())
     verdict.why += ", but a scalar";
   // Torch's own word comes before what positions tell.
@@ -170,10 +187,10 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
                                                          : "made by the exporter, no tensor of the torch module";
   }
   if (matches(options->freeze, name)) {
+    verdict.unusual = false;
     verdict.role = candidate ? Role::Frozen : Role::Constant;
     verdict.why = "frozen by --freeze";
-  } else if (!options->trainable.empty()) {
-    bool named = matches(options->trainable, name);
+  } else if (bool named = matches(trainable, name); named || onlyTrainable) {
     verdict.role = named ? Role::Parameter : candidate ? Role::Frozen : Role::Constant;
     verdict.why = named ? "trained by --trainable" : "not matched by --trainable";
   } else if (candidate) {
@@ -219,7 +236,7 @@ Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> 
                  : verdict.position == Position::Variance ? Role::Variance
                                                           : Role::Parameter;
   bool kept =
-      matches(options->freeze, name) || (!options->trainable.empty() && !matches(options->trainable, name));
+      matches(options->freeze, name) || (onlyTrainable && !matches(trainable, name));
   if (verdict.role == Role::Parameter && kept)
     verdict.role = Role::Frozen;
   return verdict;

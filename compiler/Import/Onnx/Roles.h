@@ -23,6 +23,7 @@ struct Verdict {
   std::string why;
   Position position = Position::Data; // the one that decided
   const onnx::NodeProto *user = nullptr;
+  bool unusual = false; // a float that is used, but where no parameter stands
 };
 
 class Roles {
@@ -48,6 +49,8 @@ private:
   std::unordered_map<std::string, std::vector<std::pair<const onnx::NodeProto *, size_t>>> direct;
   std::unordered_map<const onnx::NodeProto *, int64_t> opsets;
   const ImportOptions *options = nullptr;
+  std::string trainable;      // the expression of --trainable
+  bool onlyTrainable = false; // whether what it does not match is not trained
   const torch::Restored *module = nullptr; // what torch's exporter says of the initializers
   bool weightsAreInputs = false; // some graph input can be nothing but a weight
 

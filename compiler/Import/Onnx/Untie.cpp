@@ -3,7 +3,20 @@
 #include <utility>
 #include <vector>
 
-void mpc::onnx_import::untieInitializers(onnx::GraphProto &graph, llvm::function_ref<bool(llvm::StringRef)> chosen) {
+/// Every node of a graph and of the graphs within.
+static void forEachNode(onnx::GraphProto &graph, llvm::function_ref<void(onnx::NodeProto &)> visit) {
+  for (auto &node : *graph.mutable_node()) {
+    visit(node);
+    for (auto &attribute : *node.mutable_attribute()) {
+      if (attribute.has_g())
+        forEachNode(*attribute.mutable_g(), visit);
+      for (auto &inner : *attribute.mutable_graphs())
+        forEachNode(inner, visit);
+    }
+  }
+}
+
+bool mpc::onnx_import::untieInitializers(onnx::GraphProto &graph, llvm::function_ref<bool(llvm::StringRef)> chosen) {
   std::set<std::string> names;
   for (const auto &tensor : graph.initializer())
     names.insert(tensor.name());
@@ -14,7 +27,7 @@ void mpc::onnx_import::untieInitializers(onnx::GraphProto &graph, llvm::function
     if (!isFloat || !chosen(tensor.name()))
       continue;
     bool first = true;
-    for (auto &node : *graph.mutable_node())
+    forEachNode(graph, [&](onnx::NodeProto &node) {
       for (std::string &input : *node.mutable_input()) {
         if (input != tensor.name() || std::exchange(first, false))
           continue;
@@ -26,7 +39,10 @@ void mpc::onnx_import::untieInitializers(onnx::GraphProto &graph, llvm::function
         copies.back().set_name(name);
         input = name;
       }
+    });
   }
+  const bool any = !copies.empty();
   for (onnx::TensorProto &copy : copies)
     *graph.add_initializer() = std::move(copy);
+  return any;
 }

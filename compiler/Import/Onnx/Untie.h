@@ -8,7 +8,7 @@
 namespace mpc::onnx_import {
 
 /// Gives each use of these float initializers, but the first, a copy of its own, called "NAME@NODE" after the node.
-void untieInitializers(onnx::GraphProto &, llvm::function_ref<bool(llvm::StringRef name)> chosen);
+bool untieInitializers(onnx::GraphProto &, llvm::function_ref<bool(llvm::StringRef name)> chosen);
 
 } // namespace mpc::onnx_import
 #endif

@@ -55,7 +55,7 @@ static void batchNorm(Node &n) {
       continue;
     if (shapeOf(op.getMean()) != n.shape(i + 3))
       n.fail("running statistics need one element for each channel");
-    Value running = variable.empty() ? n.in(i + 3) : import.read(variable);
+    Value running = variable.empty() ? n.in(i + 3) : import.latest(variable);
     Value batch = i == 0 ? op.getMean() : op.getVariance();
     Value old = n.cast(running, compute);
     Value next = n.add(n.mul(old, n.number(momentum, old)), n.mul(batch, n.number(1 - momentum, batch)));

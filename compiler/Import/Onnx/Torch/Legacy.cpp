@@ -57,51 +57,12 @@ void Restoration::restoreLegacyIdentities() {
       continue;
     const std::string name = node.output(0);
     onnx::TensorProto *tensor = find(node.input(0));
-    if (!tensor || name.empty() || find(name) || outputs.count(name) || name[0] == '/' || StringRef(name).starts_with("onnx::"))
+    if (!tensor || name.empty() || find(name) || outputs.count(name) || name[0] == '/')
       continue;
     add(name, *tensor);
-    split.insert(name);
+    if (!StringRef(name).starts_with("onnx::"))
+      split.insert(name);
     list.DeleteSubrange(i, 1);
-  }
-}
-
-/// What a module calls the tensor at an input of one of its nodes; "" where that is not known.
-static StringRef usualName(const onnx::NodeProto &node, int input) {
-  const StringRef op = node.op_type();
-  bool norm = op == "LayerNormalization" || op == "BatchNormalization" || op == "InstanceNormalization";
-  if (!norm && op != "Gemm" && op != "Conv" && op != "ConvTranspose" && op != "Add")
-    return "";
-  static constexpr const char *names[] = {"", "weight", "bias", "running_mean", "running_var"};
-  return op == "Add" ? "bias" : input < 5 ? names[input] : "";
-}
-
-/// A tensor of one value throughout (fresh norms, zero biases) that a module does not have under its own name: equal ones were merged. Others may be
-/// shared on purpose.
-void Restoration::restoreLegacyMerged(onnx::NodeProto &node) {
-  std::string module = moduleOf(node.name());
-  if (module.empty())
-    return;
-  const std::string prefix = module + ".";
-  if (find(prefix + "in_proj_bias")) // of torch's attention, whose output's product is one of its own nodes
-    module += ".out_proj";
-  for (int input = 0; input < node.input_size(); ++input) {
-    onnx::TensorProto *tensor = find(node.input(input));
-    const std::string own = module + "." + usualName(node, input).str();
-    // Only what is another module's under this name: "ln1.bias" in module "ln2", but not "attn.qkv.bias" in "attn".
-    StringRef name = node.input(input);
-    if (!tensor || own.back() == '.' || name == own || find(own) || name.starts_with(prefix) || !name.ends_with(own.substr(module.size())) ||
-        tensor->dims_size() != 1)
-      continue;
-    const std::string raw = bytes(*tensor);
-    size_t size = tensor->dims(0) > 0 ? raw.size() / size_t(tensor->dims(0)) : 0;
-    bool constant = size > 0;
-    for (size_t i = size; i < raw.size() && constant; ++i)
-      constant = raw[i] == raw[i - size];
-    if (!constant)
-      continue;
-    add(own, *tensor);
-    *node.mutable_input(input) = own;
-    split.insert(own);
   }
 }
 
@@ -109,7 +70,7 @@ void Restoration::restoreLegacyMerged(onnx::NodeProto &node) {
 /// else its bias, which has kept its own, tells its name; a module without any tensor is a Linear without a bias.
 void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
   const std::string module = moduleOf(node.name());
-  const onnx::TensorProto *weight = node.input_size() == 2 && isComputed(node, node.input(1)) ? find(node.input(1)) : nullptr;
+  const onnx::TensorProto *weight = node.op_type() == "MatMul" && node.input_size() == 2 && isComputed(node, node.input(1)) ? find(node.input(1)) : nullptr;
   if (!weight || weight->dims_size() != 2 || node.output_size() != 1)
     return;
   const std::string turned = transposedBytes(*weight);
@@ -136,16 +97,17 @@ void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
     (void)transpose(node, 1, prefix + "weight");
 }
 
-/// The scale and shift of a group norm, which stand behind an InstanceNormalization of the module as [C, 1].
+/// The scale and shift of a group norm, which stand behind an InstanceNormalization of the module as [C, 1], and the slopes of a PRelu.
 void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
   const std::string module = moduleOf(node.name());
-  if (module.empty() || (node.op_type() != "Mul" && node.op_type() != "Add"))
+  const bool slopes = node.op_type() == "PRelu";
+  if (module.empty() || (!slopes && node.op_type() != "Mul" && node.op_type() != "Add"))
     return;
   for (int input = 0; input < node.input_size(); ++input) {
     const onnx::TensorProto *tensor = isComputed(node, node.input(input)) ? find(node.input(input)) : nullptr;
-    const std::string own = module + (node.op_type() == "Mul" ? ".weight" : ".bias");
+    const std::string own = module + (node.op_type() == "Add" ? ".bias" : ".weight");
     if (tensor && isFloat(*tensor) && tensor->dims_size() > 1 && elementsOf(*tensor) == tensor->dims(0) && !find(own) &&
-        llvm::any_of(graph.node(), [&](const onnx::NodeProto &norm) { return norm.op_type() == "InstanceNormalization" && moduleOf(norm.name()) == module; }))
+        (slopes || llvm::any_of(graph.node(), [&](const onnx::NodeProto &norm) { return norm.op_type() == "InstanceNormalization" && moduleOf(norm.name()) == module; })))
       (void)reshape(node, input, own);
   }
 }
@@ -153,7 +115,7 @@ void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
 /// What would be trained although the exporter has computed it, from a parameter (a table of positions that was gathered from) or from a buffer (a mask).
 void Restoration::loseLegacyComputed(const onnx::NodeProto &node) {
   const StringRef op = node.op_type();
-  if (op != "Add" && op != "Mul" && op != "Gather" && op != "MatMul")
+  if (op != "Add" && op != "Mul" && op != "Gather" && op != "MatMul" && op != "PRelu")
     return;
   for (const std::string &input : node.input()) {
     const onnx::TensorProto *tensor = isComputed(node, input) ? find(input) : nullptr;
@@ -172,8 +134,7 @@ Restored Restoration::runWithoutMetadata() {
   std::string first;
   const int count = graph.node_size();
   for (int i = 0; i < count; ++i) {
-    onnx::NodeProto &node = *graph.mutable_node(i);
-    restoreLegacyMerged(node);
+    const onnx::NodeProto &node = graph.node(i);
     if (node.op_type() == "Conv" && node.input_size() > 1 && isComputed(node, node.input(1)) && find(node.input(1)) && folded++ == 0)
       first = node.input(1); // of a convolution as it was the weight has the module's name
   }

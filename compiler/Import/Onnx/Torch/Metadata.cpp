@@ -34,19 +34,21 @@ static std::string valueOf(const Entries &entries, const char *key) {
   return it == entries.end() ? "" : it->second;
 }
 
+/// Takes the first string off the text as Python prints it, in either quotes; nothing when there is none.
+static std::optional<StringRef> takeString(StringRef &text) {
+  text = text.drop_until([](char c) { return c == '\'' || c == '"'; });
+  if (text.empty())
+    return std::nullopt;
+  auto [string, rest] = text.drop_front().split(text[0]);
+  text = rest;
+  return string;
+}
+
 /// The strings of a list as Python prints it: "['fc1.weight', 'val_15']".
 static std::set<std::string> namesIn(StringRef list) {
   std::set<std::string> names;
-  size_t begin;
-  while ((begin = list.find_first_of("'\"")) != StringRef::npos) {
-    char quote = list[begin];
-    list = list.drop_front(begin + 1);
-    size_t end = list.find(quote);
-    if (end == StringRef::npos)
-      break;
-    names.insert(list.take_front(end).str());
-    list = list.drop_front(end + 1);
-  }
+  while (std::optional<StringRef> name = takeString(list))
+    names.insert(name->str());
   return names;
 }
 
@@ -58,10 +60,13 @@ Metadata::Metadata(const onnx::ModelProto &model) {
   for (StringRef line : lines) { // p_fc1_weight: PARAMETER target='fc1.weight'
     auto [placeholder, rest] = line.split(": ");
     StringRef kind = rest.split(' ').first;
-    auto [before, target] = rest.split("target='");
+    inputs.insert(placeholder.str());
+    // A quote within is not escaped: target='it's.weight'.
+    StringRef target = rest.split("target=").second.ltrim("'\"");
+    target = target.take_front(target.find_last_of("'\"") == StringRef::npos ? 0 : target.find_last_of("'\""));
     if (target.empty() || (kind != "PARAMETER" && kind != "BUFFER" && kind != "CONSTANT_TENSOR"))
       continue;
-    Origin origin{kind == "PARAMETER" ? Kind::Parameter : kind == "BUFFER" ? Kind::Buffer : Kind::Constant, target.split('\'').first.str()};
+    Origin origin{kind == "PARAMETER" ? Kind::Parameter : kind == "BUFFER" ? Kind::Buffer : Kind::Constant, target.str()};
     targets.emplace(origin.target, origin.kind);
     placeholders.emplace(placeholder.str(), std::move(origin));
   }
@@ -88,6 +93,16 @@ const std::set<std::string> &Metadata::foldedFrom(const std::string &initializer
   static const std::set<std::string> none;
   auto it = folded.find(initializer);
   return it == folded.end() ? none : it->second;
+}
+
+std::string Metadata::moduleOf(const onnx::NodeProto &node) {
+  // "['', 'model', 'model.embed_tokens', 'embedding']": modules from the outermost, then the call.
+  const std::string text = valueOf(entriesOf(node, 9), "pkg.torch.onnx.name_scopes");
+  std::string before, last;
+  StringRef list = text;
+  while (std::optional<StringRef> name = takeString(list))
+    before = std::exchange(last, name->str());
+  return before;
 }
 
 std::string Metadata::rewrites(const onnx::NodeProto &node) { return valueOf(entriesOf(node, 9), "pkg.onnxscript.rewriter.rule_name"); }

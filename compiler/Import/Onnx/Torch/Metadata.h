@@ -40,6 +40,8 @@ public:
 
   /// The tensor of the module that an argument of a call means; null for other values.
   const Origin *origin(const std::string &argument) const;
+  /// Whether a value of the traced graph comes from outside: an input of the module, or a tensor of it.
+  bool isInput(const std::string &value) const { return inputs.count(value) != 0; }
   /// What a name of the module is; nothing for other names.
   std::optional<Kind> kindOf(const std::string &target) const;
   /// All tensors of the module.
@@ -49,6 +51,8 @@ public:
 
   /// The call that a node comes from.
   static std::optional<Call> callOf(const onnx::NodeProto &);
+  /// The module that a node belongs to: "model.embed_tokens"; "" where that is not written.
+  static std::string moduleOf(const onnx::NodeProto &);
   /// The rewrites of the exporter that made a node, such as "FuseBatchNormIntoConv".
   static std::string rewrites(const onnx::NodeProto &);
   /// What `tools/torch/export.py` says of a parameter with requires_grad=False.
@@ -57,6 +61,7 @@ public:
 private:
   std::map<std::string, Origin> placeholders;
   std::map<std::string, Kind> targets;
+  std::set<std::string> inputs;
   std::map<std::string, std::set<std::string>> folded;
   std::set<std::string> withoutGradient;
 };

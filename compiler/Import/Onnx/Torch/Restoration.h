@@ -28,7 +28,6 @@ private:
   void restoreBias(onnx::NodeProto &, const Call &);
   // Without metadata (Legacy.cpp).
   void restoreLegacyIdentities();
-  void restoreLegacyMerged(onnx::NodeProto &);
   void restoreLegacyWeight(onnx::NodeProto &);
   void restoreLegacyChannels(onnx::NodeProto &);
   void loseLegacyComputed(const onnx::NodeProto &);
@@ -72,6 +71,8 @@ private:
   Restored result;
   std::map<std::string, onnx::TensorProto *> tensors;
   std::set<std::string> inserted, replaced, gone; // gone: parameters whose loss has been told
+  std::map<std::string, int> callNodes; // nodes that a call has become
+  std::string guessed;                  // a computed tensor that was taken for a parameter's transpose by its name alone
   std::set<std::string> split, biases, transposed, reshaped, nameless;
 };
 

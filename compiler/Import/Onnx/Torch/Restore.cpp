@@ -13,45 +13,85 @@ using llvm::StringRef;
 
 static bool isBatchNorm(const Call &call) { return StringRef(call.target).contains("batch_norm"); }
 
+namespace {
+/// Which argument of a call each input of one of its nodes is. A call that becomes several nodes has a row for each that takes parameters.
+struct Place {
+  StringRef target, op;     // op "": any
+  std::array<int, 5> args;  // by input; -1: none of them
+};
+} // namespace
+
+// Signatures: aten's (native_functions.yaml). A sum or product takes its parameter on either side.
+static constexpr Place kPlaces[] = {
+    {"linear", "Add", {2, 2, -1, -1, -1}},
+    {"linear", "", {0, 1, 2, -1, -1}},
+    {"addmm", "Add", {0, 0, -1, -1, -1}},
+    {"addmm", "Gemm", {1, 2, 0, -1, -1}},
+    {"addmm", "MatMul", {1, 2, -1, -1, -1}},
+    {"layer_norm", "LayerNormalization", {0, 2, 3, -1, -1}},
+    {"layer_norm", "Mul", {2, 2, -1, -1, -1}},
+    {"layer_norm", "Add", {3, 3, -1, -1, -1}},
+    {"group_norm", "GroupNormalization", {0, 2, 3, -1, -1}},
+    {"group_norm", "Mul", {2, 2, -1, -1, -1}},
+    {"group_norm", "Add", {3, 3, -1, -1, -1}},
+    {"rms_norm", "RMSNormalization", {0, 2, -1, -1, -1}},
+    {"rms_norm", "Mul", {2, 2, -1, -1, -1}},
+    {"_fused_rms_norm", "RMSNormalization", {0, 2, -1, -1, -1}},
+    {"_fused_rms_norm", "Mul", {2, 2, -1, -1, -1}},
+    {"instance_norm", "InstanceNormalization", {0, 1, 2, -1, -1}},
+    {"embedding", "Gather", {0, 1, -1, -1, -1}},
+    {"prelu", "PRelu", {0, 1, -1, -1, -1}},
+    {"add", "Add", {0, 1, -1, -1, -1}},
+    {"sub", "Sub", {0, 1, -1, -1, -1}},
+    {"mul", "Mul", {0, 1, -1, -1, -1}},
+    {"div", "Div", {0, 1, -1, -1, -1}},
+    {"pow", "Pow", {0, 1, -1, -1, -1}},
+    {"matmul", "MatMul", {0, 1, -1, -1, -1}},
+    {"bmm", "MatMul", {0, 1, -1, -1, -1}},
+    {"mm", "MatMul", {0, 1, -1, -1, -1}},
+    {"where", "Where", {0, 1, 2, -1, -1}},
+    {"maximum", "Max", {0, 1, -1, -1, -1}},
+    {"minimum", "Min", {0, 1, -1, -1, -1}},
+};
+
 /// The argument of the call that stands at an input of one of its nodes; "" where that is not known.
 static std::string argumentAt(const Call &call, const onnx::NodeProto &node, size_t input) {
   const StringRef op = node.op_type(), target = call.target;
-  const bool factor = op == "Mul", term = op == "Add";
-  auto at = [&](size_t i) { return i < call.args.size() ? call.args[i] : std::string(); };
-  if (target == "linear") // input, weight, bias
-    return at(term ? 2 : input);
-  if (target == "addmm") // bias, input, weight
-    return at(term || (op == "Gemm" && input == 2) ? 0 : input + 1);
-  if (target == "layer_norm" && op == "LayerNormalization") // input, shape, weight, bias
-    return at(input == 0 ? 0 : input + 1);
-  if (target == "layer_norm" || target == "group_norm") // input, shape or groups, weight, bias: as a product and a sum
-    return factor ? at(2) : term ? at(3) : "";
-  if (target == "rms_norm" || target == "_fused_rms_norm") // input, shape, weight
-    return factor || op == "RMSNormalization" ? at(2) : "";
-  if (target == "cat" && !call.args.empty()) {
+  auto at = [&](int i) { return i >= 0 && size_t(i) < call.args.size() ? call.args[size_t(i)] : std::string(); };
+  if (target == "cat" && op == "Concat" && !call.args.empty()) {
     llvm::SmallVector<StringRef> list;
     StringRef(call.args[0]).trim("[]").split(list, ',');
     return input < list.size() ? list[input].trim().str() : "";
   }
-  return at(input);
+  if ((isBatchNorm(call) && op == "BatchNormalization") || (target.starts_with("conv") && op.starts_with("Conv")))
+    return at(int(input));
+  for (const Place &place : kPlaces)
+    if (place.target == target && (place.op.empty() || place.op == op))
+      return input < place.args.size() ? at(place.args[input]) : "";
+  return "";
 }
 
-/// Whether argumentAt is sure of a call. Of others the order of inputs is a guess.
-static bool isKnown(const Call &call) {
-  return isBatchNorm(call) || StringRef(call.target).starts_with("conv") ||
-         llvm::StringSwitch<bool>(call.target)
-             .Cases({"linear", "addmm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "_fused_rms_norm", "embedding", "prelu", "cat"}, true)
-             .Cases({"add", "sub", "mul", "div", "pow", "matmul", "bmm", "mm", "where", "maximum", "minimum"}, true)
-             .Default(false);
-}
-
-/// Whether a call of this name ("layer_norm_1") may take parameters.
-static bool mayHaveParameters(StringRef call) {
+/// Calls that give their input, or a number of its shape, so that none of them hides a parameter.
+static bool doesNothing(StringRef call) {
   call = call.rtrim("0123456789");
   call.consume_back("_");
-  Call bare{"", call.str(), {}};
-  static const std::set<StringRef> elementwise = {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "where", "cat"};
-  return isKnown(bare) && !elementwise.count(call); // of those only what does nothing goes, with literals mostly
+  return call.starts_with("sym_") || llvm::StringSwitch<bool>(call)
+                                         .Cases({"dropout", "native_dropout", "feature_dropout", "alpha_dropout", "dropout1d", "dropout2d", "dropout3d"}, true)
+                                         .Cases({"to", "_to_copy", "type_as", "clone", "contiguous", "detach", "alias", "lift_fresh_copy"}, true)
+                                         .Default(false);
+}
+
+/// Every node of a graph and of the graphs within.
+static void forEachNode(const onnx::GraphProto &graph, llvm::function_ref<void(const onnx::NodeProto &)> visit) {
+  for (const auto &node : graph.node()) {
+    visit(node);
+    for (const auto &attribute : node.attribute()) {
+      if (attribute.has_g())
+        forEachNode(attribute.g(), visit);
+      for (const auto &inner : attribute.graphs())
+        forEachNode(inner, visit);
+    }
+  }
 }
 
 //===-- Putting back -----------------------------------------------------------------===//
@@ -85,11 +125,11 @@ bool Restoration::transpose(onnx::NodeProto &node, int input, const std::string 
   if (folded->dims_size() != 2)
     return false;
   int64_t rows = folded->dims(0), columns = folded->dims(1);
+  std::string to = transposedBytes(*folded);
   if (onnx::TensorProto *there = find(name)) {
-    if (shapeOf(*there) != std::vector<int64_t>{columns, rows})
+    if (there->data_type() != folded->data_type() || shapeOf(*there) != std::vector<int64_t>{columns, rows} || bytes(*there) != to)
       return false;
   } else {
-    std::string to = transposedBytes(*folded);
     onnx::TensorProto &tensor = add(name, onnx::TensorProto());
     tensor.set_data_type(folded->data_type());
     setElements(tensor, {columns, rows}, std::move(to));
@@ -116,7 +156,7 @@ bool Restoration::reshape(onnx::NodeProto &node, int input, const std::string &n
     channels *= d;
   }
   if (onnx::TensorProto *there = find(name)) {
-    if (shapeOf(*there) != std::vector<int64_t>{channels})
+    if (there->data_type() != folded.data_type() || shapeOf(*there) != std::vector<int64_t>{channels} || bytes(*there) != bytes(folded))
       return false;
   } else {
     onnx::TensorProto &tensor = add(name, folded);
@@ -159,6 +199,7 @@ void Restoration::restoreFolded(onnx::NodeProto &node, const Call &call, int inp
     if ((call.target == "group_norm" || call.target == "prelu") && reshape(node, input, origin->target))
       return;
   } else if (alone && (made == "t" || made == "permute" || made == "transpose" || made == "numpy") && transpose(node, input, parameters[0])) {
+    guessed = value;
     return;
   }
   for (const std::string &name : parameters)
@@ -173,20 +214,38 @@ void Restoration::restoreInput(onnx::NodeProto &node, const Call &call, int inpu
     return;
   if (!metadata.foldedFrom(name).empty())
     return restoreFolded(node, call, input);
-  std::optional<Kind> kind = metadata.kindOf(name);
-  if (!kind)
+  if (!metadata.kindOf(name))
     return;
+  // The tensors that the call was given and that this one may stand for: it has their values, or they have gone because it has.
+  std::set<std::string> candidates;
+  bool given = false;
+  auto consider = [&](StringRef argument) {
+    const Origin *origin = metadata.origin(argument.str());
+    if (!origin)
+      return;
+    given |= origin->target == name;
+    onnx::TensorProto *there = find(origin->target);
+    if (!there || (there->data_type() == tensor->data_type() && shapeOf(*there) == shapeOf(*tensor) && bytes(*there) == bytes(*tensor)))
+      candidates.insert(origin->target);
+  };
+  for (const std::string &argument : call.args) {
+    llvm::SmallVector<StringRef> list; // "[%p_a, %p_b]"
+    StringRef(argument).trim("[]()").split(list, ',');
+    for (StringRef part : list)
+      consider(part.trim());
+  }
   const Origin *origin = metadata.origin(argumentAt(call, node, size_t(input)));
-  // Of a call whose arguments need not be in the order of the inputs nothing is replaced.
-  if (!isKnown(call) || !origin || origin->target == name)
+  std::string own;
+  if (origin && candidates.count(origin->target) && !(given && callNodes[call.name] > 1))
+    own = origin->target;
+  else if (!given && candidates.size() == 1)
+    own = *candidates.begin();
+  if (own.empty() || own == name)
     return;
-  onnx::TensorProto *there = find(origin->target);
-  if (there && (there->data_type() != tensor->data_type() || shapeOf(*there) != shapeOf(*tensor)))
-    return;
-  if (!there)
-    add(origin->target, *tensor);
-  *node.mutable_input(input) = origin->target;
-  split.insert(origin->target);
+  if (!find(own))
+    add(own, *tensor);
+  *node.mutable_input(input) = own;
+  split.insert(own);
 }
 
 /// A bias that was zero, and so was left out.
@@ -229,8 +288,12 @@ void Restoration::restoreBias(onnx::NodeProto &node, const Call &call) {
 /// Tensors that nothing reads since what they were computed from is back.
 void Restoration::dropUnread() {
   std::set<std::string> read;
-  for (const auto &node : graph.node())
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
     read.insert(node.input().begin(), node.input().end());
+    for (const auto &attribute : node.attribute())
+      for (const auto &output : attribute.g().output())
+        read.insert(output.name());
+  });
   for (const auto &output : graph.output())
     read.insert(output.name());
   auto &list = *graph.mutable_initializer();
@@ -241,10 +304,10 @@ void Restoration::dropUnread() {
     }
 }
 
-/// Parameters that no tensor of the file stands for. The module may not use them, or have them under another name as well (tied weights); but where a call
-/// takes the result of one that is not there and that may have had them, its node was taken for another.
+/// Parameters that no tensor of the file stands for. The module may not use them, or have them under another name as well (tied weights). They are lost where a
+/// call was given one, or where one may have gone with a node: calls take the result of one that is not there, since it was equal to another or did nothing.
 void Restoration::findMissing() {
-  std::set<std::string> made;
+  std::set<std::string> made, given, aliases;
   std::vector<Call> calls;
   for (const auto &input : graph.input())
     made.insert(input.name());
@@ -252,24 +315,54 @@ void Restoration::findMissing() {
     made.insert(name);
     made.insert(metadata.foldedFrom(name).begin(), metadata.foldedFrom(name).end());
   }
-  for (const auto &node : graph.node()) {
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
     made.insert(node.output().begin(), node.output().end());
     if (std::optional<Call> call = Metadata::callOf(node)) {
       made.insert(call->name);
+      const std::string module = Metadata::moduleOf(node);
+      for (const std::string &argument : call->args) // a node of "model.embed_tokens" that is given "lm_head.weight": these are one
+        if (const Origin *origin = metadata.origin(argument); origin && !module.empty())
+          aliases.insert(module + "." + StringRef(origin->target).rsplit('.').second.str());
       calls.push_back(std::move(*call));
     }
-  }
-  std::set<std::string> dangling;
+  });
+  // Weights that are no tensor of the module: some tool has computed them since.
+  std::string computed = guessed;
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
+    const StringRef op = node.op_type();
+    if ((op == "MatMul" || op == "Gemm" || op == "Conv") && computed.empty())
+      for (const std::string &input : node.input())
+        if (find(input) && !metadata.kindOf(input) && metadata.foldedFrom(input).empty() && find(input)->dims_size() > 1)
+          computed = input;
+  });
+  std::string dangling;
   for (const Call &call : calls)
-    for (const std::string &argument : call.args)
-      if (argument.size() > 1 && argument[0] == '%' && !metadata.origin(argument) && !made.count(argument.substr(1)))
-        if (mayHaveParameters(StringRef(argument).drop_front()))
-          dangling.insert(argument.substr(1));
-  if (dangling.empty())
-    return;
-  for (const auto &[name, kind] : metadata.tensors())
-    if (kind == Kind::Parameter && !find(name) && gone.insert(name).second)
-      lose("'" + llvm::Twine(name) + "' is gone with '" + *dangling.begin() + "', which was equal to another node, or did nothing");
+    for (const std::string &argument : call.args) {
+      llvm::SmallVector<StringRef> list;
+      StringRef(argument).trim("[]()").split(list, ',');
+      for (StringRef part : list) {
+        StringRef value = part.trim();
+        if (const Origin *origin = metadata.origin(value.str()))
+          given.insert(origin->target);
+        else if (value.consume_front("%") && !metadata.isInput(value.str()) && !made.count(value.str()) && !doesNothing(value) && dangling.empty())
+          dangling = value.str();
+      }
+    }
+  for (const auto &[name, kind] : metadata.tensors()) {
+    if (kind != Kind::Parameter || find(name) || gone.count(name))
+      continue;
+    if (aliases.count(name) && !given.count(name))
+      continue;
+    if (given.count(name))
+      lose("'" + llvm::Twine(name) + "' was merged with an equal tensor, and which of its uses is meant is not known");
+    else if (!dangling.empty())
+      lose("'" + llvm::Twine(name) + "' may be gone with '" + dangling + "', which was equal to another node or did nothing");
+    else if (!computed.empty())
+      lose("'" + llvm::Twine(name) + "' may have been computed into '" + computed + "'");
+    else
+      continue;
+    gone.insert(name);
+  }
 }
 
 void Restoration::note(size_t count, const char *one, const char *many) {
@@ -280,6 +373,10 @@ void Restoration::note(size_t count, const char *one, const char *many) {
 Restored Restoration::run() {
   result.known = true;
   const int count = graph.node_size(); // nodes are added behind them
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
+    if (std::optional<Call> call = Metadata::callOf(node))
+      ++callNodes[call->name];
+  });
   for (int i = 0; i < count; ++i) {
     onnx::NodeProto &node = *graph.mutable_node(i);
     std::optional<Call> call = Metadata::callOf(node);
@@ -289,7 +386,8 @@ Restored Restoration::run() {
       const Origin *scale = call->args.size() > 1 ? metadata.origin(call->args[1]) : nullptr;
       StringRef module = scale ? StringRef(scale->target) : "";
       module.consume_back(".weight");
-      lose("batch norm '" + (scale ? module : StringRef(call->name)) + "' is folded into " + node.op_type() + " '" + node.input(1) + "'");
+      lose("batch norm '" + (scale ? module : StringRef(call->name)) + "' is folded into " + node.op_type() + " '" +
+           (node.input_size() > 1 ? node.input(1) : node.name()) + "'");
       for (const std::string &argument : call->args)
         if (const Origin *origin = metadata.origin(argument))
           gone.insert(origin->target);
@@ -301,13 +399,24 @@ Restored Restoration::run() {
   }
   dropUnread();
   findMissing();
+  std::set<std::string> values; // of the traced graph
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
+    if (std::optional<Call> call = Metadata::callOf(node)) {
+      values.insert(call->name);
+      for (StringRef argument : call->args)
+        if (argument.consume_front("%"))
+          values.insert(argument.str());
+    }
+  });
   for (const auto &[name, tensor] : tensors) {
     std::optional<Kind> kind = metadata.kindOf(name);
     bool fromParameter = llvm::any_of(metadata.foldedFrom(name), [&](const std::string &from) { return metadata.kindOf(from) == Kind::Parameter; });
     StringRef base = name;
+    // What the exporter computed from literals has a number, or the name of a value of the traced graph. Who changed the file since may have added others.
+    bool computed = !metadata.foldedFrom(name).empty() || base.starts_with("val_") || values.count(name) || tensor->dims_size() == 0;
     if (kind)
       result.roles[name] = *kind != Kind::Parameter ? Trained::Buffer : metadata.frozen(name) ? Trained::Frozen : Trained::Yes;
-    else if (!fromParameter && !(base.consume_back("_bias") && metadata.kindOf(base.str()))) // the bias of a convolution that a norm was folded into
+    else if (computed && !fromParameter)
       result.roles[name] = Trained::Computed;
   }
   noteRestored();
