@@ -27,28 +27,25 @@ def values(rule, shape):
     return np.ascontiguousarray(made.T if rule.get("transposed") else made).reshape(shape)
 
 
-def fill(model):
-    """Gives a stripped model its values."""
-    for tensor in model.graph.initializer:
-        if tensor.doc_string:
-            tensor.raw_data = values(json.loads(tensor.doc_string), list(tensor.dims)).tobytes()
-            tensor.ClearField("doc_string")
-
-
 def read(path):
-    """The bytes of a stripped file, and its model with values."""
+    """(the bytes of a stripped file, its model with values, the rules of its tensors by name)."""
     with lzma.open(path) as file:
         raw = file.read()
     model = onnx.ModelProto.FromString(raw)
-    fill(model)
-    return raw, model
+    rules = {}
+    for tensor in model.graph.initializer:
+        if tensor.doc_string:
+            rules[tensor.name] = json.loads(tensor.doc_string)
+            tensor.raw_data = values(rules[tensor.name], list(tensor.dims)).tobytes()
+            tensor.ClearField("doc_string")
+    return raw, model, rules
 
 
-def describe(tensor, known, own=(), keep=512):
-    """Replaces the values of a float32 tensor by what makes them again; False where it cannot, and made-up values of the same size take their place.
+def describe(tensor, known, own=()):
+    """Replaces the values of a float32 tensor by what makes them again; False where it does not know, and the values stay.
 
     known: {name: (array, its rule)} of what the file's tensors may hold. own: names of the module's tensors, of which the others are statistics that the exporter moved: their mean
-    is enough. What the exporter computed keeps its values up to `keep` elements.
+    is enough.
     """
     if tensor.data_type != TensorProto.FLOAT:
         return True
@@ -60,13 +57,15 @@ def describe(tensor, known, own=(), keep=512):
             return _say(tensor, rule)
         if original.ndim == 2 and original.shape == array.shape[::-1] and np.array_equal(original.T, array):
             return _say(tensor, {**rule, "transposed": True})
-    mean, std = (float(f"{x:.4g}") for x in (array.mean(), array.std()))
     if tensor.name in own and tensor.name.endswith((".running_mean", ".running_var")):
-        return _say(tensor, {"fill": mean})
-    if array.size <= keep:
-        return True
-    _say(tensor, {"seed": tensor.name, "shape": list(array.shape), "mean": mean, "std": std})
-    return False
+        return _say(tensor, {"fill": float(array.mean())})
+    return array.size == 1
+
+
+def make_up(tensor):
+    """Other values of the same size, where the graph is all that counts."""
+    array = numpy_helper.to_array(tensor)
+    _say(tensor, {"seed": tensor.name, "shape": list(array.shape), "mean": float(f"{array.mean():.4g}"), "std": float(f"{array.std():.4g}")})
 
 
 def _say(tensor, rule):
