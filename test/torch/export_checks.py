@@ -188,7 +188,7 @@ def frozen():
     with harness.folder() as folder:
         graph, _ = written(module, images(), folder, outputs=["logits"])
         expect(not any(a.name == "training_mode" and a.i for node in graph.node for a in node.attribute), "the batch norm in eval mode trains")
-        said = roles(folder, "--batch=4", LOGITS, "--mode=as-exported")
+        said = roles(folder, "--batch=4", LOGITS)
         trained = {name for name, role in said.items() if role == "parameter"}
         wanted = {name for name, parameter in module.named_parameters() if parameter.requires_grad}
         expect(trained == wanted, f"mpc trains {sorted(trained)}, PyTorch {sorted(wanted)}")
@@ -280,11 +280,10 @@ class Scores(torch.nn.Module):
         self.fc = torch.nn.Linear(features, classes)
     def forward(self, x):
         return self.fc(x)
-class Branches(Scores):
-    def forward(self, x):
-        return self.fc(x) if x.sum() > 0 else x
 ready = Scores()
 text = "no module"
+def number():
+    return 3
 """
 
 
@@ -337,12 +336,12 @@ CASES = {
     "refused/batch-of-one": refused("dimension 0 .'batch'. of the example 'x' is 1", Pair, lambda: {"x": torch.randn(1, 4)}),
     "refused/free-axis": refused("has no dimension 2", Pair, row, dynamic={"x": {2: "more"}}),
     "refused/free-input": refused("free dimensions of 'y', which is no input", Pair, row, dynamic={"y": {1: "more"}}),
-    "refused/input": refused("forward", Pair, lambda: {"z": torch.randn(2, 4)}),
-    "refused/missing-input": refused("forward", Pair, dict),
-    "refused/not-a-tensor": refused("'x' is", Pair, lambda: {"x": [1.0, 2.0]}),
+    "refused/input": refused("do not fit forward", Pair, lambda: {"z": torch.randn(2, 4)}),
+    "refused/missing-input": refused("do not fit forward: missing", Pair, dict),
+    "refused/not-a-tensor": refused("torch cannot export this module: TypeError", Pair, lambda: {"x": [1.0, 2.0]}),
     "refused/key": refused("no output 'scores'", Tied, lambda: {"ids": ids()}, outputs=["scores"]),
-    "refused/too-many-names": refused("names 3 outputs|returns 2|no output 'c'", Pair, row, outputs=["a", "b", "c"]),
-    "refused/name-twice": refused("'a'", Pair, row, outputs=["a", "a"]),
+    "refused/too-many-names": refused("no output 'c'", Pair, row, outputs=["a", "b", "c"]),
+    "refused/name-twice": refused("two outputs have the name 'a'", Pair, row, outputs=["a", "a"]),
     "refused/name-of-an-input": refused("the output 'x' has the name", Pair, row, outputs=["x", "y"]),
     "refused/branches": refused("torch cannot export this module", lambda: Branching(4, 4), row),
     "command/file": commanded("mine.py:Scores", "--set", "classes=5", "--input", "x=2x4", "--output", "logits", said="2 parameters to train"),
@@ -351,15 +350,19 @@ CASES = {
     "command/no-colon": command_refused("names no object", "mine.py", *IN),
     "command/no-such-file": command_refused("other.py", "other.py:Scores", *IN),
     "command/no-such-name": command_refused("Other", "mine.py:Other", *IN),
-    "command/no-module": command_refused("", "mine.py:text", *IN),
+    "command/no-module": command_refused("cannot be called", "mine.py:text", *IN),
     "command/keyword": command_refused("depth", "mine.py:Scores", "--set", "depth=3", *IN),
+    "command/set-of-a-module": command_refused("is a module already", "mine.py:ready", "--set", "classes=5", *IN),
+    "command/no-torch-module": command_refused("makes no torch module", "mine.py:number", *IN),
     "command/set": command_refused("--set classes", "mine.py:Scores", "--set", "classes", *IN),
     "command/input": command_refused("--input x is not understood", "mine.py:Scores", "--input", "x", "-o", "m.onnx"),
     "command/type": command_refused("torch has no type 'f32'", "mine.py:Scores", "--input", "x=2x4:f32", "-o", "m.onnx"),
     "command/free": command_refused("--free x=n is not understood", "mine.py:Scores", "--free", "x=n", *IN),
     "command/weights": command_refused("none.pt", "mine.py:Scores", "--weights", "none.pt", *IN),
     "command/freeze-regex": command_refused("--freeze", "mine.py:Scores", "--freeze", "(", *IN),
-    "command/shape": command_refused("", "mine.py:Scores", "--input", "x=2x5", "-o", "m.onnx"),
+    "command/freeze-nothing": command_refused("matches no parameter", "mine.py:Scores", "--freeze", "^conv", *IN),
+    "command/weights-of-another": command_refused("mine.py", "mine.py:Scores", "--weights", "mine.py", *IN),
+    "command/shape": command_refused("torch cannot export", "mine.py:Scores", "--input", "x=2x5", "-o", "m.onnx"),
     "command/folder": command_refused("none/m.onnx", "mine.py:Scores", "--input", "x=2x4", "-o", "none/m.onnx"),
 }
 
