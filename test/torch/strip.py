@@ -31,8 +31,7 @@ import variants  # noqa: E402
 from reference import Reference, step  # noqa: E402
 
 VARIANTS = {"tool": "export.py", "dynamo": "dynamo train", "legacy": "legacy TRAINING", "legacy-eval": "legacy EVAL"}
-METADATA = ("pkg.torch.export.ExportedProgram.graph_signature", "pkg.torch.onnx.fx_node", "pkg.onnxscript.rewriter.rule_name", "pkg.onnxscript.optimizer.folded_from",
-            "mpc.requires_grad")  # what compiler/Import/Onnx/Torch reads; the rest is stack traces mostly
+STACK = "pkg.torch.onnx.stack_trace"  # most of the metadata, and none of it is read; what mpc reads is more with each version
 KEPT = 1024      # elements of a computed tensor
 SEEDS = 200     # of inputs, to find some that put no pre-activation of a ReLU next to zero
 ROUNDING = 2e-6  # relative error of all weights and inputs that gradients have to bear: some ten layers, each with float32 sums that are off by some 1e-7
@@ -129,8 +128,8 @@ def write_facts(path, told):
         out.write("{" + ",\n".join(lines) + "}\n")
 
 
-def keep_metadata(proto):
-    kept = [onnx.StringStringEntryProto(key=entry.key, value=entry.value) for entry in proto.metadata_props if entry.key in METADATA]
+def drop_stack_traces(proto):
+    kept = [onnx.StringStringEntryProto(key=entry.key, value=entry.value) for entry in proto.metadata_props if entry.key != STACK]
     del proto.metadata_props[:]
     proto.metadata_props.extend(kept)
 
@@ -146,7 +145,7 @@ def strip(model, known, own):
     for tensor in computed if not exact else []:
         stripped.make_up(tensor)
     for proto in [graph, *graph.node, *graph.value_info, *graph.initializer, *graph.input, *graph.output]:
-        keep_metadata(proto)
+        drop_stack_traces(proto)
     for node in graph.node:
         node.ClearField("doc_string")
     return exact
