@@ -20,9 +20,11 @@ demo: build
 test: build
 	tools/test.sh $(BUILD)
 
-# By hand, for it needs PyTorch (test/torch/requirements.txt): networks as PyTorch's exporters write them, compared with PyTorch. Without torch it says so and does nothing.
+# By hand, for it needs PyTorch (test/torch/requirements.txt): tools/torch/export.py, and networks as PyTorch's exporters write them, compared with PyTorch. Without torch it says so
+# and does nothing.
 PYTHON := python3
 test-torch: build
+	$(PYTHON) -B test/torch/export_checks.py --build $(BUILD)
 	$(PYTHON) test/torch/exporters.py --build $(BUILD) --markdown $(BUILD)/exporters.md
 
 # By hand: all fuzz targets, SECONDS each (test/fuzz); TARGETS names some of them.

@@ -50,6 +50,7 @@ class Reference:
         self.loss, self.gradients = step(case, module, torch.float64, self.relus)
         self.loss32, self.gradients32 = step(case, module, torch.float32)
         self.norm = torch.stack([g.norm() for g in self.gradients.values()]).norm().item()
+        self.floor = 1e-8 * self.norm / GRADIENT  # a gradient that is smaller counts as one of this norm
         self.names = {}  # every name of a parameter -> torch's first
         first = {id(p): name for name, p in module.named_parameters()}
         for name, p in module.named_parameters(remove_duplicate=False):
@@ -62,7 +63,7 @@ class Reference:
         for name, true in truth.items():
             if name not in gradients:
                 continue
-            norm = max(true.norm().item(), 1e-8 * self.norm / GRADIENT)
+            norm = max(true.norm().item(), self.floor)
             own = (self.gradients32[name] - self.gradients[name]).norm().item() / norm
             result[name] = ((gradients[name] - true).norm().item() / norm, max(GRADIENT, OF_TORCH * own))
         return result

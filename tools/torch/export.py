@@ -24,6 +24,11 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import inspect
+import io
+import logging
+import os
+import pickle
 import re
 import sys
 import warnings
@@ -50,6 +55,7 @@ def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", o
     dynamic: names of further free dimensions, as {"input_ids": {1: "tokens"}}.
     batch: name of the free first dimension of all inputs; None fixes it.
     """
+    check_names(module, inputs, outputs)
     shapes = free_dimensions(inputs, dynamic or {}, batch)
     with train_mode(module), selected_outputs(module, outputs) as names:
         program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
@@ -61,15 +67,42 @@ def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", o
     unused = unused_parameters(program.exported_program, module)
     check(model.graph, module, unused)
     large = model.ByteSize() > PROTOBUF_LIMIT
-    onnx.save(model, path, save_as_external_data=large, location=f"{path.rsplit('/', 1)[-1]}.data" if large else None)
+    try:
+        onnx.save(model, path, save_as_external_data=large, location=f"{os.path.basename(path)}.data" if large else None)
+    except OSError as error:
+        raise ExportError(f"cannot write '{path}': {error.strerror}\nhint: name a file in a folder that exists and can be written") from None
     return [f"not in the file, for forward does not use it: {name}" for name in sorted(unused)]
+
+
+@contextlib.contextmanager
+def quiet():
+    """Without torch's warnings, logs and prints: it tells its errors several times before it raises them."""
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
+
+
+def check_names(module, inputs, outputs):
+    """Inputs are arguments of forward, and outputs have a name each."""
+    signature = inspect.signature(module.forward)
+    try:
+        signature.bind(**inputs)
+    except TypeError as error:
+        raise ExportError(f"the inputs do not fit forward: {error}\nhint: forward takes {', '.join(map(str, signature.parameters.values())) or 'nothing'}") from None
+    twice = [name for name in outputs or [] if outputs.count(name) > 1]
+    if twice:
+        raise ExportError(f"two outputs have the name '{twice[0]}'\nhint: give each output a name of its own")
 
 
 def exported(module, **options):
     """torch.onnx.export, whose errors are pages long: the one that began it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             return torch.onnx.export(module, (), dynamo=True, optimize=False, verbose=False, **options)
     except torch.onnx.OnnxExporterError as error:
         cause = error
@@ -95,6 +128,8 @@ def free_dimensions(inputs, dynamic, batch):
             continue
         free = {**({0: batch} if batch and value.dim() else {}), **dynamic.get(name, {})}
         for axis, label in free.items():
+            if axis >= value.dim():
+                raise ExportError(f"the example '{name}' has no dimension {axis} ('{label}'): its shape is {list(value.shape)}\nhint: dimensions are counted from 0")
             if value.shape[axis] < 2:
                 raise ExportError(f"dimension {axis} ('{label}') of the example '{name}' is {value.shape[axis]}: torch takes 0 and 1 as constants\n"
                                   f"hint: give an example whose dimension {axis} is 2 or more, or fix the dimension")
@@ -261,6 +296,50 @@ def load_object(text):
         raise ExportError(f"'{text}': {error}\nhint: write package.module:NAME or file.py:NAME") from None
 
 
+def make_module(text, arguments):
+    """The module that `text` names, or that what it names makes of the arguments."""
+    found = load_object(text)
+    if isinstance(found, torch.nn.Module):
+        if arguments:
+            raise ExportError(f"'{text}' is a module already, and takes no --set\nhint: name a function or class that makes one")
+        return found
+    try:
+        inspect.signature(found).bind(**arguments)
+    except (TypeError, ValueError) as error:
+        raise ExportError(f"'{text}' cannot be called: {error}\nhint: name a module, or a function or class that makes one of what --set gives") from None
+    module = found(**arguments)
+    if not isinstance(module, torch.nn.Module):
+        raise ExportError(f"'{text}' makes no torch module, but a {type(module).__name__}\nhint: name a module, or a function or class that makes one")
+    return module
+
+
+def load_weights(module, path):
+    try:
+        module.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    except OSError as error:
+        raise ExportError(f"--weights {path}: {error.strerror}\nhint: name a file that torch.save wrote") from None
+    except (RuntimeError, TypeError, AttributeError, EOFError, pickle.UnpicklingError) as error:
+        raise ExportError(f"--weights {path}: {' '.join(str(error).split())[:300]}\nhint: name a state dict of this module: torch.save(module.state_dict(), FILE)") from None
+
+
+def freeze(module, regex):
+    try:
+        frozen = [parameter for name, parameter in module.named_parameters() if re.search(regex, name)]
+    except re.error as error:
+        raise ExportError(f"--freeze '{regex}' is no regular expression: {error}\nhint: write '^(conv1|bn1)', for example") from None
+    if not frozen:
+        raise ExportError(f"--freeze '{regex}' matches no parameter\nhint: the first is '{next((name for name, _ in module.named_parameters()), '')}'")
+    for parameter in frozen:
+        parameter.requires_grad_(False)
+
+
+def parse_setting(text):
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise ExportError(f"--set {text} is not understood\nhint: write KEY=VALUE, as num_classes=10")
+    return key, parse_value(value)
+
+
 def parse_value(text):
     """A Python literal where it is one, else the text."""
     import ast
@@ -303,14 +382,11 @@ def main():
             if not match:
                 raise ExportError(f"--free {text} is not understood\nhint: write INPUT:AXIS=NAME, as ids:1=tokens")
             dynamic.setdefault(match[1], {})[int(match[2])] = match[3]
-        module = load_object(arguments.module)
-        if not isinstance(module, torch.nn.Module):
-            module = module(**{key: parse_value(value) for key, _, value in (text.partition("=") for text in arguments.set)})
+        module = make_module(arguments.module, dict(map(parse_setting, arguments.set)))
         if arguments.weights:
-            module.load_state_dict(torch.load(arguments.weights, map_location="cpu", weights_only=True))
-        for name, parameter in module.named_parameters():
-            if arguments.freeze and re.search(arguments.freeze, name):
-                parameter.requires_grad_(False)
+            load_weights(module, arguments.weights)
+        if arguments.freeze:
+            freeze(module, arguments.freeze)
         notes = export(module, inputs, arguments.out, outputs=arguments.output, dynamic=dynamic, batch=arguments.batch or None, opset=arguments.opset)
     except ExportError as error:
         sys.exit(f"error: {error}")

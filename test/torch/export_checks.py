@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""Tests of tools/torch/export.py: what its files hold, what it refuses, and that mpc trains them.
+
+usage: export_checks.py --build BUILD [--only TEXT]      (make test-torch)
+Modules are a few layers, of what exporters fold, merge, drop or rename. Without torch it prints why it does nothing and ends with 0.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    import onnxscript  # noqa: F401
+    import torch
+except ImportError as missing:
+    print(f"SKIP export-checks: {missing}; it needs what test/torch/requirements.txt lists (pip install -r test/torch/requirements.txt)")
+    sys.exit(0)
+
+from torch import nn  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOL = os.path.join(HERE, "..", "..", "tools", "torch", "export.py")
+sys.path[:0] = [os.path.join(HERE, "..", "tools"), os.path.dirname(TOOL)]
+import harness  # noqa: E402
+from export import ExportError, export  # noqa: E402
+
+LOGITS = "--loss=softmax_cross_entropy:logits:labels"
+
+
+class Layers(nn.Module):
+    """What exporters change: a batch norm behind a convolution, equal norms, a zero bias, a table that is read at fixed places, a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4)
+        self.norm1, self.fc, self.norm2, self.head = nn.LayerNorm(4), nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 3)
+        nn.init.zeros_(self.fc.bias)
+        self.positions = nn.Embedding(5, 4)
+        self.register_buffer("offset", torch.linspace(-1, 1, 4))
+        self.drop = nn.Dropout(0.25)
+
+    def forward(self, x):
+        y = self.bn(self.conv(x)).relu().mean((2, 3)) + self.positions(torch.arange(2)).sum(0) + self.offset
+        return self.head(self.drop(self.norm2(self.fc(self.norm1(y)))))
+
+
+class Tied(nn.Module):
+    """Tokens to tokens; the table of the input is the weight of the output, as in GPT-2. Makes a loss where it gets labels."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.fc, self.head = nn.Embedding(11, 6), nn.Linear(6, 6), nn.Linear(6, 11, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, ids, labels=None):
+        logits = self.head(self.fc(self.table(ids)).tanh())
+        if labels is None:
+            return {"logits": logits, "nothing": None}
+        return {"loss": nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()), "logits": logits}
+
+
+class Pair(nn.Module):
+    """Two outputs, as a tuple."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.other = nn.Linear(4, 3), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.one(x), self.other(x)
+
+
+def images():
+    return {"x": torch.randn(2, 3, 4, 4)}
+
+
+def ids():
+    return torch.randint(0, 11, (2, 5))
+
+
+def expect(condition, why):
+    if not condition:
+        raise harness.Failure(why)
+
+
+def written(module, inputs, folder, **options):
+    """The graph that the tool writes; the module is as it was before."""
+    before = {name: value.clone() for name, value in module.state_dict().items()}, [part.training for part in module.modules()], "forward" in vars(module)
+    path = f"{folder}/model.onnx"
+    notes = export(module, inputs, path, **options)
+    after = module.state_dict()
+    expect(all(torch.equal(value, after[name]) for name, value in before[0].items()), "the export changes values of the module")
+    expect([part.training for part in module.modules()] == before[1] and ("forward" in vars(module)) == before[2], "the export leaves the module in another state")
+    return onnx.load(path).graph, notes
+
+
+def expect_parameters(graph, module):
+    """Each parameter is an initializer of its name and values; of several names, the first."""
+    tensors = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for name, parameter in module.named_parameters():
+        expect(name in tensors, f"{name} is missing; there are {sorted(tensors)}")
+        expect(np.array_equal(tensors[name], parameter.detach().numpy()), f"{name} has other values or another shape")
+    for name, _ in module.named_parameters(remove_duplicate=False):
+        expect(name in dict(module.named_parameters()) or name not in tensors, f"{name} is there beside what it is tied to")
+
+
+def check(folder, *options):
+    """What mpc check says, as JSON."""
+    status, out, err = harness.run([OPTIONS.bin + "/mpc", "check", "model.onnx", "--json", *options], cwd=folder)
+    expect(status == 0, f"mpc check refuses the file: {out[-1500:]}{err[-500:]}")
+    return json.loads(out)
+
+
+def roles(folder, *options):
+    return {tensor["name"]: tensor["role"] for tensor in check(folder, *options)["tensors"]}
+
+
+def gradients(folder, data, *options):
+    """Those of a step of the fp32 program, and the loss under ""."""
+    np.savez(f"{folder}/data.npz", **{name: np.asarray(value) for name, value in data.items()})
+    harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--precision=fp32", "--opt-level=O0", *options], cwd=folder)
+    harness.must(["./program", "trace", "--data", "data.npz", "--steps", 1, "--threads", 1, "--out", "trace.npz"], cwd=folder)
+    traced = np.load(f"{folder}/trace.npz")
+    return {"": float(traced["loss"][0]), **{key[5:]: traced[key] for key in traced if key.startswith("grad/")}}
+
+
+def expect_gradients(found, module, loss):
+    """PyTorch's, to what float32 sums of some hundred numbers are off by."""
+    module.zero_grad()
+    loss.backward()
+    expect(abs(found[""] - loss.item()) <= 1e-5 * abs(loss.item()), f"the loss is {found['']}, PyTorch's {loss.item()}")
+    wanted = {name: parameter.grad.numpy() for name, parameter in module.named_parameters() if parameter.grad is not None}
+    expect(set(found) - {""} == set(wanted), f"gradients of {sorted(found)}, PyTorch's of {sorted(wanted)}")
+    limit = 1e-5 * max(np.abs(value).max() for value in wanted.values())
+    for name, value in wanted.items():
+        expect(np.allclose(found[name], value, rtol=1e-4, atol=limit), f"{name}: {found[name]}, PyTorch's {value}")
+
+
+def nothing_lost(training):
+    """No fold, merge or drop, in train or eval mode of the module; buffers are marked; the batch is free."""
+    def case():
+        torch.manual_seed(1)
+        module = Layers().train(training)
+        with harness.folder() as folder:
+            graph, notes = written(module, images(), folder, outputs=["logits"])
+            expect_parameters(graph, module)
+            expect(not notes, f"notes: {notes}")
+            expect([i.name for i in graph.input] == ["x"] and [o.name for o in graph.output] == ["logits"], "inputs and outputs have other names")
+            expect(graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch", "the batch is not free")
+            norms = [node for node in graph.node if node.op_type == "BatchNormalization"]
+            expect(len(norms) == 1 and any(a.name == "training_mode" and a.i == 1 for a in norms[0].attribute), "the batch norm does not train")
+            dropped = [node for node in graph.node if node.op_type == "Dropout"]
+            expect(len(dropped) == 1, f"{len(dropped)} Dropout nodes")
+            said = roles(folder, "--batch=6", LOGITS)
+            trained = {name for name, role in said.items() if role == "parameter"}
+            expect(trained == set(dict(module.named_parameters())), f"mpc trains {sorted(trained)}")
+            expect(all(said[name] == "buffer" for name in ("bn.running_mean", "bn.running_var")) and said["offset"] != "parameter", f"buffers are {said}")
+            for batch in (3, 6):  # dropout draws: no numbers to compare
+                found = gradients(folder, {"x": torch.randn(batch, 3, 4, 4), "labels": torch.arange(batch) % 3}, f"--batch={batch}", LOGITS)
+                expect(set(found) - {""} == trained and all(np.isfinite(value).all() for value in found.values()), f"gradients of {sorted(found)}")
+    return case
+
+
+def numbers():
+    """The gradients are PyTorch's, where nothing draws."""
+    torch.manual_seed(2)
+    module = Layers()
+    module.drop.p = 0.0
+    data = {"x": torch.randn(5, 3, 4, 4), "labels": torch.arange(5) % 3}
+    with harness.folder() as folder:
+        written(module, images(), folder, outputs=["logits"])
+        found = gradients(folder, data, "--batch=5", LOGITS)
+        expect_gradients(found, module, nn.functional.cross_entropy(module(data["x"]), data["labels"]))
+
+
+def frozen():
+    """requires_grad=False is written beside the parameter, and a batch norm that is in eval mode stays so."""
+    torch.manual_seed(3)
+    module = Layers().train()
+    module.bn.eval()
+    module.conv.requires_grad_(False)
+    module.bn.requires_grad_(False)
+    module.drop.p = 0.0
+    data = {"x": torch.randn(4, 3, 4, 4), "labels": torch.arange(4) % 3}
+    with harness.folder() as folder:
+        graph, _ = written(module, images(), folder, outputs=["logits"])
+        expect(not any(a.name == "training_mode" and a.i for node in graph.node for a in node.attribute), "the batch norm in eval mode trains")
+        said = roles(folder, "--batch=4", LOGITS)
+        trained = {name for name, role in said.items() if role == "parameter"}
+        wanted = {name for name, parameter in module.named_parameters() if parameter.requires_grad}
+        expect(trained == wanted, f"mpc trains {sorted(trained)}, PyTorch {sorted(wanted)}")
+        found = gradients(folder, data, "--batch=4", LOGITS, "--mode=as-exported")
+        expect_gradients(found, module, nn.functional.cross_entropy(module(data["x"]), data["labels"]))
+
+
+def tied_loss():
+    """Tied weights are one parameter with its first name; labels are an input, and the keys of a dict that are wanted are the outputs."""
+    torch.manual_seed(4)
+    module = Tied()
+    data = {"ids": ids(), "labels": ids()}
+    with harness.folder() as folder:
+        graph, _ = written(module, data, folder, outputs=["loss", "logits"], dynamic={name: {1: "tokens"} for name in data})
+        expect_parameters(graph, module)
+        expect([i.name for i in graph.input] == ["ids", "labels"] and [o.name for o in graph.output] == ["loss", "logits"], "inputs or outputs have other names")
+        dims = [[d.dim_param for d in i.type.tensor_type.shape.dim] for i in graph.input]
+        expect(dims == [["batch", "tokens"]] * 2, f"free dimensions are {dims}")
+        data = {"ids": torch.randint(0, 11, (3, 7)), "labels": torch.randint(0, 11, (3, 7))}
+        found = gradients(folder, data, "--batch=3", "--dim=tokens=7", "--loss=output:loss")
+        expect_gradients(found, module, module(**data)["loss"])
+
+
+def whole_dict():
+    """Without names, the tensors of a dict are the outputs, by their keys."""
+    torch.manual_seed(5)
+    module = Tied()
+    with harness.folder() as folder:
+        graph, _ = written(module, {"ids": ids()}, folder)
+        expect([o.name for o in graph.output] == ["logits"], f"outputs {[o.name for o in graph.output]}")
+        data = {"ids": ids(), "labels": ids()}
+        found = gradients(folder, data, "--batch=2", LOGITS + ",axis=-1")
+        expect_gradients(found, module, module(**data)["loss"])
+
+
+def whole_tuple(outputs, names):
+    def case():
+        torch.manual_seed(6)
+        module = Pair()
+        with harness.folder() as folder:
+            graph, _ = written(module, {"x": torch.randn(2, 4)}, folder, outputs=outputs)
+            expect([o.name for o in graph.output] == names, f"outputs {[o.name for o in graph.output]}")
+            data = {"x": torch.randn(4, 4), "labels": torch.arange(4) % 3}
+            found = gradients(folder, data, "--batch=4", f"--loss=softmax_cross_entropy:{names[0]}:labels")
+            used = {name: found[name] for name in found if not name.startswith("other.") or np.abs(found[name]).max() > 0}
+            expect_gradients(used, module, nn.functional.cross_entropy(module(data["x"])[0], data["labels"]))
+    return case
+
+
+def unused():
+    """A parameter that forward does not use is in a note, and is not trained."""
+    module = Layers()
+    module.spare = nn.Linear(2, 2)
+    with harness.folder() as folder:
+        _, notes = written(module, images(), folder, outputs=["logits"])
+        expect(len(notes) == 2 and all("spare" in note for note in notes), f"notes: {notes}")
+        expect("parameter" not in [role for name, role in roles(folder, "--batch=2", LOGITS).items() if name.startswith("spare")], "mpc trains it")
+
+
+def fixed_batch():
+    """batch=None keeps the example's."""
+    with harness.folder() as folder:
+        graph, _ = written(Pair(), {"x": torch.randn(1, 4)}, folder, batch=None)
+        expect(graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1, "the batch is not fixed")
+
+
+def refused(said, module, inputs, **options):
+    """An ExportError of two lines: what is wrong, and what to do. Nothing is written, and the module is as it was."""
+    def case():
+        made = module()
+        with harness.folder() as folder:
+            try:
+                written(made, inputs(), folder, **options)
+            except ExportError as error:
+                text = str(error)
+            else:
+                raise harness.Failure("not refused")
+            expect(re.search(said, text) and "\nhint: " in text, f"not '{said}' with a hint: {text}")
+            expect(not os.listdir(folder), f"left behind: {os.listdir(folder)}")
+            expect("forward" not in vars(made), "forward is replaced")
+    return case
+
+
+MODULES = """
+import torch
+class Scores(torch.nn.Module):
+    def __init__(self, features=4, classes=3):
+        super().__init__()
+        self.fc = torch.nn.Linear(features, classes)
+    def forward(self, x):
+        return self.fc(x)
+ready = Scores()
+text = "no module"
+def number():
+    return 3
+"""
+
+
+def command(*arguments):
+    """(status, what it says) of the tool as a command, with the modules of MODULES in a file, and the folder's files afterwards."""
+    with harness.folder() as folder:
+        with open(f"{folder}/mine.py", "w") as out:
+            out.write(MODULES)
+        before = set(os.listdir(folder))
+        done = subprocess.run([sys.executable, "-B", TOOL, *arguments], cwd=folder, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr, sorted(set(os.listdir(folder)) - before)
+
+
+def commanded(*arguments, said=""):
+    def case():
+        status, text, files = command(*arguments, "-o", "m.onnx")
+        expect(status == 0 and files == ["m.onnx"] and said in text, f"status {status}, files {files}: {text[-800:]}")
+    return case
+
+
+def command_refused(said, *arguments):
+    def case():
+        status, text, files = command(*arguments)
+        expect(status == 1 and not files and re.search("error: .*" + said, text) and "hint: " in text and "Traceback" not in text,
+               f"status {status}, files {files}, not '{said}': {text[-800:]}")
+    return case
+
+
+class Branching(nn.Linear):
+    def forward(self, x):
+        return super().forward(x) if x.sum() > 0 else x
+
+
+def row():
+    return {"x": torch.randn(2, 4)}
+
+
+IN = ("--input", "x=2x4", "-o", "m.onnx")
+CASES = {
+    "nothing-lost/train": nothing_lost(True),
+    "nothing-lost/eval": nothing_lost(False),
+    "numbers": numbers,
+    "frozen": frozen,
+    "tied-and-loss": tied_loss,
+    "dict": whole_dict,
+    "tuple": whole_tuple(None, ["output_0", "output_1"]),
+    "tuple/named": whole_tuple(["logits", "more"], ["logits", "more"]),
+    "unused": unused,
+    "fixed-batch": fixed_batch,
+    "refused/batch-of-one": refused("dimension 0 .'batch'. of the example 'x' is 1", Pair, lambda: {"x": torch.randn(1, 4)}),
+    "refused/free-axis": refused("has no dimension 2", Pair, row, dynamic={"x": {2: "more"}}),
+    "refused/free-input": refused("free dimensions of 'y', which is no input", Pair, row, dynamic={"y": {1: "more"}}),
+    "refused/input": refused("do not fit forward", Pair, lambda: {"z": torch.randn(2, 4)}),
+    "refused/missing-input": refused("do not fit forward: missing", Pair, dict),
+    "refused/not-a-tensor": refused("torch cannot export this module: TypeError", Pair, lambda: {"x": [1.0, 2.0]}),
+    "refused/key": refused("no output 'scores'", Tied, lambda: {"ids": ids()}, outputs=["scores"]),
+    "refused/too-many-names": refused("no output 'c'", Pair, row, outputs=["a", "b", "c"]),
+    "refused/name-twice": refused("two outputs have the name 'a'", Pair, row, outputs=["a", "a"]),
+    "refused/name-of-an-input": refused("the output 'x' has the name", Pair, row, outputs=["x", "y"]),
+    "refused/branches": refused("torch cannot export this module", lambda: Branching(4, 4), row),
+    "command/file": commanded("mine.py:Scores", "--set", "classes=5", "--input", "x=2x4", "--output", "logits", said="2 parameters to train"),
+    "command/object": commanded("mine.py:ready", "--input", "x=2x4:float32", "--output", "logits"),
+    "command/freeze": commanded("mine.py:Scores", "--input", "x=2x4", "--freeze", "bias", said="1 parameters to train"),
+    "command/no-colon": command_refused("names no object", "mine.py", *IN),
+    "command/no-such-file": command_refused("other.py", "other.py:Scores", *IN),
+    "command/no-such-name": command_refused("Other", "mine.py:Other", *IN),
+    "command/no-module": command_refused("cannot be called", "mine.py:text", *IN),
+    "command/keyword": command_refused("depth", "mine.py:Scores", "--set", "depth=3", *IN),
+    "command/set-of-a-module": command_refused("is a module already", "mine.py:ready", "--set", "classes=5", *IN),
+    "command/no-torch-module": command_refused("makes no torch module", "mine.py:number", *IN),
+    "command/set": command_refused("--set classes", "mine.py:Scores", "--set", "classes", *IN),
+    "command/input": command_refused("--input x is not understood", "mine.py:Scores", "--input", "x", "-o", "m.onnx"),
+    "command/type": command_refused("torch has no type 'f32'", "mine.py:Scores", "--input", "x=2x4:f32", "-o", "m.onnx"),
+    "command/free": command_refused("--free x=n is not understood", "mine.py:Scores", "--free", "x=n", *IN),
+    "command/weights": command_refused("none.pt", "mine.py:Scores", "--weights", "none.pt", *IN),
+    "command/freeze-regex": command_refused("--freeze", "mine.py:Scores", "--freeze", "(", *IN),
+    "command/freeze-nothing": command_refused("matches no parameter", "mine.py:Scores", "--freeze", "^conv", *IN),
+    "command/weights-of-another": command_refused("mine.py", "mine.py:Scores", "--weights", "mine.py", *IN),
+    "command/shape": command_refused("torch cannot export", "mine.py:Scores", "--input", "x=2x5", "-o", "m.onnx"),
+    "command/folder": command_refused("none/m.onnx", "mine.py:Scores", "--input", "x=2x4", "-o", "none/m.onnx"),
+}
+
+
+if __name__ == "__main__":
+    OPTIONS = harness.arguments(__doc__)
+    torch.set_num_threads(1)
+    harness.main([("export-checks/" + name, case) for name, case in CASES.items()], OPTIONS.only, jobs=1)  # exporting is not safe in threads

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Writes networks as PyTorch's exporters write them, without their weights, and what PyTorch computes from them: test/e2e/Inputs/exported/.
+
+usage: strip.py [--only TEXT] [--out FOLDER]      (by hand, with what requirements.txt lists; when networks.py or the exporters changed)
+For each network of networks.py there are
+  NAME.VARIANT.onnx.xz   its graph by each way of exporting (VARIANTS). Values are replaced by what makes them again (test/tools/stripped.py); equal tensors that the exporter merged
+                         stay merged, and dropped or transposed ones stay so.
+  NAME.json              the inputs of one step and PyTorch's loss and gradients, in float64: of each trained parameter the shape, the gradient's norm, its product with a seeded
+                         direction, and how far another program may be from it (reference.py).
+The module gets seeded values of the size of the library's own before it is exported; values that are all equal (fresh norms, zero biases) stay, for exporters merge and drop those.
+"""
+import argparse
+import copy
+import json
+import lzma
+import math
+import os
+import sys
+import tempfile
+import warnings
+
+import onnx
+import torch
+import transformers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tools"))
+import networks  # noqa: E402
+import stripped  # noqa: E402
+import variants  # noqa: E402
+from reference import Reference, step  # noqa: E402
+
+VARIANTS = {"tool": "export.py", "dynamo": "dynamo train", "legacy": "legacy TRAINING", "legacy-eval": "legacy EVAL"}
+STACK = "pkg.torch.onnx.stack_trace"  # most of the metadata, and none of it is read; what mpc reads is more with each version
+KEPT = 1024      # elements of a computed tensor
+SEEDS = 200     # of inputs, to find some that put no pre-activation of a ReLU next to zero
+ROUNDING = 2e-6  # relative error of all weights and inputs that gradients have to bear: some ten layers, each with float32 sums that are off by some 1e-7
+OTHERS = 3        # times the bound of reference.py: machines whose libraries sum in other orders
+SMOOTH = 1e-3    # a gradient that moves by more then, relative to its norm, has a ReLU or a maximum on the other side
+
+
+def rounded(number, digits=4):
+    return float(f"{number:.{digits}g}")
+
+
+def give_values(module):
+    """Replaces the values of parameters that are not all equal; returns {name: (array, rule)} of those. Scales of 1e-6, as convnext has, become larger: the gradients behind them
+    would be too small to compare."""
+    known = {}
+    for name, parameter in module.named_parameters():
+        old = parameter.detach().double()
+        if old.numel() < 2 or bool((old == old.flatten()[0]).all()):
+            if 0 < old.abs().max() < 0.1:
+                torch.nn.init.constant_(parameter, 0.1)
+            continue
+        rule = {"seed": name, "shape": list(old.shape), "mean": rounded(old.mean()), "std": rounded(old.std(correction=0))}
+        array = stripped.values(rule, list(old.shape))
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(array.copy()))
+        known[name] = (array, rule)
+    return known
+
+
+def give_inputs(case, seed):
+    """Float inputs by a rule, integers as they are; returns what the JSON file says of them."""
+    said = {}
+    for name, value in case.inputs.items():
+        if value.is_floating_point():
+            rule = {"seed": f"{name} {seed}", "shape": list(value.shape), "mean": 0.0, "std": 1.0}
+            case.inputs[name] = torch.from_numpy(stripped.values(rule, rule["shape"]))
+            said[name] = rule
+        else:
+            said[name] = value.tolist()
+    if case.labels is not None:
+        said["labels"] = case.labels.tolist()
+    return said
+
+
+def moved(case, found):
+    """{name: how far a gradient goes} when all weights and inputs are off by ROUNDING."""
+    generator = torch.Generator().manual_seed(1)
+
+    def off(tensor):
+        return tensor * (1 + ROUNDING * (2 * torch.rand(tensor.shape, generator=generator, dtype=torch.float64) - 1))
+
+    module, inputs = copy.deepcopy(found.module).double(), case.inputs
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(off(parameter))
+    case.inputs = {name: off(value.double()) if value.is_floating_point() else value for name, value in inputs.items()}
+    _, gradients = step(case, module, torch.float64)
+    case.inputs = inputs
+    return {name: (gradients[name] - gradient).norm().item() for name, gradient in found.gradients.items()}
+
+
+def reference(case, module):
+    """A reference whose gradients are the same whichever way float32 rounds; how far they may be from it; the inputs."""
+    for seed in range(SEEDS):
+        said = give_inputs(case, seed)
+        found = Reference(case, module)
+        away = moved(case, found)
+        norms = {name: max(gradient.norm().item(), found.floor) for name, gradient in found.gradients.items()}
+        if all(away[name] <= SMOOTH * norm for name, norm in norms.items()):
+            bounds = {name: max(OTHERS * bound * norms[name], away[name]) for name, (_, bound) in found.distances(found.gradients, found.gradients).items()}
+            return found, bounds, said
+    raise RuntimeError(f"gradients from each of {SEEDS} inputs depend on how float32 rounds")
+
+
+def facts(case, found, bounds, inputs):
+    """What the test needs to know of a network."""
+    shapes = {name: list(p.shape) for name, p in found.module.named_parameters()}
+    parameters = {}
+    for name, gradient in found.gradients.items():
+        direction = torch.from_numpy(stripped.seeded(f"direction {name}", shapes[name], 0.0, 1.0)).double()
+        product = (gradient * direction).sum() / direction.norm()
+        parameters[name] = [shapes[name], rounded(gradient.norm(), 9), rounded(product, 9), rounded(bounds[name], 2)]
+    aliases = {name: first for name, first in found.names.items() if name != first}
+    return {"loss_option": case.mpc_loss(), "batch": len(next(iter(case.inputs.values()))), "inputs": inputs, "loss": rounded(found.loss, 9), "aliases": aliases,
+            "unused": sorted(set(shapes) - set(parameters)), "parameters": parameters}
+
+
+def write_facts(path, told):
+    """JSON, with a line for each parameter."""
+    parameters = told.pop("parameters")
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in told.items()]
+    lines.append('"parameters": {\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in parameters.items()) + "\n}")
+    with open(path, "w") as out:
+        out.write("{" + ",\n".join(lines) + "}\n")
+
+
+def drop_stack_traces(proto):
+    kept = [onnx.StringStringEntryProto(key=entry.key, value=entry.value) for entry in proto.metadata_props if entry.key != STACK]
+    del proto.metadata_props[:]
+    proto.metadata_props.extend(kept)
+
+
+def strip(model, known, own):
+    """Takes values and stack traces out of a model; returns whether its values can be made again.
+
+    What the exporter computed from weights or constants stays where all of it is small; else (folded batch norms) mpc refuses the file anyway, and values are made up.
+    """
+    graph = model.graph
+    computed = [tensor for tensor in graph.initializer if not stripped.describe(tensor, known, own)]
+    exact = all(math.prod(tensor.dims) <= KEPT for tensor in computed)
+    for tensor in computed if not exact else []:
+        stripped.make_up(tensor)
+    for proto in [graph, *graph.node, *graph.value_info, *graph.initializer, *graph.input, *graph.output]:
+        drop_stack_traces(proto)
+    for node in graph.node:
+        node.ClearField("doc_string")
+    return exact
+
+
+def write_graph(variant, case, module, known, path):
+    """Returns what there is to say of the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = os.path.join(folder, "model.onnx")
+        try:
+            variants.write(VARIANTS[variant], case, module, plain)
+        except Exception as error:  # whatever an exporter throws
+            return f"no export: {type(error).__name__}"
+        model = onnx.load(plain)
+    exact = strip(model, known, set(module.state_dict()))
+    raw = model.SerializeToString(deterministic=True)
+    if b"site-packages" in raw or HERE.encode() in raw:
+        raise RuntimeError(f"{path} holds paths of this machine")
+    with open(path, "wb") as out:
+        out.write(lzma.compress(raw, preset=9))
+    return f"{os.path.getsize(path)} bytes" + ("" if exact else ", computed values are lost")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="networks whose name contains this")
+    parser.add_argument("--out", default=os.path.join(HERE, "..", "e2e", "Inputs", "exported"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")  # exporters give many
+    transformers.logging.set_verbosity_error()
+    os.makedirs(arguments.out, exist_ok=True)
+    for name in networks.NETWORKS:
+        if arguments.only not in name:
+            continue
+        case, module = networks.case(name)
+        known = give_values(module)
+        write_facts(os.path.join(arguments.out, f"{name}.json"), facts(case, *reference(case, module)))
+        for variant in VARIANTS:
+            print(f"{name:12} {variant:12} {write_graph(variant, case, module, known, os.path.join(arguments.out, f'{name}.{variant}.onnx.xz'))}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
