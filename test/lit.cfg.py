@@ -17,6 +17,9 @@ config.environment["MPC_LIBRARY_PATH"] = config.mpc_bin_dir
 config.substitutions.append(("%shared", os.path.join(config.mpc_source_dir, "..", "shared")))
 if os.path.isdir(os.path.join(config.mpc_source_dir, "..", "shared")):
     config.available_features.add("shared")
+# What measures sizes and memory, or links a program without the sanitizers, is for other builds.
+if config.mpc_sanitized:
+    config.available_features.add("sanitized")
 # Assembling PTX is optional: ptxas comes with the CUDA toolkit.
 if shutil.which("ptxas") or any(os.path.exists(os.path.join(d, "bin", "ptxas")) for d in (os.environ.get("CUDA_HOME", ""), "/usr/local/cuda") if d):
     config.available_features.add("ptxas")

@@ -33,13 +33,6 @@ REFUSED = {"resnet18.dynamo": FOLDED_NORM, "mobilenet.dynamo": FOLDED_NORM, "shu
            "distilbert.dynamo": COMPUTED, "swin.dynamo": COMPUTED, "t5.dynamo": COMPUTED, "wav2vec2.dynamo": COMPUTED,
            "resnet18.legacy-eval": FOLDED_NORMS, "mobilenet.legacy-eval": FOLDED_NORMS, "shufflenet.legacy-eval": FOLDED_NORMS,
            "swin.legacy-eval": r"'onnx::Add_\d+' of Add '[\w/.]+' was computed at export from parameters or buffers of module '[\w.]+\.attn'"}
-# The older exporter calls parameters of functions that a module calls by the module's name, and mpc takes that for theirs.
-MISNAMED = {"vit.legacy": (r"self_attention\.bias$", "self_attention.out_proj.bias"), "vit.legacy-eval": (r"self_attention\.bias$", "self_attention.out_proj.bias"),
-            "swin.legacy": (r"attn\.bias$", "attn.qkv.bias")}
-# Parameters that are trained otherwise than in PyTorch, without an error: the older exporter's files do not tell that a tensor was computed from a table or a norm, or is the
-# transpose of a tied one, and the direction of a weight norm stands where parameters do not.
-LOST = {"wav2vec2.legacy": r"weight\.original1$", "wav2vec2.legacy-eval": r"weight\.original1$|conv_layers\.0\.layer_norm\.",
-        "t5.legacy-eval": r"^shared\.weight$"}
 
 
 class Network:
@@ -52,9 +45,6 @@ class Network:
         self.inputs, self.parameters = facts["inputs"], facts["parameters"]
         raw, self.model, self.rules = stripped.read(os.path.join(INPUTS, f"{name}.{variant}.onnx.xz"))
         self.targets = {match.decode() for match in re.findall(rb"PARAMETER target='([^']*)'", raw)}  # of the signature in the file's metadata
-        self.misnamed = MISNAMED.get(f"{name}.{variant}", ("$^", ""))
-        lost = LOST.get(f"{name}.{variant}", "$^")
-        self.lost = {parameter for parameter in self.parameters if re.search(lost, parameter)}
 
     def save(self, folder):
         onnx.save(self.model, f"{folder}/model.onnx")
@@ -65,7 +55,7 @@ class Network:
         module's: then the values tell."""
         if exported.startswith("onnx::") and "seed" in self.rules.get(exported, {}):
             return self.rules[exported]["seed"], self.rules[exported].get("transposed", False)
-        name = re.sub(*self.misnamed, exported.removeprefix("module."))
+        name = exported.removeprefix("module.")
         return self.aliases.get(name, name), False
 
     def gradients(self, traced):
@@ -108,12 +98,10 @@ def expect_parameters(network, said):
         if tensor["role"] == "parameter":
             shape = [int(d) for d in re.findall(r"(\d+)x", tensor["type"])]
             name, transposed = network.original(tensor["name"])
-            if name in found and name not in network.lost:
+            if name in found:
                 raise harness.Failure(f"two tensors are trained for {name}")
             found[name] = shape[::-1] if transposed else shape
-    if network.lost:  # what they were computed into is trained in their place
-        found = {name: shape for name, shape in found.items() if name not in network.lost and not name.startswith("onnx::")}
-    wanted = {name: row[0] for name, row in network.parameters.items() if name not in network.lost}
+    wanted = {name: row[0] for name, row in network.parameters.items()}
     if found != wanted:
         raise harness.Failure(f"trained, but not in PyTorch: {sorted(set(found) - set(wanted))}; not trained: {sorted(set(wanted) - set(found))}; "
                               f"of other shapes: {[n for n in wanted if n in found and found[n] != wanted[n]]}")
@@ -136,8 +124,6 @@ def expect_step(network, traced):
         raise harness.Failure(f"the loss is {traced['loss'][0]}, PyTorch's {network.loss}")
     gradients, wrong = network.gradients(traced), []
     for name, (shape, norm, product, bound) in network.parameters.items():
-        if name in network.lost:
-            continue
         gradient = gradients[name].astype(np.float64)
         direction = stripped.seeded(f"direction {name}", shape, 0.0, 1.0).astype(np.float64)
         found = (np.linalg.norm(gradient), np.sum(gradient * direction) / np.linalg.norm(direction))

@@ -33,6 +33,8 @@ public:
           "%" + output + " : [num_users=1] = call_function[target=torch.ops.aten." + target + ".default](args = (" + args + "), kwargs = {})");
     return made;
   }
+  /// The modules that a node is in.
+  static void scopes(onnx::NodeProto &node, const std::string &names) { entry(node, 9, "pkg.torch.onnx.name_scopes", names); }
   TorchModel &folded(const std::string &value, const std::string &from) {
     info(value, "pkg.onnxscript.optimizer.folded_from", from);
     return *this;
@@ -110,7 +112,8 @@ TEST(Torch, RunsAsItIsForInference) {
 TEST(Torch, TransposedWeightsComeBackWithTheirTies) {
   TorchModel m;
   m.module("p_fc_weight", "PARAMETER", "fc.weight").module("p_fc_bias", "PARAMETER", "fc.bias").module("p_head_weight", "PARAMETER", "head.weight");
-  m.weight("val_2", {4, 3}).weight("fc.bias", {3}).weight("head.weight", {3, 3}).floats("val_5", {3, 3}, {1, 4, 7, 2, 5, 8, 3, 6, 9});
+  m.weight("val_2", {4, 3}).weight("fc.bias", {3}).floats("head.weight", {3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  m.floats("val_5", {3, 3}, {1, 4, 7, 2, 5, 8, 3, 6, 9});
   m.folded("val_2", "['fc.weight']").folded("val_5", "['head.weight']");
   m.call("MatMul", {"x", "val_2"}, "val_3", "linear", "%x, %p_fc_weight, %p_fc_bias");
   m.call("Add", {"val_3", "fc.bias"}, "linear", "linear", "%x, %p_fc_weight, %p_fc_bias");
@@ -128,16 +131,18 @@ TEST(Torch, TransposedWeightsComeBackWithTheirTies) {
 TEST(Torch, ScalesOfGroupNormsComeBackInTheirShape) {
   TorchModel m;
   m.module("p_gn_weight", "PARAMETER", "gn.weight").module("p_gn_bias", "PARAMETER", "gn.bias").module("p_gn2_weight", "PARAMETER", "gn2.weight");
-  m.weight("val_21", {4, 1});
+  m.weight("val_21", {4, 1}).floats("val_22", {4, 1}, {0, 0, 0, 0});
+  m.folded("val_22", "['gn.bias', 'val_15']");
   m.folded("val_21", "['gn.weight', 'val_15']");
   m.node("Unsqueeze", {"x", "axes"}, {"x3"});
   m.ints("axes", {2});
   m.call("Mul", {"x3", "val_21"}, "val_30", "group_norm", "%x3, 2, %p_gn_weight, %p_gn_bias, 1e-05, False");
-  m.call("Mul", {"val_30", "val_21"}, "y", "group_norm", "%val_30, 2, %p_gn2_weight, None, 1e-05, False");
+  m.call("Add", {"val_30", "val_22"}, "group_norm", "group_norm", "%x3, 2, %p_gn_weight, %p_gn_bias, 1e-05, False");
+  m.call("Mul", {"group_norm", "val_21"}, "y", "group_norm", "%group_norm, 2, %p_gn2_weight, None, 1e-05, False");
   m.output("y");
   Imported r = m.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
-  EXPECT_EQ(variables(r), "gn.weight gn2.weight ");
+  EXPECT_EQ(variables(r), "gn.weight gn.bias gn2.weight ");
   EXPECT_NE(r.ir.find("@gn2.weight parameter : tensor<4xf32>"), std::string::npos) << r.ir;
 }
 
@@ -175,10 +180,56 @@ TEST(Torch, NodesThatWereTakenForOthersAreNoticed) {
     return m.run();
   };
   Imported r = parallel("%layer_norm_1");
-  EXPECT_NE(r.diagnostics.find("'b.weight' is gone with 'layer_norm_1', which was equal to another node, or did nothing"), std::string::npos) << r.diagnostics;
+  EXPECT_NE(r.diagnostics.find("'b.weight' may be gone with 'layer_norm_1', which was equal to another node or did nothing"), std::string::npos) << r.diagnostics;
   // A module may have parameters that it does not use, and tied ones two names.
   EXPECT_TRUE(parallel("%layer_norm").ok());
-  EXPECT_TRUE(parallel("%view_3").ok());
+  EXPECT_TRUE(parallel("%dropout_3").ok());
+  EXPECT_FALSE(parallel("%expand_1").ok()); // of a token
+}
+
+TEST(Torch, OneTensorUnderTwoNamesIsNotLost) {
+  TorchModel m;
+  m.module("p_embed_weight", "PARAMETER", "model.embed.weight").module("p_head_weight", "PARAMETER", "head.weight").weight("head.weight", {4, 4});
+  onnx::NodeProto &node = m.call("MatMul", {"x", "head.weight"}, "matmul", "matmul", "%x, %p_head_weight");
+  m.call("Add", {"matmul", "matmul"}, "y", "add", "%matmul, %view_3");
+  m.output("y");
+  EXPECT_NE(m.run().diagnostics.find("'model.embed.weight' may be gone with 'view_3'"), std::string::npos);
+  m.scopes(node, "['', 'model', 'model.embed', 'matmul']");
+  EXPECT_TRUE(m.run().ok()) << m.run().diagnostics;
+}
+
+TEST(Torch, NoInputIsReplacedByAnUnequalTensor) {
+  // torch.add(base, delta, alpha=2): both nodes have the whole call.
+  TorchModel m;
+  m.module("p_base", "PARAMETER", "base").module("p_delta", "PARAMETER", "delta").weight("base", {4}).floats("delta", {4}, {1, 2, 3, 4}).scalar("two", 2);
+  m.call("Mul", {"delta", "two"}, "val_0", "add", "%p_base, %p_delta");
+  m.call("Add", {"base", "val_0"}, "add", "add", "%p_base, %p_delta");
+  m.call("Add", {"x", "add"}, "y", "add", "%x, %add");
+  m.output("y");
+  Imported r = m.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(variables(r), "base delta ");
+  EXPECT_TRUE(r.report.notes.empty());
+  EXPECT_EQ(count(r.ir, "train.read @delta"), 1u);
+  EXPECT_EQ(count(r.ir, "train.read @base"), 1u);
+  // Where both were equal one is gone, and which of the uses was its own cannot be said.
+  TorchModel merged;
+  merged.module("p_base", "PARAMETER", "base").module("p_delta", "PARAMETER", "delta").weight("base", {4}).scalar("two", 2);
+  merged.call("Mul", {"base", "two"}, "val_0", "add", "%p_base, %p_delta");
+  merged.call("Add", {"base", "val_0"}, "add", "add", "%p_base, %p_delta");
+  merged.call("Add", {"x", "add"}, "y", "add", "%x, %add");
+  merged.output("y");
+  EXPECT_NE(merged.run().diagnostics.find("'delta' was merged with an equal tensor"), std::string::npos) << merged.run().diagnostics;
+}
+
+TEST(Torch, TensorsThatSomebodyAddedAreTrained) {
+  TorchModel m;
+  m.module("p_it_s_w", "PARAMETER", "it's.w").weight("it's.w", {4}).weight("new_head.weight", {4, 3}).floats("val_3", {4}, {0, 0, -1e9f, 0});
+  m.call("Mul", {"x", "it's.w"}, "mul", "mul", "%x, %p_it_s_w");
+  m.call("Add", {"mul", "val_3"}, "add", "add", "%mul, %masked");
+  m.node("MatMul", {"add", "new_head.weight"}, {"y"});
+  m.output("y");
+  EXPECT_EQ(variables(m.run()), "it's.w new_head.weight ");
 }
 
 TEST(Torch, SaysWhatIsTrained) {
@@ -206,32 +257,37 @@ TEST(Torch, LegacyFilesAreReadByTheirNames) {
   TorchModel m(false);
   m.input("x", {int64_t(2), int64_t(4)});
   m.floats("ln1.weight", {4}, {1, 1, 1, 1}).floats("ln1.bias", {4}, {0, 0, 0, 0}).weight("onnx::MatMul_7", {4, 4}).weight("table.weight", {4, 4});
+  m.floats("onnx::MatMul_8", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}).floats("shared.weight", {4, 2}, {1, 5, 2, 6, 3, 7, 4, 8});
   auto named = [&](onnx::NodeProto &node, const char *name) { node.set_name(name); };
+  m.node("Identity", {"ln1.bias"}, {"fc.proj_bias"});
   named(m.node("LayerNormalization", {"x", "ln1.weight", "ln1.bias"}, {"a"}), "/ln1/LayerNormalization");
-  named(m.node("LayerNormalization", {"a", "ln1.weight", "ln1.bias"}, {"b"}), "/blocks/blocks.0/ln2/LayerNormalization");
-  named(m.node("LayerNormalization", {"b", "ln1.weight", "ln1.bias"}, {"b2"}), "/ln1/LayerNormalization_1"); // the module itself is used twice
-  named(m.node("MatMul", {"b2", "onnx::MatMul_7"}, {"c"}), "/fc/MatMul");
-  named(m.node("Add", {"ln1.bias", "c"}, {"d"}), "/fc/Add");
-  named(m.node("MatMul", {"d", "table.weight"}, {"e"}), "/enc/MatMul"); // tied, and not of one value
-  named(m.node("MatMul", {"e", "table.weight"}, {"y"}), "/dec/MatMul");
+  named(m.node("LayerNormalization", {"a", "ln1.weight", "ln1.bias"}, {"b"}), "/ln1_1/LayerNormalization"); // the module itself is used twice
+  named(m.node("MatMul", {"b", "onnx::MatMul_7"}, {"c"}), "/fc/MatMul");
+  named(m.node("Add", {"fc.proj_bias", "c"}, {"d"}), "/fc/Add");
+  named(m.node("MatMul", {"d", "table.weight"}, {"e"}), "/enc/MatMul");
+  named(m.node("MatMul", {"e", "table.weight"}, {"f"}), "/dec/MatMul");
+  named(m.node("MatMul", {"f", "shared.weight"}, {"g"}), "/embed/MatMul");
+  named(m.node("MatMul", {"g", "onnx::MatMul_8"}, {"y"}), "/head/MatMul"); // tied: the transpose of another
   m.output("y");
   Imported r = m.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
-  EXPECT_EQ(variables(r), "ln1.weight ln1.bias table.weight blocks.0.ln2.weight blocks.0.ln2.bias fc.bias fc.weight ");
-  EXPECT_TRUE(notes(r, "3 tensors that the exporter had merged")) << r.report.notes.size();
+  EXPECT_EQ(variables(r), "ln1.weight ln1.bias table.weight shared.weight fc.proj_bias fc.proj_weight ");
+  EXPECT_TRUE(notes(r, "a tensor that the exporter had merged")) << r.report.notes.size();
+  EXPECT_TRUE(notes(r, "2 parameters that were computed into another form"));
 
-  // Merged tensors in EVAL mode, and one that is shared under a name of the exporter's own.
+  // Merged tensors in EVAL mode; what was computed of parameters is lost.
   TorchModel merged(false);
-  merged.input("x", {int64_t(2), int64_t(4)}).weight("a.weight", {4}).weight("onnx::Mul_3", {4});
+  merged.input("x", {int64_t(2), int64_t(4)}).weight("a.weight", {4}).weight("onnx::Add_3", {2, 4});
   merged.node("Identity", {"a.weight"}, {"b.weight"});
-  merged.node("Identity", {"onnx::Mul_3"}, {"onnx::Mul_4"});
-  std::string value = "x";
-  for (const char *name : {"a.weight", "b.weight", "onnx::Mul_3", "onnx::Mul_4"}) {
-    merged.node("Mul", {value, name}, {std::string(name) + "/y"});
-    value = std::string(name) + "/y";
-  }
-  merged.output(value);
-  EXPECT_EQ(variables(merged.run()), "a.weight onnx::Mul_3 b.weight ");
+  merged.node("Mul", {"x", "a.weight"}, {"c"});
+  merged.node("Mul", {"c", "b.weight"}, {"d"});
+  merged.node("Add", {"d", "onnx::Add_3"}, {"y"}).set_name("/pos/Add");
+  merged.output("y");
+  EXPECT_NE(merged.run().diagnostics.find("'onnx::Add_3' of Add '/pos/Add' was computed at export from parameters or buffers of module 'pos'"), std::string::npos)
+      << merged.run().diagnostics;
+  ImportOptions accept;
+  accept.acceptExported = true;
+  EXPECT_EQ(variables(merged.run(accept)), "a.weight onnx::Add_3 b.weight ");
 
   TorchModel folded(false);
   folded.input("x", {int64_t(1), int64_t(2), int64_t(5)}).weight("onnx::Conv_3", {2, 2, 3}).weight("onnx::Conv_4", {2});
@@ -263,6 +319,59 @@ TEST(Torch, UntieGivesEachUseAParameter) {
   r = import(m, options);
   EXPECT_EQ(variables(r), "one w mask positions one@c ");
   EXPECT_FALSE(notes(r, "several uses"));
+  options.untie = "^w$";
+  EXPECT_NE(import(m, options).diagnostics.find("--untie: error: '^w$' matches no float initializer with several uses"), std::string::npos);
   options.untie = "(";
   EXPECT_NE(import(m, options).diagnostics.find("--untie: error: '(' is not a regular expression"), std::string::npos);
+}
+
+TEST(Torch, TensorsInUnusualPlacesAreNotLeftOutInSilence) {
+  TorchModel m(false); // no metadata: names and positions are all there is
+  m.input("x", {int64_t(2), int64_t(4)}).weight("token", {1, 4}).weight("v", {4, 4}).weight("onnx::Sub_3", {4}).ints("axes", {1});
+  m.node("Exp", {"token"}, {"t"});
+  m.node("ReduceL2", {"v", "axes"}, {"norm"});
+  m.node("Div", {"v", "norm"}, {"direction"}); // of a weight norm
+  m.node("Sub", {"x", "onnx::Sub_3"}, {"a"});
+  m.node("MatMul", {"a", "direction"}, {"b"});
+  m.node("Add", {"b", "t"}, {"y"});
+  m.output("y");
+  Imported r = m.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(variables(r), "v ");
+  EXPECT_TRUE(notes(r, "not trained: a float tensor of the torch module where parameters rarely stand")) << r.diagnostics;
+  EXPECT_TRUE(notes(r, "'token'"));
+  EXPECT_FALSE(notes(r, "onnx::Sub_3"));
+  ImportOptions options;
+  options.trainable = "+^token$";
+  EXPECT_EQ(variables(m.run(options)), "token v ");
+  options.trainable = "^token$";
+  EXPECT_EQ(variables(m.run(options)), "token v(buffer) ");
+}
+
+TEST(Torch, AStatisticThatIsTrainedTooIsAnError) {
+  TorchModel m(false);
+  m.input("x", {int64_t(2), int64_t(4), int64_t(3)}).floats("scale", {4}, {1, 1, 1, 1}).floats("zero", {4}, {0, 0, 0, 0});
+  m.node("BatchNormalization", {"x", "scale", "zero", "zero", "scale"}, {"y"});
+  m.output("y");
+  EXPECT_NE(m.run().diagnostics.find("zero: error: is the running mean of BatchNormalization 'y', which the step updates, and the bias of BatchNormalization 'y'"), std::string::npos)
+      << m.run().diagnostics;
+  ImportOptions options;
+  options.untie = "^(zero|scale)$";
+  Imported r = m.run(options);
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(variables(r), "scale zero scale@y(buffer) zero@y(buffer) ");
+}
+
+TEST(Torch, AModuleThatIsCalledTwiceHasOneSetOfStatistics) {
+  TorchModel m;
+  m.module("p_s", "PARAMETER", "bn.weight").module("p_b", "PARAMETER", "bn.bias").module("b_m", "BUFFER", "bn.running_mean").module("b_v", "BUFFER", "bn.running_var");
+  m.weight("bn.weight", {4}).weight("bn.bias", {4}).floats("bn.running_mean", {4}, {0, 0, 0, 0}).floats("bn.running_var", {4}, {1, 1, 1, 1});
+  m.node("BatchNormalization", {"x", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"}, {"a"});
+  m.node("BatchNormalization", {"a", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"}, {"y"});
+  m.output("y");
+  Imported r = m.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(variables(r), "bn.weight bn.bias bn.running_mean(buffer) bn.running_var(buffer) ");
+  EXPECT_EQ(count(r.ir, "train.assign @bn.running_mean"), 1u) << r.ir;
+  EXPECT_EQ(count(r.ir, "train.read @bn.running_mean"), 1u);
 }
