@@ -147,7 +147,7 @@ def stage(work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--build", required=True, help="build folder")
+    parser.add_argument("--build", required=True, type=os.path.abspath, help="build folder")
     parser.add_argument("--out", default="differential", help="folder for what is found")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=1000, help="how many seeds")

@@ -7,7 +7,7 @@ Each network is exported in each way of variants.py, compiled in fp32, and run f
   ReLU       as above, but for pre-activations next to zero that lie on the other side; the row names them
   names      as equal, but the exporter (the older one, which traces) gave parameters names that torch does not have; the row has some
   refused    mpc says what the exporter lost, with a documented error (LOST)
-  noted      the exporter changed what is trained without a trace, and mpc's notes say what it looks like (SUSPICIOUS)
+  noted      the exporter changed what is trained without a trace, and mpc's notes say what it looks like (SUSPICIOUS), or name every parameter that is not trained (UNTRAINED)
   no export  the exporter itself fails
   FAIL       anything else. The exit status is 1 when there is one.
 Without torch it prints why it does nothing and ends with 0.
@@ -41,6 +41,7 @@ from reference import LOSS, Reference  # noqa: E402
 VERDICTS = ("equal", "ReLU", "names", "refused", "noted", "no export", "FAIL")
 SECONDS = 10  # of processor time, for a compilation
 LOST = r"torch's exporter rewrote what would be trained"  # mpc's errors
+UNTRAINED = r"not trained, for .*: (.*)"
 SUSPICIOUS = r"exporters merge equal tensors|values are those of a (mask|table)|exported for inference"  # and notes
 
 
@@ -94,12 +95,12 @@ def by_torch_names(traced, reference, prefixes):
 
 
 def renamed(reference, gradients, unknown):
-    """Gives gradients of unknown names to parameters that have none, where shape and numbers allow one only."""
+    """Gives gradients of unknown names to parameters that have none, or whose transpose has none, where shape and numbers allow it."""
     found = {}
     for name, gradient in unknown.items():
-        fits = [n for n, true in reference.gradients.items() if n not in gradients and n not in found.values() and true.shape == gradient.shape
-                and not reference.too_far({n: gradient})]
-        if len(fits) != 1:
+        fits = [n for n, true in reference.gradients.items() if n not in gradients and n not in found.values()
+                and any(true.shape == g.shape and not reference.too_far({n: g}) for g in (gradient, gradient.T))]
+        if not fits:
             return {}
         found[name] = fits[0]
     return found
@@ -108,7 +109,7 @@ def renamed(reference, gradients, unknown):
 def judge(row, reference, traced, prefixes):
     gradients, unknown = by_torch_names(traced, reference, prefixes)
     other_names = renamed(reference, gradients, unknown)
-    gradients |= {torch_name: unknown[name] for name, torch_name in other_names.items()}
+    gradients |= {torch_name: unknown[name] if unknown[name].shape == reference.gradients[torch_name].shape else unknown[name].T for name, torch_name in other_names.items()}
     unknown = [] if other_names else sorted(unknown)
     row.loss = abs(float(traced["loss"][0]) / reference.loss - 1)
     wrong = [] if row.loss <= LOSS else [f"loss {row.loss:.1e} from torch's"]
@@ -135,6 +136,9 @@ def judge(row, reference, traced, prefixes):
         wrong.append(f"{len(far)} of {len(distances)} gradients differ, {worst} by {far[worst][0]:.1e} (bound {far[worst][1]:.1e})")
     if row.compile_seconds > SECONDS:
         wrong.append(f"compiled in {row.compile_seconds:.1f} s")
+    told = {name.removeprefix(prefix) for note in row.notes for match in re.findall(UNTRAINED, note) for name in re.findall(r"'([^']+)'", match) for prefix in ["", *prefixes]}
+    if len(wrong) == 1 and missing and told.issuperset(missing):
+        return row.set("noted", wrong[0])
     if wrong:
         suspicious = [note for note in row.notes if re.search(SUSPICIOUS, note)]
         return row.set("noted" if suspicious else "FAIL", "; ".join(wrong + suspicious[:1]))

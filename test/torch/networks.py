@@ -4,46 +4,9 @@ Depths and widths are small so that a step takes milliseconds; the code is torch
 exporters merge and drop), except where those make all gradients zero. Dropout and stochastic depth have probability 0: a step is then a function that two programs can agree on.
 """
 import torch
-from torch.nn.functional import cross_entropy
 
-CLASSES = 10
-VOCABULARY = 61
-
-
-class Case:
-    """A network and one step of its training.
-
-    make: the module; inputs: forward's arguments by name; labels: targets of the loss, or None where forward returns the loss itself;
-    outputs: names of what forward returns, in order.
-    """
-
-    def __init__(self, make, inputs, labels=None, outputs=("logits",), tokens=False):
-        self.make, self.inputs, self.labels, self.outputs, self.tokens = make, inputs, labels, list(outputs), tokens
-
-    def loss(self, module, inputs, labels):
-        """The loss that mpc is asked for, in torch."""
-        result = module(**inputs)
-        if labels is None:
-            return result.loss
-        logits = result if isinstance(result, torch.Tensor) else result.logits
-        return cross_entropy(logits.flatten(0, 1), labels.flatten()) if self.tokens else cross_entropy(logits, labels)
-
-    def mpc_loss(self):
-        if self.labels is None:
-            return "--loss=output:loss"
-        return "--loss=softmax_cross_entropy:logits:labels" + (",axis=-1" if self.tokens else "")
-
-
-def image(batch, size):
-    return {"x": torch.randn(batch, 3, size, size)}
-
-
-def classes(batch):
-    return torch.randint(0, CLASSES, (batch,))
-
-
-def ids(batch=2, tokens=6):
-    return torch.randint(3, VOCABULARY, (batch, tokens))
+import sharing
+from cases import CLASSES, VOCABULARY, Case, classes, ids, image
 
 
 def resnet18():
@@ -141,7 +104,7 @@ def wav2vec2():
     return Case(lambda: Wav2Vec2ForSequenceClassification(config), {"input_values": torch.randn(2, 400)}, classes(2))
 
 
-NETWORKS = {make.__name__: make for make in (resnet18, mobilenet, shufflenet, convnext, swin, vit, gpt2, bert, distilbert, llama, qwen2, wav2vec2, t5)}
+NETWORKS = {make.__name__: make for make in (resnet18, mobilenet, shufflenet, convnext, swin, vit, gpt2, bert, distilbert, llama, qwen2, wav2vec2, t5)} | sharing.NETWORKS
 LANGUAGE_MODELS = ("gpt2", "llama", "qwen2", "t5")
 
 

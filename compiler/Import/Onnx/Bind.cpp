@@ -50,6 +50,7 @@ void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, s
 static bool isModuleName(StringRef name) { return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') && !name.contains("::"); }
 
 void Import::bindInitializers() {
+  std::string untrained;
   const bool named = current->proto.producer_name() == "pytorch" && !current->restored.known && !options.forwardOnly;
   for (auto &proto : *current->proto.mutable_graph()->mutable_initializer()) {
     const std::string &name = proto.name();
@@ -67,8 +68,7 @@ void Import::bindInitializers() {
       if (verdict.role == Role::Parameter && !current->restored.known && !options.forwardOnly)
         noteSuspicious(shown, tensor, useCount[name]);
       if (verdict.role == Role::Constant && verdict.unusual && named && isModuleName(name))
-        note("not trained: a float tensor of the torch module where parameters rarely stand (--trainable=+REGEX trains it as well, --freeze=REGEX says that it is a "
-             "constant)", shown);
+        untrained += (untrained.empty() ? "'" : ", '") + shown + "'";
       bool small = tensor.size() * elementBytes(tensor.element()) < 64;
       if (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small)) {
         entry.constant = std::move(tensor);
@@ -89,6 +89,10 @@ void Import::bindInitializers() {
       values.try_emplace(name, poison);
     }
   }
+  if (!untrained.empty())
+    report.notes.push_back("not trained, for parameters of torch modules rarely stand where these do (--trainable=+REGEX trains them as well, --freeze=REGEX says that they "
+                           "are constants): " +
+                           untrained);
   for (const auto &sparse : current->proto.graph().sparse_initializer())
     problem({printable(sparse.values().name()), "", 0, "", "sparse initializers are not supported",
              "export dense weights"});
