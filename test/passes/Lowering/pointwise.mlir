@@ -60,3 +60,18 @@ func.func @reshaped(%x: tensor<8x6x50xf32>) -> tensor<48x50xf32> {
 // CHECK-NOT: arith.divui
 // CHECK-NOT: arith.remui
 // CHECK: llvm.return
+
+// The loop over a concatenated dimension is cut where an operand ends: each piece reads one operand, without a selection.
+func.func @concat(%a: tensor<64x16xf32>, %b: tensor<64x8xf32>, %c: tensor<64x40xf32>) -> tensor<64x64xf32> {
+  %r = kernel.dispatch "concat" (%a, %b, %c) : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<64x40xf32>) -> (tensor<64x64xf32>) {
+  ^bb0(%x: tensor<64x16xf32>, %y: tensor<64x8xf32>, %z: tensor<64x40xf32>):
+    %0 = graph.concat %x, %y, %z {axis = 1 : i64} : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<64x40xf32>) -> tensor<64x64xf32>
+    kernel.yield %0 : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}
+// CHECK-LABEL: llvm.func @k3
+// CHECK-NOT: arith.select
+// CHECK: scf.for
+// CHECK-COUNT-3: scf.for
+// CHECK-NOT: scf.for
