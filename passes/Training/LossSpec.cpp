@@ -90,6 +90,8 @@ FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
   auto [formName, rest] = text.split(':');
   ArrayRef<LossForm> forms = lossForms();
   const LossForm *form = llvm::find_if(forms, [&](const LossForm &f) { return f.name == formName; });
+  if (formName == "output")
+    return emitErrorWithHint(loc, "loss '" + text + "' names no output", "write output:NAME, the output of the network that is its loss");
   if (form == forms.end())
     return emitErrorWithHint(loc, "there is no loss '" + formName + "'", "the losses are " + describeLosses());
   LossSpec spec;

@@ -73,7 +73,8 @@ LogicalResult LabelFinder::chooseAxis() {
     if (axis >= 1 && axis < rank)
       return success();
     return emitErrorWithHint(entry.loc, "axis=" + Twine(*spec.axis) + " is no dimension of classes of " + scores(),
-                             "write a number from 1 to " + Twine(rank - 1) + ", or from the end, -1 to " + Twine(1 - rank) +
+                             (rank == 2 ? Twine("leave it out: dimension 1 is the only one")
+                                        : "write a number from 1 to " + Twine(rank - 1) + ", or from the end, -1 to " + Twine(1 - rank)) +
                                  "; dimension 0 counts the samples");
   }
   axis = rank == 3 ? 2 : 1;

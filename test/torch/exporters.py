@@ -220,14 +220,28 @@ class Progress:
         print(f"{row.verdict:10} {row.network:12} {row.variant:28} {row.why}", flush=True)
 
 
-def number(value, form):
-    return "" if value is None else format(value, form)
+def worst(found, key):
+    values = [row[key] for row in found if row[key] is not None]
+    return max(values, default=0)
+
+
+def reason(row):
+    """What a row says, short: the first thing that is lost."""
+    lost = re.search(LOST + ": ([^;]*)", row["why"])
+    return (lost.group(1) if lost else row["why"]).split(" hint:")[0].replace("|", "\\|")[:160]
 
 
 def markdown(found):
-    lines = ["| network | exported by | result | compile, CPU s | loss | worst gradient | what |", "|---|---|---|---|---|---|---|"]
-    lines += [f"| {r['network']} | {r['variant']} | {r['verdict']} | {number(r['compile_seconds'], '.1f')} | {number(r['loss'], '.0e')} | {number(r['gradient'], '.0e')} | "
-              + r["why"].replace("|", "\\|") + " |" for r in found]
+    """A table of verdicts, networks by ways of export, and what stands behind those that are not "equal"."""
+    ways = list(dict.fromkeys(row["variant"] for row in found))
+    lines = ["| network | " + " | ".join(ways) + " |", "|---|" + "---|" * len(ways)]
+    for network in dict.fromkeys(row["network"] for row in found):
+        verdicts = {row["variant"]: row["verdict"] for row in found if row["network"] == network}
+        lines.append(f"| {network} | " + " | ".join(verdicts.get(way, "") for way in ways) + " |")
+    same = [row for row in found if row["verdict"] == "equal"]
+    lines += ["", f"Of the {len(same)} that are equal the loss is at most {worst(same, 'loss'):.0e} from torch's in float64, a gradient at most {worst(same, 'gradient'):.0e} of its norm. "
+              f"A file compiles in at most {worst(found, 'compile_seconds'):.1f} s of processor time.", ""]
+    lines += [f"- {row['network']}, {row['variant']}: {row['verdict']}: {reason(row)}" for row in found if row["verdict"] not in ("equal", "no export")]
     return "\n".join(lines) + "\n"
 
 

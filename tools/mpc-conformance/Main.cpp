@@ -88,7 +88,7 @@ bool namesLimit(StringRef limits, const ImportProblem &problem) {
   std::string said = StringRef(problem.why + " " + problem.attribute).lower();
   std::string words = limits.lower();
   for (char &c : words)
-    if (!llvm::isAlpha(c))
+    if (!llvm::isAlnum(c))
       c = ' ';
   SmallVector<StringRef> list;
   StringRef(words).split(list, ' ', -1, /*KeepEmpty=*/false);

@@ -3,6 +3,7 @@
 #include "dialects/Train/IR/Ranges.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
 #include <utility>
@@ -43,10 +44,18 @@ void Import::note(const std::string &text, const std::string &node) {
     noteOrder.push_back(text);
 }
 
-void Import::needConstant(const std::string &name) {
-  for (const auto &input : current->proto.graph().input())
-    if (input.name() == name && !llvm::is_contained(report.neededConstants, name))
-      report.neededConstants.push_back(name);
+void Import::needConstants(Value value) {
+  llvm::SetVector<Value> from;
+  from.insert(value);
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (Operation *op = from[i].getDefiningOp()) {
+      from.insert(op->operand_begin(), op->operand_end());
+    } else if (auto argument = dyn_cast<BlockArgument>(from[i]); argument && argument.getOwner() == &function.front()) {
+      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), train::kNameAttr);
+      if (name && !llvm::is_contained(report.neededConstants, name.str()))
+        report.neededConstants.push_back(name.str());
+    }
+  }
 }
 
 //===-- Values -------------------------------------------------------------------------===//

@@ -70,8 +70,8 @@ public:
     note(text, mlir::cast<mlir::NameLoc>(node).getName().str());
   }
   mlir::Value materialize(Entry &);
-  /// A graph input would have to be known.
-  void needConstant(const std::string &name);
+  /// The graph inputs that a value is computed from would have to be known.
+  void needConstants(mlir::Value);
   Model &model() { return *current; }
   bool isUsed(const std::string &value) const { return useCount.count(value) != 0; }
   std::string takeDiagnostics();

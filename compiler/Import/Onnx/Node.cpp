@@ -71,8 +71,8 @@ Value Node::floatIn(size_t i) {
 
 const HostTensor &Node::constant(size_t i, StringRef what) {
   Entry &e = entry(i);
-  if (!e.constant && isa_and_nonnull<BlockArgument>(e.value))
-    import.needConstant(proto.input(int(i)));
+  if (!e.constant && e.value)
+    import.needConstants(e.value);
   if (!e.constant)
     fail(Twine(what) + " (input " + Twine(i) + ", '" + printable(proto.input(int(i))) +
              "') is not known at compile time",

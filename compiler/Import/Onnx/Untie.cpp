@@ -3,19 +3,6 @@
 #include <utility>
 #include <vector>
 
-/// Every node of a graph and of the graphs within.
-static void forEachNode(onnx::GraphProto &graph, llvm::function_ref<void(onnx::NodeProto &)> visit) {
-  for (auto &node : *graph.mutable_node()) {
-    visit(node);
-    for (auto &attribute : *node.mutable_attribute()) {
-      if (attribute.has_g())
-        forEachNode(*attribute.mutable_g(), visit);
-      for (auto &inner : *attribute.mutable_graphs())
-        forEachNode(inner, visit);
-    }
-  }
-}
-
 bool mpc::onnx_import::untieInitializers(onnx::GraphProto &graph, llvm::function_ref<bool(llvm::StringRef)> chosen) {
   std::set<std::string> names;
   for (const auto &tensor : graph.initializer())

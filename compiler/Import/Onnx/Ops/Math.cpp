@@ -285,7 +285,7 @@ OpFamily onnx_import::mathOps() {
       {"Swish", 7, kMaxOpset, 1, 1, "", "also before opset 24, where it became standard", swish},
       {"SwiGLU", 28, kMaxOpset, 2, 1, "", "", swiglu},
       {"BitCast", 26, kMaxOpset, 1, 1, "", "as Cast", bitCast},
-      {"Cast", 7, kMaxOpset, 1, 1, "=", "no strings, 8-bit and 4-bit floats, 4-bit integers", cast},
+      {"Cast", 7, kMaxOpset, 1, 1, "=", "no STRING, FLOAT8, FLOAT4E2M1, INT4, UINT4, INT2, UINT2", cast},
       {"CastLike", 15, kMaxOpset, 2, 1, "=d", "as Cast", castLike},
   };
   return {"Math", rows};

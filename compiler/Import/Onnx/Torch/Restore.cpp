@@ -4,6 +4,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <utility>
 #include "llvm/ADT/Twine.h"
 
 using namespace mpc::onnx_import::torch;
@@ -79,19 +80,6 @@ static bool doesNothing(StringRef call) {
                                          .Cases({"dropout", "native_dropout", "feature_dropout", "alpha_dropout", "dropout1d", "dropout2d", "dropout3d"}, true)
                                          .Cases({"to", "_to_copy", "type_as", "clone", "contiguous", "detach", "alias", "lift_fresh_copy"}, true)
                                          .Default(false);
-}
-
-/// Every node of a graph and of the graphs within.
-static void forEachNode(const onnx::GraphProto &graph, llvm::function_ref<void(const onnx::NodeProto &)> visit) {
-  for (const auto &node : graph.node()) {
-    visit(node);
-    for (const auto &attribute : node.attribute()) {
-      if (attribute.has_g())
-        forEachNode(attribute.g(), visit);
-      for (const auto &inner : attribute.graphs())
-        forEachNode(inner, visit);
-    }
-  }
 }
 
 //===-- Putting back -----------------------------------------------------------------===//
@@ -288,7 +276,7 @@ void Restoration::restoreBias(onnx::NodeProto &node, const Call &call) {
 /// Tensors that nothing reads since what they were computed from is back.
 void Restoration::dropUnread() {
   std::set<std::string> read;
-  forEachNode(graph, [&](const onnx::NodeProto &node) {
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     read.insert(node.input().begin(), node.input().end());
     for (const auto &attribute : node.attribute())
       for (const auto &output : attribute.g().output())
@@ -315,7 +303,7 @@ void Restoration::findMissing() {
     made.insert(name);
     made.insert(metadata.foldedFrom(name).begin(), metadata.foldedFrom(name).end());
   }
-  forEachNode(graph, [&](const onnx::NodeProto &node) {
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     made.insert(node.output().begin(), node.output().end());
     if (std::optional<Call> call = Metadata::callOf(node)) {
       made.insert(call->name);
@@ -328,7 +316,7 @@ void Restoration::findMissing() {
   });
   // Weights that are no tensor of the module: some tool has computed them since.
   std::string computed = guessed;
-  forEachNode(graph, [&](const onnx::NodeProto &node) {
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     const StringRef op = node.op_type();
     if ((op == "MatMul" || op == "Gemm" || op == "Conv") && computed.empty())
       for (const std::string &input : node.input())
@@ -373,7 +361,7 @@ void Restoration::note(size_t count, const char *one, const char *many) {
 Restored Restoration::run() {
   result.known = true;
   const int count = graph.node_size(); // nodes are added behind them
-  forEachNode(graph, [&](const onnx::NodeProto &node) {
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     if (std::optional<Call> call = Metadata::callOf(node))
       ++callNodes[call->name];
   });
@@ -400,7 +388,7 @@ Restored Restoration::run() {
   dropUnread();
   findMissing();
   std::set<std::string> values; // of the traced graph
-  forEachNode(graph, [&](const onnx::NodeProto &node) {
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     if (std::optional<Call> call = Metadata::callOf(node)) {
       values.insert(call->name);
       for (StringRef argument : call->args)
