@@ -137,14 +137,32 @@ static LogicalResult noTarget(Location loc, StringRef text, const LossForm &form
                            Twine("write ") + form.name + ":" + form.prediction + ":" + form.target);
 }
 
-std::string training::lossOutput(const EntryBuilder &entry, StringRef spec) {
+std::string training::lossOutput(EntryBuilder &entry, StringRef spec) {
   if (spec.consume_front("output:"))
     return spec.str();
+  // A [1] may be one number for each of one sample.
+  auto isLoss = [&](Value v) { return isScalarFloat(v) && (typeOf(v).getRank() == 0 || (typeOf(v).getRank() == 1 && entry.batchSize() != 1)); };
   if (spec.empty())
     for (const auto &[name, value] : entry.outputs())
-      if (isScalarFloat(value))
+      if (isLoss(value))
         return name;
   return "";
+}
+
+/// "Softmax", "LogSoftmax" or "Sigmoid" where such an op makes a value, casts aside.
+static StringRef activationNamed(Value v) {
+  Operation *op = stripViews(v).getDefiningOp();
+  return isa_and_nonnull<SoftmaxOp>(op) ? "Softmax" : isa_and_nonnull<LogSoftmaxOp>(op) ? "LogSoftmax" : isa_and_nonnull<SigmoidOp>(op) ? "Sigmoid" : "";
+}
+
+/// The prediction that a loss with an activation of its own compares: what the network's own activation is of.
+static Value scoresOf(const LossSpec &spec, Value v) {
+  Operation *op = stripViews(v).getDefiningOp();
+  if (!op || shapeOf(v) != shapeOf(op->getResult(0)))
+    return v;
+  bool softmax = spec.form->name == "softmax_cross_entropy" && isa<SoftmaxOp, LogSoftmaxOp>(op);
+  bool sigmoid = spec.form->name == "bce_with_logits" && isa<SigmoidOp>(op);
+  return softmax || sigmoid ? op->getOperand(0) : v;
 }
 
 //===-- Attaching ---------------------------------------------------------------===//
@@ -177,8 +195,11 @@ static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Predi
 FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
   OpBuilder &b = entry.builder;
   Location loc = NameLoc::get(b.getStringAttr("loss"));
-  if (std::string own = lossOutput(entry, text); !own.empty())
+  if (std::string own = lossOutput(entry, text); !own.empty()) {
+    if (text.empty())
+      entry.assume("--loss=output:" + own + ": the network's only number");
     return ownLoss(entry, loc, own);
+  }
   if (text.empty()) {
     FailureOr<InferredLoss> inferred = inferLoss(entry);
     if (failed(inferred))
@@ -198,7 +219,10 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
   if (!isFloat(v))
     return emitErrorWithHint(entry.loc, "output '" + name + "' is not a float tensor",
                              "a loss compares float predictions with a target");
-  return buildLoss(entry, loc, {name.str(), castTo(b, loc, v, b.getF32Type())}, target, *spec);
+  Value scores = scoresOf(*spec, v);
+  if (scores != v)
+    entry.assume("--loss=" + text.str() + ": takes the input of the " + activationNamed(v).str() + " that makes '" + name.str() + "', for it has one of its own");
+  return buildLoss(entry, loc, {name.str(), castTo(b, loc, scores, b.getF32Type())}, target, *spec);
 }
 
 LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<StatedOutput> outputs) {

@@ -22,7 +22,7 @@ mlir::LogicalResult checkLossNames(mlir::Location loc, llvm::StringRef spec, llv
 
 /// The name of the network's output that is the loss itself, for `output:NAME` and ""; "" for the other
 /// forms.
-std::string lossOutput(const EntryBuilder &entry, llvm::StringRef spec);
+std::string lossOutput(EntryBuilder &entry, llvm::StringRef spec);
 
 } // namespace mpc::training
 #endif

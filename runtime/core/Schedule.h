@@ -10,7 +10,7 @@ struct Schedule {
   enum Kind { Constant, Step, Cosine, Linear } kind = Constant;
   int64_t total = 1;      // iterations of the whole training
   int64_t warmup = 0;     // iterations of linear growth from base/warmup to base; the rest follows the kind
-  int64_t stepSize = 1;   // Step: iterations between decays
+  int64_t stepSize = 0;   // Step: iterations between decays
   double stepGamma = 0.1; // Step: factor of each decay
   double minRate = 0;     // lower bound of all kinds but Constant
 

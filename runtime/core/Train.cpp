@@ -41,7 +41,7 @@ private:
   std::string lastGood() const;
   void checkParameters(int64_t step) const;
   void report(const IterationReport &done, bool last);
-  void endEpoch();
+  void validate();
   void checkpoint();
   std::string status(const std::vector<StepReport> &reports, double samplesPerSecond) const;
 
@@ -252,8 +252,9 @@ void Trainer::takeReports(bool all, bool last) {
   }
 }
 
-void Trainer::endEpoch() {
-  int64_t epoch = cursor_.iteration / perEpoch_ - 1;
+/// After an epoch, and at the end wherever that is.
+void Trainer::validate() {
+  int64_t epoch = (cursor_.iteration - 1) / perEpoch_;
   bool last = cursor_.iteration >= total_;
   if (!validation_ || (options_.evalEvery > 0 && (epoch + 1) % options_.evalEvery != 0 && !last))
     return;
@@ -285,6 +286,8 @@ TrainResult Trainer::run() {
   total_ = options_.steps > 0 ? options_.steps : options_.epochs * perEpoch_;
   Schedule schedule = options_.schedule;
   schedule.total = total_;
+  if (schedule.kind == Schedule::Step && schedule.stepSize == 0)
+    fail("--schedule step", "does not say when the rate falls", "add --step-size N, the steps between decays");
   loop_.setSchedule(schedule);
   loop_.setGuard(options_.onNan != OnNan::Ignore);
   checkInjection();
@@ -317,8 +320,8 @@ TrainResult Trainer::run() {
     bool last = cursor_.iteration == total_ || result_.interrupted;
     bool saves = last || (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds);
     takeReports(saves || epochEnds || logged(cursor_.iteration) || progress_->due(), last);
-    if (epochEnds)
-      endEpoch();
+    if (epochEnds || (last && !result_.interrupted))
+      validate();
     if (saves)
       checkpoint();
     if (result_.interrupted)
@@ -329,6 +332,8 @@ TrainResult Trainer::run() {
     result_.skipped.push_back(count.skipped);
     result_.updates += count.updates;
   }
+  if (!folder_ && !result_.interrupted)
+    progress_->line("note: nothing was saved (no --checkpoint-dir)");
   if (result_.interrupted)
     progress_->line(concat("interrupted after step ", cursor_.iteration,
                            folder_ ? "; the checkpoint is written, continue with --resume"

@@ -84,7 +84,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       ->check(oneOf("constant,step,cosine,linear"));
   command.add_option("--step-size", train.schedule.stepSize, "steps between decays (--schedule step)")
       ->check(positiveCount());
-  command.add_option("--step-gamma", train.schedule.stepGamma, "factor of each decay (--schedule step)")
+  command.add_option("--step-gamma", train.schedule.stepGamma, "factor of each decay (--schedule step; 0.1)")
       ->check(finiteNumber(/*aboveZero=*/true));
   command.add_option("--min-lr", train.schedule.minRate, "lower bound of the learning rate")
       ->check(finiteNumber(/*aboveZero=*/false));

@@ -158,7 +158,7 @@ TEST(Torch, WhatIsLostIsAnError) {
   Imported r = m.run();
   EXPECT_FALSE(r.ok());
   EXPECT_NE(r.diagnostics.find("model.onnx: error: torch's exporter rewrote what would be trained: batch norm 'bn' is folded into Gemm 'c.weight'; "
-                               "'pos.weight' was computed into 'embedding'\nnote: hint: export it with torch.onnx.export(model, args, \"model.onnx\", dynamo=True, optimize=False), "
+                               "'pos.weight' was computed into 'embedding'\nnote: hint: export it with tools/torch/export.py, or torch.onnx.export(model.train(), args, \"model.onnx\", dynamo=True, optimize=False), "
                                "or train it as it is with --accept-exported"),
             std::string::npos)
       << r.diagnostics;
@@ -294,7 +294,7 @@ TEST(Torch, LegacyFilesAreReadByTheirNames) {
   folded.node("Conv", {"x", "onnx::Conv_3", "onnx::Conv_4"}, {"y"}, {{"kernel_shape", L{3}}});
   folded.output("y");
   EXPECT_NE(folded.run().diagnostics.find("1 batch norm is folded into convolutions, the first into 'onnx::Conv_3'\nnote: hint: export it with "
-                                          "torch.onnx.export(model, args, \"model.onnx\", dynamo=False, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)"),
+                                          "tools/torch/export.py, or torch.onnx.export(model.train(), args, \"model.onnx\", dynamo=False, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)"),
             std::string::npos)
       << folded.run().diagnostics;
 }

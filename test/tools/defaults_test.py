@@ -37,7 +37,7 @@ def no_option():
         said = mpc(folder, "compile")
         check(lines(said, "assumed") == ASSUMED, "assumed", said)
         check(lines(said, "data") == DATA, "data", said)
-        check(lines(said, "next") == ["./model train --data data.npz"], "next", said)
+        check(lines(said, "next") == ["./model train --data data.npz --checkpoint-dir checkpoints"], "next", said)
         info = json.loads(harness.must([f"{folder}/model", "info", "--json"]))
         check(info["precision"] == {"type": "fp16", "opt_level": "O1"} and info["batch"] == 32 and info["steps"][0]["loss_scaling"] == "dynamic", info)
         # What it says is what is needed: data of these names, and the next command.

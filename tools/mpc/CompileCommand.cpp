@@ -148,7 +148,7 @@ bool writeRunnable(Location location, const CompileFlags &flags, const CompiledP
 
 /// What trains the program that has just been written.
 std::string nextCommand(const std::string &program, bool readsData) {
-  return (program.find('/') == std::string::npos ? "./" : "") + program + " train" + (readsData ? " --data data.npz" : "");
+  return (program.find('/') == std::string::npos ? "./" : "") + program + " train" + (readsData ? " --data data.npz" : "") + " --checkpoint-dir checkpoints";
 }
 
 int compile(CompileFlags &flags) {

@@ -231,6 +231,15 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
 }
 
 void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ignoreIndex) {
+  // Language models shift labels: they append one that does not count, and drop the first.
+  Value shifted = labels;
+  while (Operation *op = shifted.getDefiningOp()) {
+    if (auto pad = dyn_cast<PadOp>(op); pad && ignoreIndex && isa<IntegerType>(elementOf(shifted)) && pad.getValue().convertToDouble() == double(*ignoreIndex))
+      return markLabels(pad.getX(), classes, ignoreIndex); // all that may be read: the dropped ones are labels too
+    if (!isa<SliceOp, ReshapeOp, CastOp>(op))
+      break;
+    shifted = op->getOperand(0);
+  }
   boundData(labels, {}, [&](NamedAttrList &attributes) {
     train::boundLabels(attributes, context, classes, ignoreIndex);
   });

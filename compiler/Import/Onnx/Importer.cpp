@@ -49,7 +49,7 @@ static void reportRestored(const Model &model, const ImportOptions &options, Imp
   ImportProblem problem;
   problem.node = model.name;
   problem.why = text;
-  problem.hint = std::string("export it with torch.onnx.export(model, args, \"model.onnx\", ") +
+  problem.hint = std::string("export it with tools/torch/export.py, or torch.onnx.export(model.train(), args, \"model.onnx\", ") +
                  (restored.known ? "dynamo=True, optimize=False)" : "dynamo=False, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)") +
                  ", or train it as it is with --accept-exported";
   report.problems.push_back(problem);

@@ -13,7 +13,10 @@ static void outReshaped(Node &n, ArrayRef<int64_t> shape) {
   auto count = elementCount(shape);
   if (!count || *count != n.type(0).getNumElements())
     n.fail("cannot give " + Twine(n.type(0).getNumElements()) + " elements the shape [" +
-           llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), ", ") + "]");
+               llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), ", ") + "]",
+           n.import.rebound ? "the file fixes the batch " + Twine(n.import.rebound->first).str() +
+                                  " here: leave out --batch, or export with a free one (torch.onnx.export's dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}})"
+                            : "");
   n.out(0, reshaped(n, n.entry(0), shape));
 }
 
