@@ -112,6 +112,76 @@ def ends_in(op):
     return case
 
 
+def one_number():
+    """The network's own loss is told; what is one number for the only sample of a batch is no loss."""
+    with harness.folder() as folder:
+        g = Graph()
+        g.node("Gemm", [g.input("x", [8, 4]), g.weight("w", (1, 4))], "y", transB=1)
+        g.node("ReduceMean", ["y"], "loss", keepdims=0)
+        said = mpc_of(folder, g.output("loss", []))
+        check("--loss=output:loss: the network's only number" in lines(said, "assumed"), said)
+        for rank in (1, 2):
+            g = Graph()
+            g.node("Gemm", [g.input("x", [1, 4]), g.weight("w", (1, 4))], "y2", transB=1)
+            g.node("Reshape", ["y2", g.constant("shape", np.array([1] * rank))], "y")
+            g.output("y", [1] * rank).save(f"{folder}/model.onnx")
+            said = mpc(folder, "compile", fails=True)
+            check("no scalar float output that could be the loss" in said, said)
+
+
+def own_activation():
+    """A loss of logits on what Softmax or Sigmoid makes takes the input of that, and says so."""
+    rng = np.random.default_rng(1)
+    x, labels, target = rng.standard_normal((8, 4)).astype(np.float32), rng.integers(0, 3, 8), (rng.random((8, 3)) < 0.5).astype(np.float32)
+    for op, loss in (("Softmax", "softmax_cross_entropy:y:labels"), ("Sigmoid", "bce_with_logits:y:target")):
+        with harness.folder() as folder:
+            g = Graph()
+            g.node("Gemm", [g.input("x", [8, 4]), g.weight("w", (3, 4))], "scores", transB=1)
+            g.node(op, ["scores"], "y", **({"axis": 1} if op == "Softmax" else {}))
+            said = mpc_of(folder, g.output("y", [8, 3]), "--precision=fp32", "--loss=" + loss)
+            check(f"--loss={loss}: takes the input of the {op} that makes 'y', for it has one of its own" in lines(said, "assumed"), said)
+            np.savez(f"{folder}/data.npz", x=x, labels=labels, target=target)
+            found = json.loads(harness.must([f"{folder}/model", "eval", "--data", f"{folder}/data.npz", "--json"]))["loss"]
+            w = np.frombuffer(g.proto().graph.initializer[0].raw_data, np.float32).reshape(3, 4).astype(np.float64)
+            z = x @ w.T
+            wanted = np.mean(np.log(np.exp(z).sum(1)) - z[np.arange(8), labels]) if op == "Softmax" else np.mean(np.log1p(np.exp(z)) - target * z)
+            check(abs(found - wanted) < 1e-5, op, found, wanted)
+
+
+def until_the_end():
+    """A training validates where it ends, says when nothing is saved, and wants to know when a rate falls."""
+    with harness.folder() as folder:
+        mpc_of(folder, mlp())
+        labelled(f"{folder}/all.npz", 256)
+        arrays = np.load(f"{folder}/all.npz")
+        np.savez(f"{folder}/data.npz", x=arrays["x"], labels=arrays["label"])
+        train = ["./model", "train", "--data", "data.npz", "--val", "data.npz", "--steps"]
+        said = harness.must([*train, "11"], cwd=folder)
+        check(re.findall(r"epoch (\d+)  step (\d+)  val_loss", said) == [("1", "8"), ("2", "11")], said)
+        check("note: nothing was saved (no --checkpoint-dir)" in said, said)
+        check("nothing was saved" not in harness.must([*train, "3", "--checkpoint-dir", "ck"], cwd=folder), "saved")
+        status, _, said = harness.run([*train, "3", "--schedule", "step"], cwd=folder)
+        check(status == 1 and "add --step-size N" in said, said)
+
+
+def shifted_labels():
+    """Labels that a language model shifts inside are checked as all labels are."""
+    with harness.folder() as folder:
+        g = Graph()
+        ids = g.input("labels", [2, 5], INT64)
+        g.node("Gemm", [g.input("x", [2, 4]), g.weight("w", (15, 4))], "flat", transB=1)
+        g.node("Reshape", ["flat", g.constant("rows", np.array([2, 5, 3]))], "logits")
+        g.node("Transpose", ["logits"], "scores", perm=[0, 2, 1])
+        g.node("Pad", [ids, g.constant("pads", np.array([0, 0, 0, 1])), g.constant("ignored", np.array(-100))], "padded")
+        g.node("Slice", ["padded", g.constant("from", np.array([1])), g.constant("to", np.array([6])), g.constant("axis", np.array([1]))], "shifted")
+        g.node("SoftmaxCrossEntropyLoss", ["scores", "shifted"], "loss", ignore_index=-100, reduction="mean")
+        said = mpc_of(folder, g.output("loss", []))
+        check("labels int64 [samples,5], classes 0 to 2, or -100 where a label does not count" in lines(said, "data"), said)
+        np.savez(f"{folder}/data.npz", x=np.ones((4, 4), np.float32), labels=np.full((4, 5), 9))
+        status, _, said = harness.run(["./model", "eval", "--data", "data.npz"], cwd=folder)
+        check(status == 1 and "9" in said, said)
+
+
 def labels_of_the_network():
     """An integer input that the network has and does not use is its labels."""
     with harness.folder() as folder:
@@ -143,6 +213,10 @@ CASES = {
     "what the user says": said_by_the_user,
     "Softmax at the end": ends_in("Softmax"),
     "LogSoftmax at the end": ends_in("LogSoftmax"),
+    "one number": one_number,
+    "an activation of its own": own_activation,
+    "until the end": until_the_end,
+    "shifted labels": shifted_labels,
     "labels of the network": labels_of_the_network,
     "float labels": float_labels,
 }

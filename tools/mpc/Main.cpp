@@ -1,6 +1,7 @@
 //===- Main.cpp - the mpc command ------------------------------------------------------------===//
 #include "runtime/support/Standard.h"
 #include "tools/mpc/Common.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 #include <CLI/CLI.hpp>
@@ -17,10 +18,45 @@
   _exit(1);
 }
 
+/// The option of a command that a word which is none may mean; "" when none is near.
+static std::string nearestOption(const CLI::App &command, llvm::StringRef word) {
+  const std::string wanted = llvm::join(llvm::split(word.ltrim('-').split('=').first.lower(), '_'), "-");
+  std::string nearest;
+  unsigned least = unsigned(std::max<size_t>(1, wanted.size() / 3)) + 1;
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &name : option->get_lnames())
+      if (unsigned distance = llvm::StringRef(name).edit_distance(wanted, /*AllowReplacements=*/true, least); distance < least) {
+        least = distance;
+        nearest = "--" + name;
+      }
+  return nearest;
+}
+
+/// What is wrong with a command line, and what to type.
+static void complain(const CLI::App &app, const CLI::ParseError &error, llvm::StringRef first) {
+  std::string what = error.what(), hint = "run 'mpc --help' or 'mpc COMMAND --help' for the options";
+  if (app.get_subcommands().empty()) {
+    if (!first.empty() && first[0] != '-')
+      what = "unknown command '" + first.str() + "'";
+  } else {
+    const CLI::App &command = *app.get_subcommands().front();
+    hint = "run 'mpc " + command.get_name() + " --help' for the options";
+    for (const std::string &word : command.remaining(/*recurse=*/true))
+      if (llvm::StringRef(word).starts_with("-")) {
+        what = "unknown option '" + word + "'";
+        if (std::string nearest = nearestOption(command, word); !nearest.empty())
+          hint = "did you mean " + nearest + "? " + hint;
+        break;
+      }
+  }
+  llvm::errs() << "error: command line: " << what << "\nhint: " << hint << '\n';
+}
+
 int main(int argc, char **argv) {
   std::set_new_handler(endWithoutMemory);
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endWithoutMemory(); });
   mpc::rt::openStandardDescriptors();
+  llvm::errs().tie(&llvm::outs()); // where both go to one file, what is wrong stands behind what was said before
   CLI::App app("mpc: compiles ONNX networks to standalone mixed-precision training programs", "mpc");
   app.require_subcommand(1);
   app.set_version_flag("--version", "mpc 0.1.0");
@@ -31,10 +67,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) // help
       return mpc::tool::finishOutput(app.exit(error));
-    std::string what = error.what();
-    if (app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-')
-      what = "unknown command '" + std::string(argv[1]) + "'";
-    llvm::errs() << "error: command line: " << what << "\nhint: run 'mpc --help' or 'mpc COMMAND --help' for the options\n";
+    complain(app, error, argc > 1 ? argv[1] : "");
     return 1;
   } catch (const std::exception &error) {
     llvm::errs() << "error: mpc: " << error.what() << '\n';

@@ -47,6 +47,9 @@ static void batchNorm(Node &n) {
                 "(--mode=as-exported keeps it)",
                 n.loc);
   auto op = n.make<BatchNormOp>(ValueRange{x, scale, bias}, common);
+  if (typeOf(x).getNumElements() == typeOf(scale).getNumElements() && import.updatesState())
+    import.note("BatchNormalization trains with one value for each channel, whose mean is that value: its result does not depend on its input (a larger --batch gives it more)",
+                n.loc);
   n.out(0, op.getY());
   for (size_t i = 0; i < 2; ++i) {
     bool wanted = exported && n.used(i + 1);
