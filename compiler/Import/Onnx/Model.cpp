@@ -70,6 +70,9 @@ bool Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> un
     onnx::TensorProto copy = tensor; // whose bytes are taken out
     return *this->tensor(context, copy, printable(tensor.name())).bytes;
   });
+  if (size_t count = untieStatistics(*proto.mutable_graph()); count > 0)
+    restored.notes.push_back(std::to_string(count) + (count == 1 ? " running statistic that was merged with another tensor has one of its own again"
+                                                                 : " running statistics that were merged with other tensors have their own again"));
   return untieInitializers(*proto.mutable_graph(), untie);
 }
 

@@ -91,20 +91,8 @@ void Roles::analyse(const Model &model, const ImportOptions &importOptions, Impo
   for (const FlatNode &node : model.nodes)
     collect(node.proto, node.opset);
   std::unordered_set<std::string> initializers;
-  for (const auto &initializer : model.proto.graph().initializer()) {
+  for (const auto &initializer : model.proto.graph().initializer())
     initializers.insert(initializer.name());
-    auto found = usesOf(initializer.name());
-    auto statistic = llvm::find_if(found, [](const Use &use) { return isStatistic(use.position); });
-    auto other = llvm::find_if(found, [](const Use &use) { return isParameter(use.position) && !isStatistic(use.position); });
-    if (statistic == found.end() || other == found.end())
-      continue;
-    ImportProblem problem;
-    problem.node = initializer.name();
-    problem.why = "is the " + because(statistic->position, *statistic->node) + ", which the step updates, and the " + because(other->position, *other->node) +
-                  ", which is trained: some tool has merged equal tensors";
-    problem.hint = "--untie='^" + llvm::Regex::escape(initializer.name()) + "$' gives each use a tensor of its own";
-    report.problems.push_back(problem);
-  }
   for (const auto &input : model.proto.graph().input()) {
     if (initializers.count(input.name()))
       continue;

@@ -3,33 +3,72 @@
 #include <utility>
 #include <vector>
 
-bool mpc::onnx_import::untieInitializers(onnx::GraphProto &graph, llvm::function_ref<bool(llvm::StringRef)> chosen) {
+static bool isFloat(const onnx::TensorProto &tensor) {
+  return tensor.data_type() == onnx::TensorProto::FLOAT || tensor.data_type() == onnx::TensorProto::FLOAT16 || tensor.data_type() == onnx::TensorProto::BFLOAT16 ||
+         tensor.data_type() == onnx::TensorProto::DOUBLE;
+}
+
+namespace {
+/// Copies of initializers, called "NAME@NODE", which are added at the end: the list must not move while it is looked at.
+class Copies {
+public:
+  explicit Copies(onnx::GraphProto &graph) : graph(graph) {
+    for (const auto &tensor : graph.initializer())
+      names.insert(tensor.name());
+  }
+  /// The name of a copy for a node.
+  std::string of(const onnx::TensorProto &tensor, const onnx::NodeProto &node) {
+    const std::string base = tensor.name() + "@" + (node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
+    std::string name = base;
+    for (int i = 1; !names.insert(name).second; ++i)
+      name = base + "_" + std::to_string(i);
+    copies.push_back(tensor);
+    copies.back().set_name(name);
+    return name;
+  }
+  size_t finish() {
+    for (onnx::TensorProto &copy : copies)
+      *graph.add_initializer() = std::move(copy);
+    return copies.size();
+  }
+
+private:
+  onnx::GraphProto &graph;
   std::set<std::string> names;
-  for (const auto &tensor : graph.initializer())
-    names.insert(tensor.name());
   std::vector<onnx::TensorProto> copies;
+};
+} // namespace
+
+size_t mpc::onnx_import::untieStatistics(onnx::GraphProto &graph) {
+  auto isNorm = [](const onnx::NodeProto &node) { return node.domain().empty() && node.op_type() == "BatchNormalization"; };
+  std::set<std::string> read; // otherwise than as a statistic
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
+    for (int i = 0; i < node.input_size(); ++i)
+      if (!isNorm(node) || i < 3)
+        read.insert(node.input(i));
+  });
+  Copies copies(graph);
+  for (const auto &tensor : graph.initializer())
+    if (isFloat(tensor) && read.count(tensor.name()))
+      forEachNode(graph, [&](onnx::NodeProto &node) {
+        for (int i = 3; isNorm(node) && i < node.input_size(); ++i)
+          if (node.input(i) == tensor.name())
+            node.set_input(i, copies.of(tensor, node));
+      });
+  return copies.finish();
+}
+
+bool mpc::onnx_import::untieInitializers(onnx::GraphProto &graph, llvm::function_ref<bool(llvm::StringRef)> chosen) {
+  Copies copies(graph);
   for (const auto &tensor : graph.initializer()) {
-    bool isFloat = tensor.data_type() == onnx::TensorProto::FLOAT || tensor.data_type() == onnx::TensorProto::FLOAT16 ||
-                   tensor.data_type() == onnx::TensorProto::BFLOAT16 || tensor.data_type() == onnx::TensorProto::DOUBLE;
-    if (!isFloat || !chosen(tensor.name()))
+    if (!isFloat(tensor) || !chosen(tensor.name()))
       continue;
     bool first = true;
     forEachNode(graph, [&](onnx::NodeProto &node) {
-      for (std::string &input : *node.mutable_input()) {
-        if (input != tensor.name() || std::exchange(first, false))
-          continue;
-        const std::string base = tensor.name() + "@" + (node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
-        std::string name = base;
-        for (int i = 1; !names.insert(name).second; ++i)
-          name = base + "_" + std::to_string(i);
-        copies.push_back(tensor);
-        copies.back().set_name(name);
-        input = name;
-      }
+      for (std::string &input : *node.mutable_input())
+        if (input == tensor.name() && !std::exchange(first, false))
+          input = copies.of(tensor, node);
     });
   }
-  const bool any = !copies.empty();
-  for (onnx::TensorProto &copy : copies)
-    *graph.add_initializer() = std::move(copy);
-  return any;
+  return copies.finish() > 0;
 }

@@ -10,5 +10,9 @@ namespace mpc::onnx_import {
 /// Gives each use of these float initializers, but the first, a copy of its own, called "NAME@NODE" after the node.
 bool untieInitializers(onnx::GraphProto &, llvm::function_ref<bool(llvm::StringRef name)> chosen);
 
+/// Gives the running statistics of a batch norm that are read otherwise too a copy each: some tool has merged equal tensors, of which one is updated and the
+/// other trained or constant. Returns how many.
+size_t untieStatistics(onnx::GraphProto &);
+
 } // namespace mpc::onnx_import
 #endif
