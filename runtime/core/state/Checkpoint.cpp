@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <dirent.h>
 #include <filesystem>
+#include <memory>
 #include <regex.h>
+#include <unistd.h>
 
 namespace mpc::rt {
 
@@ -215,6 +218,17 @@ static void checkBatches(const Manifest &manifest, const SafetensorsReader &read
   check("accumulate", accumulateText(manifest), "an accumulation of", "--accumulate");
 }
 
+/// The names of a folder's files, in no order. Not std::filesystem's iterator: in libstdc++ 12 that ends the process where it finds no memory. Throws Error.
+static std::vector<std::string> namesIn(const std::string &folder) {
+  std::unique_ptr<DIR, int (*)(DIR *)> open(opendir(folder.c_str()), closedir);
+  if (!open && errno != ENOENT)
+    failErrno(folder, "cannot be read", errno);
+  std::vector<std::string> names;
+  while (const dirent *entry = open ? readdir(open.get()) : nullptr)
+    names.emplace_back(entry->d_name);
+  return names;
+}
+
 CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep, const NoteSink &note)
     : folder_(std::move(folder)), keep_(keep) {
   std::error_code error;
@@ -222,9 +236,9 @@ CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep, const NoteS
   if (!std::filesystem::is_directory(folder_, error))
     fail(folder_, "cannot create the checkpoint folder", "check the path and its permissions");
   lock_.emplace(folder_, note);
-  for (const auto &file : std::filesystem::directory_iterator(folder_, error))
-    if (AtomicFile::isAbandoned(file.path().filename().string()))
-      std::filesystem::remove(file.path(), error);
+  for (const std::string &name : namesIn(folder_))
+    if (AtomicFile::isAbandoned(name))
+      unlink((folder_ + "/" + name).c_str());
 }
 
 std::string CheckpointFolder::pathOf(int64_t iteration) const {
@@ -235,9 +249,7 @@ std::string CheckpointFolder::pathOf(int64_t iteration) const {
 
 std::vector<int64_t> CheckpointFolder::iterations() const {
   std::vector<int64_t> found;
-  std::error_code error;
-  for (const auto &file : std::filesystem::directory_iterator(folder_, error)) {
-    std::string name = file.path().filename().string();
+  for (const std::string &name : namesIn(folder_)) {
     int64_t iteration = 0;
     if (!name.starts_with("step-"))
       continue;

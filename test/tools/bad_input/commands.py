@@ -142,7 +142,7 @@ ROWS = [
     Row("loss-option-of-another-form", C.replace("$LOSS", "--loss mse:logits:t,axis=1"), ["loss 'mse' has no option 'axis'", "hint: write mse:PREDICTION:TARGET[,reduction=mean|sum]"]),
     Row("loss-option-twice", C.replace("$LOSS", "--loss mse:logits:t,reduction=sum,reduction=mean"), ["gives 'reduction' twice"]),
     Row("loss-axis-text", C.replace("$LOSS", "--loss softmax_cross_entropy:logits:label,axis=last"), ["axis='last' is not the number of a dimension"]),
-    Row("loss-axis-of-the-batch", C.replace("$LOSS", "--loss softmax_cross_entropy:logits:label,axis=0"), ["axis=0 is no dimension of classes of 'logits' [8,3]", "1 to 1", "dimension 0 counts the samples"]),
+    Row("loss-axis-of-the-batch", C.replace("$LOSS", "--loss softmax_cross_entropy:logits:label,axis=0"), ["axis=0 is no dimension of classes of 'logits' [8,3]", "dimension 1 is the only one", "dimension 0 counts the samples"]),
     Row("loss-smoothing", C.replace("$LOSS", "--loss softmax_cross_entropy:logits:label,label_smoothing=1.5"), ["label_smoothing='1.5' is not a number from 0 to 1"]),
     Row("loss-weights", C.replace("$LOSS", "--loss softmax_cross_entropy:logits:label,weight=1/2"), ["weight has 2 numbers, but 'logits' [8,3] has 3 classes"]),
     Row("loss-weights-file", C.replace("$LOSS", "--loss softmax_cross_entropy:logits:label,weight=none.npy"), ["none.npy", "No such file"]),
