@@ -239,7 +239,7 @@ def markdown(found):
         verdicts = {row["variant"]: row["verdict"] for row in found if row["network"] == network}
         lines.append(f"| {network} | " + " | ".join(verdicts.get(way, "") for way in ways) + " |")
     same = [row for row in found if row["verdict"] == "equal" and not row["why"]]  # those with a reason were not compared
-    lines += ["", f"Of the {len(same)} that are equal the loss is at most {worst(same, 'loss'):.0e} from torch's in float64, a gradient at most {worst(same, 'gradient'):.0e} of its norm. "
+    lines += ["", f"In the {len(same)} files that are equal, the loss is at most {worst(same, 'loss'):.0e} from torch's in float64, a gradient at most {worst(same, 'gradient'):.0e} of its norm. "
               f"A file compiles in at most {worst(found, 'compile_seconds'):.1f} s of processor time.", ""]
     lines += [f"- {row['network']}, {row['variant']}: {row['verdict']}: {reason(row)}" for row in found if row["verdict"] not in ("equal", "no export")]
     return "\n".join(lines) + "\n"

@@ -32,7 +32,7 @@ static std::string nearestOption(const CLI::App &command, llvm::StringRef word) 
   return nearest;
 }
 
-/// What is wrong with a command line, and what to type.
+/// Prints what is wrong with a command line, and what to type instead.
 static void complain(const CLI::App &app, const CLI::ParseError &error, llvm::StringRef first) {
   std::string what = error.what(), hint = "run 'mpc --help' or 'mpc COMMAND --help' for the options";
   if (app.get_subcommands().empty()) {

@@ -46,7 +46,7 @@ void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, s
     note("trained, though its values are those of a table of positions (--freeze=REGEX keeps them)", name);
 }
 
-/// Whether torch's exporter has given a tensor the name that it has in the module. What it makes itself is "onnx::Add_12", a number or a node's name.
+/// Tells whether a name that torch's exporter wrote is one of the module's. It calls the tensors that it makes itself "onnx::Add_12", by a number or by a node.
 static bool isModuleName(StringRef name) { return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') && !name.contains("::"); }
 
 void Import::bindInitializers() {

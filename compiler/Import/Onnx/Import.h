@@ -47,7 +47,7 @@ public:
   std::string ownStatistics(Node &node, size_t input);
   /// The read of a variable.
   mlir::Value read(const std::string &variable);
-  /// What a variable will be as far as assigned: the next of several updates goes on from there.
+  /// The value that a variable has after the assignments so far, or its read: each of several updates continues from it.
   mlir::Value latest(const std::string &variable);
   /// The seed and step operands of random ops.
   mlir::Value rngSeed();

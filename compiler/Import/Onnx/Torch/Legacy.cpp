@@ -112,7 +112,7 @@ void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
   }
 }
 
-/// What would be trained although the exporter has computed it, from a parameter (a table of positions that was gathered from) or from a buffer (a mask).
+/// Reports each tensor that would be trained although the exporter has computed it: it came from a parameter (a table of positions) or from a buffer (a mask).
 void Restoration::loseLegacyComputed(const onnx::NodeProto &node) {
   const StringRef op = node.op_type();
   if (op != "Add" && op != "Mul" && op != "Gather" && op != "MatMul" && op != "PRelu")

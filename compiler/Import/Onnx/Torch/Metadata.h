@@ -40,7 +40,7 @@ public:
 
   /// The tensor of the module that an argument of a call means; null for other values.
   const Origin *origin(const std::string &argument) const;
-  /// Whether a value of the traced graph comes from outside: an input of the module, or a tensor of it.
+  /// Tells whether a value of the traced graph is an input or a tensor of the module, so that no call makes it.
   bool isInput(const std::string &value) const { return inputs.count(value) != 0; }
   /// What a name of the module is; nothing for other names.
   std::optional<Kind> kindOf(const std::string &target) const;

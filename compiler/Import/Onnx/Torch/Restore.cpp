@@ -4,8 +4,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
-#include <utility>
 #include "llvm/ADT/Twine.h"
+#include <array>
+#include <utility>
 
 using namespace mpc::onnx_import::torch;
 using llvm::StringRef;
@@ -400,7 +401,7 @@ Restored Restoration::run() {
     std::optional<Kind> kind = metadata.kindOf(name);
     bool fromParameter = llvm::any_of(metadata.foldedFrom(name), [&](const std::string &from) { return metadata.kindOf(from) == Kind::Parameter; });
     StringRef base = name;
-    // What the exporter computed from literals has a number, or the name of a value of the traced graph. Who changed the file since may have added others.
+    // The exporter names what it computes from literals by a number or by a value of the traced graph. Tensors of other names were added by somebody later.
     bool computed = !metadata.foldedFrom(name).empty() || base.starts_with("val_") || values.count(name) || tensor->dims_size() == 0;
     if (kind)
       result.roles[name] = *kind != Kind::Parameter ? Trained::Buffer : metadata.frozen(name) ? Trained::Frozen : Trained::Yes;

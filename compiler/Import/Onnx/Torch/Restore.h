@@ -28,7 +28,7 @@ struct Restored {
 /// The elements of a tensor, row-major and little endian, wherever they lie.
 using Bytes = llvm::function_ref<std::string(const onnx::TensorProto &)>;
 
-/// Puts back what metadata tell of. Files without them are left as they are, but for what their names tell to be lost.
+/// Puts back what the metadata tell of, or, in files of the exporter before, what the names tell of; the rest is in `lost`.
 Restored restore(onnx::ModelProto &, Bytes bytes);
 
 } // namespace mpc::onnx_import::torch
