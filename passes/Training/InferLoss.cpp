@@ -11,7 +11,7 @@ using namespace mpc::training;
 LogicalResult training::lossIsNotInferred(Location loc, ArrayRef<std::string> outputs, const Twine &why) {
   std::string names = llvm::join(llvm::map_range(outputs, [](const std::string &name) { return "'" + name + "'"; }), ", ");
   return emitErrorWithHint(loc, "the network has no scalar float output that could be the loss, and none can be inferred: " + why,
-                           "say what is trained: --loss=" + describeLosses() + "; the outputs are " + names);
+                           "say what is trained: --loss=" + nameLosses() + "; the outputs are " + names);
 }
 static LogicalResult notInferred(const EntryBuilder &entry, const Twine &why) {
   SmallVector<std::string> names;

@@ -61,8 +61,10 @@ static const LossOption &optionNamed(StringRef name) {
 
 //===-- The grammar -----------------------------------------------------------------===//
 
+static std::string describeNames(const LossForm &form) { return (Twine(form.name) + ":" + form.prediction + ":" + form.target).str(); }
+
 static std::string describe(const LossForm &form) {
-  std::string text = (Twine(form.name) + ":" + form.prediction + ":" + form.target).str();
+  std::string text = describeNames(form);
   for (StringRef option : form.options)
     text += ("[," + option + "=" + optionNamed(option).value + "]").str();
   return text;
@@ -73,6 +75,13 @@ std::string training::describeLosses() {
   for (const LossForm &form : lossForms())
     text += describe(form) + ", ";
   return text + "or output:NAME";
+}
+
+std::string training::nameLosses() {
+  std::string text;
+  for (const LossForm &form : lossForms())
+    text += describeNames(form) + ", ";
+  return text + "or output:NAME (`mpc compile --help` gives their options)";
 }
 
 /// Where the options begin: names of tensors may hold commas, but not `,key=`.
@@ -93,7 +102,7 @@ FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
   if (formName == "output")
     return emitErrorWithHint(loc, "loss '" + text + "' names no output", "write output:NAME, the output of the network that is its loss");
   if (form == forms.end())
-    return emitErrorWithHint(loc, "there is no loss '" + formName + "'", "the losses are " + describeLosses());
+    return emitErrorWithHint(loc, "there is no loss '" + formName + "'", "the losses are " + nameLosses());
   LossSpec spec;
   spec.form = form;
   size_t begin = optionsBegin(rest);

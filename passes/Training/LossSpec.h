@@ -46,8 +46,10 @@ llvm::ArrayRef<LossForm> lossForms();
 /// Parses all but `output:NAME`. Fails with a diagnostic at `loc`.
 mlir::FailureOr<LossSpec> parseLossSpec(mlir::Location loc, llvm::StringRef text);
 
-/// `softmax_cross_entropy:LOGITS:LABELS[,axis=N]..., nll:..., ... or output:NAME`, for help and hints.
+/// `softmax_cross_entropy:LOGITS:LABELS[,axis=N]..., nll:..., ... or output:NAME`, for help.
 std::string describeLosses();
+/// The same without the options, for hints.
+std::string nameLosses();
 
 } // namespace mpc::training
 #endif

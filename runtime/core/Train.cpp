@@ -97,7 +97,7 @@ void Trainer::resume() {
       cursor_ = *found;
       savedAt_ = cursor_.iteration;
       note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ",
-                  cursor_.batch));
+                  cursor_.batch, options_.init.empty() ? "" : "; the parameters are the checkpoint's, not those of --init"));
       return;
     }
     note("no checkpoint found: starting from the beginning");

@@ -47,6 +47,7 @@ Block::Block() = default;
 Block::~Block() = default;
 
 static void fiberMain(void *argument) {
+  contextStarted();
   Thread &t = *static_cast<Thread *>(argument);
   Block &block = *t.parent;
   block.kernel->entry(&t, block.arguments);
@@ -118,7 +119,7 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
       t.state = State::Ready;
       t.copies.clear(), t.groups.clear();
       t.known = nullptr;
-      t.context = makeContext(stacks.top(firstStack + t.id), fiberMain, &t);
+      t.context = makeContext(stacks, firstStack + t.id, fiberMain, &t);
       scheduler.pushBack(&t);
     }
   }
@@ -190,6 +191,7 @@ bool runBlocks(Block *blocks, uint32_t count, Scheduler &scheduler, const Stacks
     uint32_t rank = seed & 1 ? count - 1 - i : i;
     start(blocks[rank], scheduler, stacks, rank * blocks->kernel->threads, seed);
   }
+  scheduler.home = Context(); // on whatever thread this runs
   switchContext(scheduler.home, scheduler.pop()->context);
   if (scheduler.finding.fault != Fault::None)
     return false;

@@ -144,7 +144,7 @@ struct Block {
 
 /// Runs the fibers of the blocks that were made ready, until all have exited, none can go on, or one has found a fault.
 struct Scheduler {
-  Context home = nullptr;
+  Context home;
   Finding finding;
   // The fibers that can go on, as a ring: warps that were just released go on first, their stacks being in the cache.
   std::vector<Thread *> ring;

@@ -30,6 +30,10 @@ void *Stacks::top(size_t i) const {
   return base_ + (i + 1) * (kStackBytes + kGuardBytes) - colour;
 }
 
+void *Stacks::bottom(size_t i) const { return base_ + i * (kStackBytes + kGuardBytes) + kGuardBytes; }
+
+//===-- The switch: by hand, or by the C library ---------------------------------------===//
+
 #if defined(__x86_64__) && !defined(MPC_EMU_UCONTEXT)
 // The registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved context, from its
 // address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address. Loading a control word is slow, and
@@ -77,10 +81,10 @@ mpc_emu_start_context:
   ud2
   .size mpc_emu_start_context, .-mpc_emu_start_context
 )");
-extern "C" void mpc_emu_switch_context(Context *from, Context to);
+extern "C" void mpc_emu_switch_context(void **from, void *to);
 extern "C" void mpc_emu_start_context();
 
-Context makeContext(void *stackTop, void (*entry)(void *), void *argument) {
+static void *makeRegisters(void *stackTop, void (*entry)(void *), void *argument) {
   uint64_t *frame = static_cast<uint64_t *>(stackTop) - 8;
   uint32_t mxcsr;
   uint16_t x87;
@@ -94,7 +98,7 @@ Context makeContext(void *stackTop, void (*entry)(void *), void *argument) {
   return frame;
 }
 
-void switchContext(Context &from, Context to) { mpc_emu_switch_context(&from, to); }
+static void switchRegisters(void *&from, void *to) { mpc_emu_switch_context(&from, to); }
 
 #else
 } // namespace mpc::rt::emulator
@@ -114,7 +118,7 @@ void start(unsigned high, unsigned low) {
 }
 } // namespace
 
-Context makeContext(void *stackTop, void (*entry)(void *), void *argument) {
+static void *makeRegisters(void *stackTop, void (*entry)(void *), void *argument) {
   // The context lies at the top of its own stack; the stack proper is below.
   char *place = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(stackTop) - sizeof(Saved)) & ~uintptr_t(63));
   auto *saved = new (place) Saved{{}, entry, argument};
@@ -126,11 +130,54 @@ Context makeContext(void *stackTop, void (*entry)(void *), void *argument) {
   return saved;
 }
 
-void switchContext(Context &from, Context to) {
+static void switchRegisters(void *&from, void *to) {
   Saved here;
   from = &here;
   swapcontext(&here.context, &static_cast<Saved *>(to)->context);
 }
+#endif
+
+#ifdef MPC_EMU_ASAN
+} // namespace mpc::rt::emulator
+#include <pthread.h>
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+namespace mpc::rt::emulator {
+/// The stack of the running OS thread.
+static Context ownStack() {
+  thread_local Context own = [] {
+    pthread_attr_t attributes;
+    void *bottom = nullptr;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      pthread_attr_getstack(&attributes, &bottom, &bytes);
+      pthread_attr_destroy(&attributes);
+    }
+    return Context{nullptr, bottom, bytes};
+  }();
+  return own;
+}
+
+Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument) {
+  char *bottom = static_cast<char *>(stacks.bottom(i)), *top = static_cast<char *>(stacks.top(i));
+  __asan_unpoison_memory_region(bottom, size_t(top - bottom)); // a computation that was never continued has left its marks there
+  return {makeRegisters(top, entry, argument), bottom, size_t(top - bottom)};
+}
+
+void contextStarted() { __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr); }
+
+void switchContext(Context &from, const Context &to) {
+  if (!from.bottom)
+    from = ownStack();
+  void *fakeStack = nullptr;
+  __sanitizer_start_switch_fiber(&fakeStack, to.bottom, to.bytes);
+  switchRegisters(from.registers, to.registers);
+  __sanitizer_finish_switch_fiber(fakeStack, nullptr, nullptr);
+}
+#else
+Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument) { return {makeRegisters(stacks.top(i), entry, argument)}; }
+void contextStarted() {}
+void switchContext(Context &from, const Context &to) { switchRegisters(from.registers, to.registers); }
 #endif
 
 } // namespace mpc::rt::emulator

@@ -10,7 +10,7 @@ using namespace mpc::rt::emulator;
 namespace {
 struct Ring {
   static constexpr long count = 3, rounds = 5;
-  Context home = nullptr, fibers[count];
+  Context home, fibers[count];
   std::vector<long> order;
   double result[count] = {};
   int rounding[count] = {};
@@ -18,6 +18,7 @@ struct Ring {
 Ring ring;
 
 void body(void *argument) {
+  contextStarted();
   long i = reinterpret_cast<long>(argument);
   double x = double(i) + 0.5; // lives in a register across switches
   if (i == 1)
@@ -36,7 +37,7 @@ void body(void *argument) {
 TEST(Fiber, KeepsRegistersAndControlWords) {
   Stacks stacks(Ring::count);
   for (long i = 0; i < Ring::count; ++i)
-    ring.fibers[i] = makeContext(stacks.top(size_t(i)), body, reinterpret_cast<void *>(i));
+    ring.fibers[i] = makeContext(stacks, size_t(i), body, reinterpret_cast<void *>(i));
   std::vector<long> expected;
   for (long r = 0; r < Ring::rounds; ++r) {
     switchContext(ring.home, ring.fibers[0]);

@@ -315,6 +315,23 @@ TEST_F(Exporter, InferenceFormTakesAwayWhatNobodyReads) {
   EXPECT_EQ(node(out, "y").input_size(), 2);
 }
 
+/// torch's dynamo exporter gives a convolution without a bias a computed one: zero, expanded to the channels.
+TEST_F(Exporter, NormsAreFoldedBehindAnExpandedBias) {
+  ModelBuilder m(15);
+  m.input("x", {int64_t(1), int64_t(1), int64_t(2), int64_t(2)}).output("y");
+  m.weight("w", {2, 1, 1, 1}).floats("s", {2}, {1, 2}).floats("b", {2}, {5, 6}).floats("mean", {2}, {1, 2}).floats("var", {2}, {1, 1});
+  m.floats("zero", {}, {0}).ints("channels", {2});
+  m.node("CastLike", {"zero", "w"}, {"like"});
+  m.node("Expand", {"like", "channels"}, {"bias"});
+  m.node("Conv", {"x", "w", "bias"}, {"h"});
+  m.node("BatchNormalization", {"h", "s", "b", "mean", "var"}, {"y"}, {{"epsilon", 3.0}});
+  onnx::ModelProto out = exported(m, {byName("w", {2, 1, 1, 1}, {4, 8})}, "out.onnx", INT_MAX, Inference::Fold);
+  EXPECT_EQ(result.inference.folded, 1);
+  ASSERT_EQ(out.graph().node_size(), 1);
+  EXPECT_EQ(values(initializer(out, out.graph().node(0).input(1))), (std::vector<float>{2, 8}));
+  EXPECT_EQ(values(initializer(out, out.graph().node(0).input(2))), (std::vector<float>{4.5, 4}));
+}
+
 /// A norm stays where its input is read elsewhere, where its statistics are not known, and in a branch.
 TEST_F(Exporter, NormsThatCannotBeFolded) {
   ModelBuilder m(15);

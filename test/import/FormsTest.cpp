@@ -177,7 +177,7 @@ TEST(Forms, EvalNormIsTurnedOn) {
   EXPECT_NE(r.diagnostics.find("remark: BatchNormalization was exported for inference"), std::string::npos)
       << r.diagnostics;
   ImportOptions options;
-  options.asExported = true;
+  options.mode = TrainingMode::AsExported;
   r = import(norm(15, {"y"}, 0), options);
   expectIn(r, {"graph.batch_norm_inference %arg0"});
   EXPECT_EQ(count(r.ir, "train.assign"), 0u);
@@ -185,6 +185,38 @@ TEST(Forms, EvalNormIsTurnedOn) {
   options.forwardOnly = true;
   r = import(norm(15, {"y"}, 0), options);
   expectIn(r, {"graph.batch_norm_inference %arg0"});
+}
+
+/// In a file that was exported for training, what does not train was frozen on purpose.
+TEST(Forms, InferenceNormStaysInAFileExportedForTraining) {
+  auto withSecond = [](std::optional<int64_t> first) {
+    ModelBuilder m = norm(15, {"h"}, first);
+    m.weight("mean2", {3}).weight("var2", {3});
+    m.model.mutable_graph()->mutable_output(0)->set_name("second");
+    m.node("BatchNormalization", {"h", "scale", "bias", "mean2", "var2"}, {"second"});
+    return m;
+  };
+  Imported r = import(withSecond(1));
+  expectIn(r, {"graph.batch_norm %arg0", "graph.batch_norm_inference", "train.assign @mean,"});
+  EXPECT_EQ(count(r.ir, "train.assign"), 2u);
+  EXPECT_NE(r.diagnostics.find("remark: BatchNormalization stays in its inference form, since the file was exported for training (--mode=train lets it train): 'second'"), std::string::npos) << r.diagnostics;
+  ImportOptions all;
+  all.mode = TrainingMode::Train;
+  EXPECT_EQ(count(import(withSecond(1), all).ir, "graph.batch_norm_inference"), 0u);
+  ModelBuilder frozen = withSecond(0);
+  EXPECT_EQ(count(import(frozen).ir, "graph.batch_norm_inference"), 0u);
+  auto &entry = *frozen.model.add_metadata_props(); // tools/torch/export.py
+  entry.set_key("mpc.training_form");
+  entry.set_value("True");
+  EXPECT_EQ(count(import(frozen).ir, "graph.batch_norm_inference"), 2u);
+}
+
+TEST(Forms, InferenceNormStaysBesideADropoutThatTrains) {
+  ModelBuilder m = norm(15, {"h"}, 0);
+  m.scalar("ratio", 0.25);
+  m.tensor("mode", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
+  m.node("Dropout", {"h", "ratio", "mode"}, {"y"});
+  expectIn(import(m), {"graph.batch_norm_inference %arg0", "graph.dropout"});
 }
 
 TEST(Forms, TrainingNormUpdatesBuffersThatDangle) {
@@ -281,12 +313,12 @@ TEST(Forms, Dropout) {
     EXPECT_NE(r.diagnostics.find("remark: Dropout was exported"), std::string::npos);
     EXPECT_EQ(count(r.ir, "train.assign"), 0u);
     ImportOptions exported;
-    exported.asExported = true;
+    exported.mode = TrainingMode::AsExported;
     r = import(dropout(opset, false), exported);
     expectIn(r, {"return %arg0"});
   }
   ImportOptions exported;
-  exported.asExported = true;
+  exported.mode = TrainingMode::AsExported;
   expectIn(import(dropout(13, true), exported), {"graph.dropout"});
   EXPECT_TRUE(import(dropout(13, true)).diagnostics.empty());
 }

@@ -103,6 +103,29 @@ TEST(Torch, MergedTensorsAndZeroBiasesComeBack) {
   EXPECT_EQ(count(r.ir, "train.read @ln2.weight"), 1u);
 }
 
+/// Dynamo writes the inference form of both modes; the call tells which it was.
+TEST(Torch, NormsTrainAsTheCallSays) {
+  TorchModel m;
+  for (const char *part : {"weight", "bias"})
+    m.module(std::string("p_bn_") + part, "PARAMETER", std::string("bn.") + part);
+  for (const char *part : {"running_mean", "running_var"})
+    for (const char *norm : {"bn", "frozen"})
+      m.module(std::string("b_") + norm + "_" + part, "BUFFER", std::string(norm) + "." + part).weight(std::string(norm) + "." + part, {4});
+  m.weight("bn.weight", {4}).weight("bn.bias", {4});
+  m.call("BatchNormalization", {"x", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var"}, "h", "_native_batch_norm_legit_functional",
+         "%x, %p_bn_weight, %p_bn_bias, %b_bn_running_mean, %b_bn_running_var, True, 0.1, 1e-05");
+  m.call("BatchNormalization", {"h", "bn.weight", "bn.bias", "frozen.running_mean", "frozen.running_var"}, "y", "_native_batch_norm_legit_no_training",
+         "%h, %p_bn_weight, %p_bn_bias, %b_frozen_running_mean, %b_frozen_running_var, 0.1, 1e-05");
+  m.output("y");
+  Imported r = m.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(count(r.ir, "graph.batch_norm "), 1u) << r.ir;
+  EXPECT_EQ(count(r.ir, "graph.batch_norm_inference"), 1u);
+  EXPECT_EQ(count(r.ir, "train.assign @bn.running_"), 2u);
+  EXPECT_TRUE(notes(r, "BatchNormalization stays in its inference form"));
+  EXPECT_FALSE(notes(r, "exported for inference"));
+}
+
 TEST(Torch, RunsAsItIsForInference) {
   ImportOptions options;
   options.forwardOnly = true;

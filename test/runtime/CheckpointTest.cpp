@@ -237,6 +237,9 @@ TEST(Checkpoint, ForeignOnesAreRefusedByTensor) {
   EXPECT_NE(message(start + R"("v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234")
                 .find("has no tensor 'w' (f32 [3,2])\nhint: it belongs to model 'lenet'"),
             std::string::npos);
+  std::string sameModel = R"({"__metadata__":{"format":"mpc-checkpoint-1","model":")" + session.manifest().model + "\"},";
+  EXPECT_NE(message(sameModel + R"("v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("hint: use a checkpoint of a program with the same optimizer and precision"),
+            std::string::npos);
   EXPECT_NE(
       message(start + R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, 'x'))
           .find("w: has shape [2,3], the program needs [3,2]"),

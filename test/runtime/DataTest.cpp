@@ -356,6 +356,8 @@ TEST(Dataset, MissingArraysAreNamed) {
   EXPECT_NE(message(path).find("no data for input 'image' (arrays: target, x)"), std::string::npos);
   EXPECT_NE(message("image=" + path).find("has no array 'image'"), std::string::npos);
   EXPECT_NE(message(folder / "none.npz").find("No such file"), std::string::npos);
+  EXPECT_EQ(message(path + ",target=" + path), "error: --data: gives input 'target' twice: " + path + ": target and " + path +
+                                                   ": target\nhint: keep one of them; target=FILE.npz:ARRAY takes one array of a file\n");
   DataOptions renamed;
   renamed.files = {"image=" + path + ":x,target=" + path};
   EXPECT_EQ(Dataset(renamed, {&x, &label}, 4).samples(), 4);

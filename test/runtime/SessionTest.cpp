@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
@@ -310,7 +311,8 @@ TEST(Session, BrokenManifestsAreErrors) {
 }
 
 TEST(Session, ChecksEveryLaunchWhenAskedTo) {
-  static const auto fault = [](void *const *, int64_t, int64_t) { *static_cast<volatile int *>(nullptr) = 0; };
+  static volatile char *const page = static_cast<char *>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)); // a null pointer UBSan would report itself
+  static const auto fault = [](void *const *, int64_t, int64_t) { *page = 0; };
   auto program = Program::fromMemory(logisticManifest(), {{"data", logisticData()}},
                                      {{"logistic_forward", logistic_forward},
                                       {"logistic_loss", fault},

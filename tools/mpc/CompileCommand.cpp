@@ -22,7 +22,7 @@ namespace {
 struct CompileFlags {
   std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit, ptxas;
   std::vector<std::string> targets = {"host"}, dims, tunings;
-  std::string mode = "train";
+  std::string mode = "auto";
   bool bundle = false, quiet = false, kernelReport = false;
   ImportOptions import;
   TrainingFlags training;
@@ -173,7 +173,7 @@ int compile(CompileFlags &flags) {
                 "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
                 "write for example 512MiB or 2GiB; without the option there is no limit");
   flags.import.openBatch = kOpenBatch;
-  flags.import.asExported = flags.mode == "as-exported";
+  flags.import.mode = flags.mode == "train" ? TrainingMode::Train : flags.mode == "as-exported" ? TrainingMode::AsExported : TrainingMode::Auto;
   if (flags.output.empty())
     flags.output = defaultOutput(flags);
   if (flags.bundle && flags.emit != "exe" && flags.emit != "lib")
@@ -299,8 +299,8 @@ void addCompileCommand(CLI::App &app, int &status) {
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
   command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; tuner: a program that measures schedules of the model's products and convolutions on a GPU, for --tune; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; ptx, cubin: those of GPUs, one file a GPU; mlir: the target-free module")
       ->check(CLI::IsMember({"exe", "lib", "tuner", "obj", "llvm", "ptx", "cubin", "mlir"}))->capture_default_str();
-  command->add_option("--mode", flags->mode, "train: batch norm and dropout train; as-exported: they stay as they are")
-      ->check(CLI::IsMember({"train", "as-exported"}))->capture_default_str();
+  command->add_option("--mode", flags->mode, "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they stay in a file that was exported for training, else they train")
+      ->check(CLI::IsMember({"auto", "train", "as-exported"}))->capture_default_str();
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");
   command->add_option("--dump-ir", flags->dumpIr, "Print the IR after a stage (or all) to stderr");
   command->add_flag("--bundle", flags->bundle, "Put the libraries that the program opens beside it");

@@ -14,7 +14,8 @@ What it does, and why:
   put into eval mode (a frozen batch norm) stays so.
 - Dynamo writes batch norms in inference form in either mode; those that were in train mode get `training_mode=1` and their new statistics as outputs.
 - A parameter that is shared under several names gets the one of `named_parameters()`.
-- The requires_grad of a parameter, which no exporter writes, becomes the metadata `mpc.requires_grad` of its value.
+- The requires_grad of a parameter, which no exporter writes, becomes the metadata `mpc.requires_grad` of its value. The metadata `mpc.training_form` of the file says that norms in
+  inference form are meant to be in it.
 - At the end, the file is checked: every parameter that requires a gradient and is used is there, under its name, with its shape and values.
 
 Needs torch >= 2.9 and onnxscript. Nothing of mpc.
@@ -40,6 +41,7 @@ from onnx import helper, numpy_helper
 SIGNATURE = "pkg.torch.export.ExportedProgram.graph_signature"
 FX_NODE = "pkg.torch.onnx.fx_node"
 REQUIRES_GRAD = "mpc.requires_grad"
+TRAINING_FORM = "mpc.training_form"
 PROTOBUF_LIMIT = 2**31 - 2**20  # bytes; a larger file needs its values beside it
 
 
@@ -64,6 +66,7 @@ def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", o
     rename_shared(model.graph, module)
     batch_norms_in_training_form(model.graph)
     mark_frozen(model.graph, module)
+    set_property(model, TRAINING_FORM, "True")
     unused = unused_parameters(program.exported_program, module)
     check(model.graph, module, unused)
     large = model.ByteSize() > PROTOBUF_LIMIT
@@ -307,7 +310,10 @@ def make_module(text, arguments):
         inspect.signature(found).bind(**arguments)
     except (TypeError, ValueError) as error:
         raise ExportError(f"'{text}' cannot be called: {error}\nhint: name a module, or a function or class that makes one of what --set gives") from None
-    module = found(**arguments)
+    try:
+        module = found(**arguments)
+    except TypeError as error:  # a function that hands its **keywords on
+        raise ExportError(f"'{text}' cannot be called with {', '.join(arguments) or 'no argument'}: {error}\nhint: correct the --set options") from error
     if not isinstance(module, torch.nn.Module):
         raise ExportError(f"'{text}' makes no torch module, but a {type(module).__name__}\nhint: name a module, or a function or class that makes one")
     return module

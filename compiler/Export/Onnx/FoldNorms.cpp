@@ -38,6 +38,8 @@ public:
 private:
   /// The elements of an initializer or a Constant of floats.
   std::optional<HostTensor> known(const std::string &value) const;
+  /// The number that all elements of a value are, where it is computed from one: torch's dynamo exporter gives a convolution without a bias Expand(CastLike(0, x), shape).
+  std::optional<double> splat(const std::string &value, int depth = 0) const;
   /// An initializer with these elements, in the place of `old` where nothing else reads that; `wanted` is its name otherwise. Returns its name.
   std::string store(const std::string &old, const std::string &wanted, mlir::RankedTensorType type, const std::vector<double> &values);
 
@@ -84,6 +86,15 @@ std::optional<HostTensor> Folder::known(const std::string &value) const {
   TensorProto copy = *tensor;
   HostTensor elements = onnx_import::readTensor(&context, copy, printable(value), folder);
   return mlir::isa<mlir::FloatType>(elements.element()) ? std::optional(elements) : std::nullopt;
+}
+
+std::optional<double> Folder::splat(const std::string &value, int depth) const {
+  const NodeProto *maker = makers.lookup(value);
+  bool same = maker && maker->input_size() > 0 && (isOnnx(*maker, "Expand") || isOnnx(*maker, "CastLike") || isOnnx(*maker, "Identity"));
+  if (same && depth < 8)
+    return splat(maker->input(0), depth + 1);
+  std::optional<HostTensor> elements = known(value);
+  return elements && elements->size() == 1 ? std::optional(elements->doubles()[0]) : std::nullopt;
 }
 
 std::string Folder::store(const std::string &old, const std::string &wanted, mlir::RankedTensorType type, const std::vector<double> &values) {
@@ -146,6 +157,8 @@ bool Folder::fold(NodeProto &norm) {
   std::optional<HostTensor> offsets;
   if (!bias.empty()) {
     offsets = known(bias);
+    if (std::optional<double> all = offsets ? std::nullopt : splat(bias))
+      offsets = HostTensor::fromDoubles(mlir::RankedTensorType::get({channels}, weights->element()), std::vector<double>(size_t(channels), *all));
     if (!offsets || offsets->size() != channels || offsets->type.getRank() != 1 || beta == 0)
       return false;
   }

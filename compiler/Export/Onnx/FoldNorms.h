@@ -7,7 +7,7 @@ namespace mpc::onnx_export {
 
 /// Puts batch norms in inference form into the Conv, ConvTranspose or Gemm that alone makes their input:
 ///   y = (w x + b - mean) * f + beta  with f = scale / sqrt(variance + epsilon):  weights w * f, bias (b - mean) * f + beta.
-/// All of them must be initializers or Constants. Sums are in float64, rounded once to the type of the weights. The node takes the name of the norm's result.
+/// All of them must be initializers or Constants; the bias may also be one of these, expanded. Sums are in float64, rounded once to the type of the weights. The node takes the name of the norm's result.
 void foldNorms(mlir::MLIRContext &, onnx::GraphProto &, const std::string &folder, InferenceCounts &);
 
 } // namespace mpc::onnx_export

@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Import.h"
+#include "compiler/Import/Onnx/TrainingForm.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "mlir/IR/Verifier.h"
@@ -42,6 +43,11 @@ void Import::note(const std::string &text, const std::string &node) {
   ++it->second.first;
   if (isNew)
     noteOrder.push_back(text);
+}
+
+void Import::noteKept(const std::string &op, Location node) {
+  if (!options.forwardOnly && options.mode == TrainingMode::Auto)
+    note(op + " stays in its inference form, since the file was exported for training (--mode=train lets it train)", node);
 }
 
 void Import::needConstants(Value value) {
@@ -514,6 +520,8 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
   }
   for (const auto &output : model.proto.graph().output())
     ++useCount[output.name()];
+  if (!options.forwardOnly)
+    modeOfInference = options.mode != TrainingMode::Auto ? options.mode : exportedForTraining(model) ? TrainingMode::AsExported : TrainingMode::Train;
   roles.analyse(model, options, report);
   if (options.keepGoing)
     collectStatedTypes();

@@ -34,8 +34,12 @@ public:
   };
 
   //===-- For converters ---------------------------------------------------------===//
-  /// Whether eval-mode normalisation and dropout are turned back on, and state is updated.
-  bool turnsOn() const { return !options.asExported && !options.forwardOnly; }
+  /// Whether norms and dropouts in inference form train.
+  bool turnsOn() const { return modeOfInference == TrainingMode::Train; }
+  /// Whether norms train of which torch says so.
+  bool believesTorch() const { return !options.forwardOnly && options.mode != TrainingMode::AsExported; }
+  /// Tells that a norm or a dropout stays in inference form though nobody asked for it.
+  void noteKept(const std::string &op, mlir::Location node);
   bool updatesState() const { return !options.forwardOnly; }
   /// The batch that the data inputs had and now have, when --batch changed it.
   std::optional<std::pair<int64_t, int64_t>> rebound;
@@ -85,6 +89,7 @@ private:
   bool boundData(mlir::Value, Part, llvm::function_ref<void(mlir::NamedAttrList &)> bound);
   using Scope = std::unordered_map<std::string, Entry>;
   Model *current = nullptr;
+  TrainingMode modeOfInference = TrainingMode::AsExported; // what Auto is for this file
   mlir::ModuleOp module;
   mlir::func::FuncOp function;
   Scope values;

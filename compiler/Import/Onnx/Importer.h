@@ -30,6 +30,13 @@ struct TensorData {
   std::string bytes;
 };
 
+/// What becomes of batch norms and dropouts that a file has in inference form.
+enum class TrainingMode {
+  Auto,       // they train, except in a file that was exported for training: there somebody has frozen them
+  Train,      // they train
+  AsExported, // they stay as they are
+};
+
 /// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a
 /// name.
 struct ImportOptions {
@@ -41,8 +48,7 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
   /// Graph inputs whose values are fixed: shapes, axes and the like, which must be known at compile time.
   std::map<std::string, TensorData> constants;
-  /// Keeps eval-mode BatchNormalization and Dropout as exported instead of turning them back on.
-  bool asExported = false;
+  TrainingMode mode = TrainingMode::Auto;
   /// Graph inputs that are parameters. Without it: those used as nothing but weights, biases and statistics.
   std::string params;
   /// Float initializers that are trained, whatever their position; without it the positions decide. "+REGEX": these besides those in a parameter's position.

@@ -121,6 +121,12 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
           checkArray(dtype, shape, where, *port);
     };
   };
+  auto add = [&](const std::string &name, Source source) {
+    auto [it, isNew] = sources_.try_emplace(name, std::move(source));
+    if (!isNew)
+      fail("--data", concat("gives input '", name, "' twice: ", it->second.where, " and ", source.where),
+           concat("keep one of them; ", name, "=FILE.npz:ARRAY takes one array of a file"));
+  };
   std::string lastFile;
   for (const std::string &list : options.files)
     for (std::string_view item : split(list, ',')) {
@@ -143,7 +149,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
             name = inputs.front()->name;
           checked(name, concat(path, ": ", name))(dtype, shape);
         });
-        sources_[name] = {std::move(array), concat(path, ": ", name)};
+        add(name, {std::move(array), concat(path, ": ", name)});
         continue;
       }
       auto archive = openArchive(path);
@@ -152,7 +158,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
         if (name.empty() ? wanted(array) : array == (member.empty() ? name : member)) {
           std::string target = name.empty() ? array : name;
           std::string where = concat(path, ": ", array);
-          sources_[target] = {archive->read(array, checked(target, where)), where};
+          add(target, {archive->read(array, checked(target, where)), where});
         }
       }
       if (!name.empty() && !sources_.count(name))

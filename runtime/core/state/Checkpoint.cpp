@@ -99,8 +99,10 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
     if (it == reader.tensors().end())
       fail(path,
            concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
-           concat("it belongs to model '", reader.metadata("model"), "'; use a checkpoint of '",
-                  session.manifest().model, "', or --init to load parameters only"));
+           reader.metadata("model") == session.manifest().model
+               ? std::string("use a checkpoint of a program with the same optimizer and precision, or --init to load parameters only")
+               : concat("it belongs to model '", reader.metadata("model"), "'; use a checkpoint of '",
+                        session.manifest().model, "', or --init to load parameters only"));
     checkShape(path, *v, it->second);
     if (it->second.dtype != v->dtype)
       fail(concat(path, ": ", v->userName()),

@@ -20,10 +20,10 @@
 // RUN: sed 's/@w /@"main\/lr" /; s/@w :/@"main\/lr" :/' %s | not mpc-opt --mpc-attach-loss="loss=mse:y:t" 2>&1 | FileCheck %s --check-prefix=STATE
 
 // NONE: error: the network has no scalar float output that could be the loss, and none can be inferred: output 'y' is made by Relu, so it is no score of a class
-// NONE: note: hint: say what is trained: --loss=softmax_cross_entropy:LOGITS:LABELS[,axis=N][,ignore_index=-100][,label_smoothing=0][,weight=W0/W1/...|FILE.npy][,reduction=mean|sum], nll:LOG_PROBABILITIES:LABELS[,axis=N]
-// NONE-SAME: mse:PREDICTION:TARGET[,reduction=mean|sum], l1:PREDICTION:TARGET[,reduction=mean|sum], smooth_l1:PREDICTION:TARGET[,reduction=mean|sum], bce_with_logits:LOGITS:TARGET[,reduction=mean|sum], or output:NAME; the outputs are 'y'
+// NONE: note: hint: say what is trained: --loss=softmax_cross_entropy:LOGITS:LABELS, nll:LOG_PROBABILITIES:LABELS,
+// NONE-SAME: mse:PREDICTION:TARGET, l1:PREDICTION:TARGET, smooth_l1:PREDICTION:TARGET, bce_with_logits:LOGITS:TARGET, or output:NAME (`mpc compile --help` gives their options); the outputs are 'y'
 // FORM: error: there is no loss 'hinge'
-// FORM: note: hint: the losses are softmax_cross_entropy:LOGITS:LABELS{{.*}}, nll:{{.*}}, mse:{{.*}}, or output:NAME
+// FORM: note: hint: the losses are softmax_cross_entropy:LOGITS:LABELS, nll:{{.*}}, mse:{{.*}}, or output:NAME
 // OUTPUT: error: the network has no output 'yy'
 // TARGET: error: loss 'mse:y' names no target
 // TARGET: note: hint: write mse:PREDICTION:TARGET

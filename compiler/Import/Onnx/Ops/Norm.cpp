@@ -1,5 +1,6 @@
 //===- Norm.cpp - normalisation ---------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
+#include "compiler/Import/Onnx/TrainingForm.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -27,7 +28,8 @@ static void batchNorm(Node &n) {
   double epsilon = epsilonOf(n), momentum = n.floatAttribute("momentum", 0.9);
   if (n.opset < 9 && n.intAttribute("spatial", 1) != 1)
     n.unsupported("statistics per element (spatial=0) are not supported", "", "spatial");
-  bool exported = n.opset >= 14 ? n.intAttribute("training_mode", 0) != 0 : n.named(1);
+  bool stated = n.opset >= 14 ? n.intAttribute("training_mode", 0) != 0 : n.named(1);
+  bool exported = stated || (import.believesTorch() && normTrains(n.proto, n.opset));
   bool training = exported || import.turnsOn();
   Type compute = computeType(elementOf(x));
   auto statistic = [&](size_t i) { return n.cast(n.floatIn(i), compute); };
@@ -37,6 +39,7 @@ static void batchNorm(Node &n) {
     p.axis = n.b.getI64IntegerAttr(1);
   };
   if (!training) {
+    import.noteKept("BatchNormalization", n.loc);
     n.out(
         0,
         n.make<BatchNormInferenceOp>(ValueRange{x, scale, bias, statistic(3), statistic(4)}, common).getY());

@@ -144,6 +144,8 @@ static void dropout(Node &n) {
     n.fail("the ratio must be in [0, 1), not " + std::to_string(ratio), "", "ratio");
   bool training = (exported || import.turnsOn()) && ratio > 0;
   if (!training) {
+    if (ratio > 0)
+      import.noteKept("Dropout", n.loc);
     n.forward(0, 0);
     if (n.used(1))
       n.out(1, n.constantValue(HostTensor::fromInts(n.tensorType(n.shape(0), n.b.getI1Type()), 1)));

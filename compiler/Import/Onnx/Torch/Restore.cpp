@@ -11,6 +11,15 @@
 using namespace mpc::onnx_import::torch;
 using llvm::StringRef;
 
+/// The values that an argument of a call names: those of "%x", and of the list "[%a, %b]".
+static llvm::SmallVector<StringRef> valuesIn(StringRef argument) {
+  llvm::SmallVector<StringRef> values;
+  argument.trim("[]()").split(values, ',');
+  for (StringRef &value : values)
+    value = value.trim();
+  return values;
+}
+
 //===-- Which argument of a call an input is -----------------------------------------===//
 
 static bool isBatchNorm(const Call &call) { return StringRef(call.target).contains("batch_norm"); }
@@ -61,9 +70,8 @@ static std::string argumentAt(const Call &call, const onnx::NodeProto &node, siz
   const StringRef op = node.op_type(), target = call.target;
   auto at = [&](int i) { return i >= 0 && size_t(i) < call.args.size() ? call.args[size_t(i)] : std::string(); };
   if (target == "cat" && op == "Concat" && !call.args.empty()) {
-    llvm::SmallVector<StringRef> list;
-    StringRef(call.args[0]).trim("[]").split(list, ',');
-    return input < list.size() ? list[input].trim().str() : "";
+    llvm::SmallVector<StringRef> list = valuesIn(call.args[0]);
+    return input < list.size() ? list[input].str() : "";
   }
   if ((isBatchNorm(call) && op == "BatchNormalization") || (target.starts_with("conv") && op.starts_with("Conv")))
     return at(int(input));
@@ -217,12 +225,9 @@ void Restoration::restoreInput(onnx::NodeProto &node, const Call &call, int inpu
     if (!there || (there->data_type() == tensor->data_type() && shapeOf(*there) == shapeOf(*tensor) && bytes(*there) == bytes(*tensor)))
       candidates.insert(origin->target);
   };
-  for (const std::string &argument : call.args) {
-    llvm::SmallVector<StringRef> list; // "[%p_a, %p_b]"
-    StringRef(argument).trim("[]()").split(list, ',');
-    for (StringRef part : list)
-      consider(part.trim());
-  }
+  for (const std::string &argument : call.args)
+    for (StringRef value : valuesIn(argument))
+      consider(value);
   const Origin *origin = metadata.origin(argumentAt(call, node, size_t(input)));
   std::string own;
   if (origin && candidates.count(origin->target) && !(given && callNodes[call.name] > 1))
@@ -326,17 +331,13 @@ void Restoration::findMissing() {
   });
   std::string dangling;
   for (const Call &call : calls)
-    for (const std::string &argument : call.args) {
-      llvm::SmallVector<StringRef> list;
-      StringRef(argument).trim("[]()").split(list, ',');
-      for (StringRef part : list) {
-        StringRef value = part.trim();
+    for (const std::string &argument : call.args)
+      for (StringRef value : valuesIn(argument)) {
         if (const Origin *origin = metadata.origin(value.str()))
           given.insert(origin->target);
         else if (value.consume_front("%") && !metadata.isInput(value.str()) && !made.count(value.str()) && !doesNothing(value) && dangling.empty())
           dangling = value.str();
       }
-    }
   for (const auto &[name, kind] : metadata.tensors()) {
     if (kind != Kind::Parameter || find(name) || gone.count(name))
       continue;
