@@ -24,35 +24,41 @@ static bool isWideningCast(CastOp op) {
 }
 
 OpKind fusion::kindOf(Operation *op) {
-  if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || isa<ReshapeOp>(op))
+  std::optional<LoopKind> kind = loopKindOf(op);
+  if (!kind)
     return OpKind::Outside;
-  if (auto constant = dyn_cast<ConstantOp>(op)) {
-    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-    return dense && dense.isSplat() ? OpKind::Free : OpKind::Outside;
-  }
-  if (isa<IotaOp, BroadcastOp>(op))
+  switch (*kind) {
+  case LoopKind::Generator:
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      return isa<SplatElementsAttr>(constant.getValue()) ? OpKind::Free : OpKind::Outside;
     return OpKind::Free;
-  if (auto cast = dyn_cast<CastOp>(op))
-    return isWideningCast(cast) ? OpKind::Free : OpKind::Pointwise;
-  if (isa<MatMulOp, ConvOp, ConvInputGradOp, ConvWeightGradOp>(op))
-    return OpKind::Library;
-  if (isa<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceAnyOp>(op))
-    return OpKind::Reduction;
-  if (op->hasTrait<Elementwise>())
+  case LoopKind::View:
+    return OpKind::Outside;
+  case LoopKind::Elementwise:
+    if (auto cast = dyn_cast<CastOp>(op); cast && isWideningCast(cast))
+      return OpKind::Free;
     return OpKind::Pointwise;
-  if (isa<SliceOp, PadOp, ConcatOp, GatherOp>(op))
-    return OpKind::Movement;
-  return OpKind::Single;
+  case LoopKind::Movement:
+    // Neighbours stay neighbours, but for a transpose.
+    return isa<BroadcastOp>(op) ? OpKind::Free : isa<TransposeOp>(op) ? OpKind::Single : OpKind::Movement;
+  case LoopKind::Reduction:
+    return OpKind::Reduction;
+  case LoopKind::Contraction:
+    return OpKind::Library;
+  case LoopKind::Window:
+  case LoopKind::Scatter:
+  case LoopKind::Composite:
+    return OpKind::Single;
+  }
+  llvm_unreachable("all kinds are handled");
 }
 
 Operation *fusion::storedBy(Value v) {
   return storageOf(v).getDefiningOp();
 }
 
-static Shape axesOf(Operation *reduction) {
-  return Shape(cast<DenseI64ArrayAttr>(reduction->getAttr("axes")).asArrayRef());
-}
-static bool keepsDims(Operation *reduction) { return cast<BoolAttr>(reduction->getAttr("keepdims")).getValue(); }
+static Shape axesOf(Operation *reduction) { return Shape(cast<ReductionOpInterface>(reduction).getAxes()); }
+static bool keepsDims(Operation *reduction) { return cast<ReductionOpInterface>(reduction).getKeepdims(); }
 static ArrayRef<int64_t> resultShape(Operation *op) { return shapeOf(op->getResult(0)); }
 
 Grouping::Grouping(Block &block, Epilogues epilogues) : block(block), epilogues(epilogues) {

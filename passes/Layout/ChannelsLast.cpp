@@ -97,7 +97,7 @@ bool EntryLayout::visit(Operation *op) {
       .Case([&](DropoutOp dropout) {
         return int64_t(dropout.getShared().size()) == typeOf(dropout.getX()).getRank() - int64_t(!llvm::is_contained(dropout.getShared(), 0)) && moveElementwise(dropout);
       })
-      .Default([&](Operation *other) { return other->hasTrait<Elementwise>() && moveElementwise(other); });
+      .Default([&](Operation *other) { return isOfKind(other, LoopKind::Elementwise) && moveElementwise(other); });
 }
 
 bool EntryLayout::wantsLast(ValueRange activations) {

@@ -95,8 +95,7 @@ Value StepScaler::anyNonFinite() {
   return anyOf(flags);
 }
 
-/// All that depends on the scale and is stored in 16 bits: what may overflow. Ops that only move elements
-/// make no larger ones.
+/// All that depends on the scale and is stored in 16 bits: what may overflow.
 void StepScaler::findCotangents(Value scale) {
   llvm::SetVector<Operation *> slice;
   SmallVector<Value> work{scale};
@@ -105,8 +104,8 @@ void StepScaler::findCotangents(Value scale) {
       if (slice.insert(user))
         llvm::append_range(work, user->getResults());
   for (Operation &op : step.getBody().front()) {
-    if (!slice.contains(&op) ||
-        isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, PadOp, ConcatOp, SelectOp, NegOp>(op))
+    auto indexed = dyn_cast<IndexingOpInterface>(op);
+    if (!slice.contains(&op) || (indexed && indexed.keepsMagnitudes()))
       continue;
     for (Value v : op.getResults())
       if (isFloat(v) && isLowPrecision(elementOf(v)))

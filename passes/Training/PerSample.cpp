@@ -1,12 +1,17 @@
 #include "passes/Training/PerSample.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::training;
+
+/// A result such as the statistics of a norm, which its scale does not change, is taken where its other operands have their samples.
+static bool mayDepend(OpOperand &operand, OpResult result) {
+  auto indexed = dyn_cast<IndexingOpInterface>(operand.getOwner());
+  return !indexed || indexed.dependsOn(operand, result);
+}
 
 PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgument)> batched)
     : samples(samples) {
@@ -19,7 +24,7 @@ PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgum
     for (OpResult result : op.getResults()) {
       std::optional<Positions> common;
       for (OpOperand &operand : op.getOpOperands()) {
-        if (fixed(operand.get()))
+        if (fixed(operand.get()) || !mayDepend(operand, result))
           continue;
         Positions here;
         for (Position at : positions.lookup(operand.get()))
@@ -28,7 +33,8 @@ PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgum
               here.push_back(then);
         common = std::move(here);
       }
-      positions[result] = std::move(*common);
+      if (common)
+        positions[result] = std::move(*common);
     }
   }
 }
@@ -63,82 +69,11 @@ PerSample::Positions PerSample::throughReshape(Position at, ArrayRef<int64_t> fr
 }
 
 PerSample::Positions PerSample::through(OpOperand &operand, OpResult result, Position at) const {
-  ArrayRef<int64_t> from = shapeOf(operand.get()), to = shapeOf(result);
-  int64_t shift = int64_t(to.size()) - int64_t(from.size());
-  unsigned position = operand.getOperandNumber();
-  auto moved = [&](int64_t dim) { return Positions{{dim, at.inner}}; };
-  auto movedIf = [&](bool follows, int64_t dim) { return follows ? moved(dim) : Positions(); };
-  // numpy broadcasting aligns the last dimensions.
-  auto aligned = [&] {
-    return movedIf(at.dim + shift >= 0 && from[at.dim] == to[at.dim + shift], at.dim + shift);
-  };
-  /// Of reductions: `axes` go, or stay as 1.
-  auto reduced = [&](ArrayRef<int64_t> axes, bool keepdims) {
-    int64_t before = llvm::count_if(axes, [&](int64_t axis) { return axis < at.dim; });
-    return movedIf(!llvm::is_contained(axes, at.dim), keepdims ? at.dim : at.dim - before);
-  };
-  auto loss = [&](LossReduction reduction) {
-    return movedIf(reduction == LossReduction::none && position < 2 && at.dim == 0, 0);
-  };
-  /// Places no condition of its own on a result that does not depend on this operand: where `x` has its samples, in kept dimensions.
-  auto statisticsOf = [&](Value x) { return Positions(positions.lookup(x)); };
-  Operation *op = operand.getOwner();
-  if (op->hasTrait<Elementwise>())
-    return aligned();
-  return llvm::TypeSwitch<Operation *, Positions>(op)
-      .Case<BroadcastOp>([&](auto) { return aligned(); })
-      .Case<ReshapeOp>([&](auto) { return throughReshape(at, from, to); })
-      .Case<TransposeOp>([&](TransposeOp t) {
-        return moved(llvm::find(t.getPermutation(), at.dim) - t.getPermutation().begin());
-      })
-      .Case<ConcatOp>([&](ConcatOp c) { return movedIf(int64_t(c.getAxis()) != at.dim, at.dim); })
-      .Case<SliceOp>([&](SliceOp s) {
-        return movedIf(
-            s.getStarts()[at.dim] == 0 && s.getStrides()[at.dim] == 1 && from[at.dim] == to[at.dim], at.dim);
-      })
-      .Case<PadOp>([&](PadOp p) {
-        return movedIf(p.getLow()[at.dim] == 0 && p.getHigh()[at.dim] == 0 && p.getInterior()[at.dim] == 0,
-                       at.dim);
-      })
-      .Case<GatherOp>([&](GatherOp g) {
-        int64_t axis = g.getAxis(), picked = typeOf(g.getIndices()).getRank();
-        if (position == 1)
-          return moved(axis + at.dim);
-        return movedIf(at.dim != axis, at.dim < axis ? at.dim : at.dim + picked - 1);
-      })
-      .Case<ResizeOp>([&](ResizeOp r) {
-        return movedIf(
-            r.getScales()[at.dim] == 1 && r.getOffsets()[at.dim] == 0 && from[at.dim] == to[at.dim], at.dim);
-      })
-      .Case<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceL2Op, ReduceAnyOp>(
-          [&](auto r) { return reduced(r.getAxes(), r.getKeepdims()); })
-      .Case<ArgMaxOp>([&](ArgMaxOp a) { return reduced({int64_t(a.getAxis())}, a.getKeepdims()); })
-      .Case<SoftmaxOp, LogSoftmaxOp>([&](auto s) { return movedIf(int64_t(s.getAxis()) != at.dim, at.dim); })
-      .Case<MatMulOp>([&](MatMulOp m) {
-        int64_t rank = int64_t(from.size());
-        bool transposed = position == 0 ? m.getTransposeA() : m.getTransposeB();
-        if (at.dim < rank - 2)
-          return aligned();
-        // a is [m, k], b is [k, n].
-        int64_t kept = position == 0 ? rank - 2 : rank - 1;
-        int64_t dim = transposed ? 2 * rank - 3 - at.dim : at.dim;
-        return movedIf(dim == kept, dim + shift);
-      })
-      .Case<ConvOp, ConvInputGradOp, MaxPoolOp, AvgPoolOp>(
-          [&](auto) { return movedIf(position == 0 && at.dim == 0, 0); })
-      .Case<BatchNormInferenceOp>([&](auto) { return movedIf(position == 0, at.dim); })
-      // A scale or bias may be a sample's own (adaptive norms); the statistics are those of x, whatever these are.
-      .Case<LayerNormOp>([&](LayerNormOp n) {
-        if (position == 0)
-          return movedIf(!llvm::is_contained(n.getAxes(), at.dim), at.dim);
-        return result.getResultNumber() == 0 ? aligned() : statisticsOf(n.getX());
-      })
-      .Case<GroupNormOp>([&](auto) { return movedIf(position == 0 && at.dim == 0, 0); })
-      // Statistics are those of an index of the axis.
-      .Case<BatchNormOp>([&](BatchNormOp n) {
-        return movedIf(position == 0 && int64_t(n.getAxis()) == at.dim,
-                       result.getResultNumber() == 0 ? at.dim : 0);
-      })
-      .Case<SoftmaxCrossEntropyOp, NllLossOp>([&](auto l) { return loss(l.getReduction()); })
-      .Default([](auto) { return Positions(); });
+  auto indexed = dyn_cast<IndexingOpInterface>(operand.getOwner());
+  if (!indexed)
+    return {};
+  if (indexed.getLoopKind() == LoopKind::View)
+    return throughReshape(at, shapeOf(operand.get()), shapeOf(result));
+  std::optional<int64_t> dim = indexed.followingDim(operand, result, at.dim);
+  return dim ? Positions{{*dim, at.inner}} : Positions();
 }

@@ -37,7 +37,7 @@ static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &fo
     return;
   if (isClassifier(op))
     found.insert(op);
-  else if (op->hasTrait<Elementwise>())
+  else if (isOfKind(op, LoopKind::Elementwise))
     for (Value operand : op->getOperands())
       collectClassifiers(operand, found, seen);
 }

@@ -30,8 +30,7 @@ static void check(const std::string &arguments, const std::string &body, const s
   passes.addPass(createDecomposePass());
   ASSERT_TRUE(succeeded(passes.run(*module)));
   module->walk([](Operation *op) {
-    LoopRole role = loopRole(op);
-    EXPECT_TRUE(role != LoopRole::Composite) << op->getName().getStringRef().str();
+    EXPECT_FALSE(isOfKind(op, LoopKind::Composite)) << op->getName().getStringRef().str();
   });
   ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, actual)));
   for (size_t r = 0; r < expected.size(); ++r)

@@ -2,6 +2,7 @@
 #ifndef MPC_GRAPH_IR_GRAPH_H
 #define MPC_GRAPH_IR_GRAPH_H
 #include "dialects/Interfaces/Differentiable.h"
+#include "dialects/Interfaces/Indexing.h"
 #include "dialects/Interfaces/Precision.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -16,14 +17,6 @@
 #include "dialects/Graph/IR/GraphDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Graph/IR/GraphAttrs.h.inc"
-
-namespace mpc::graph {
-
-/// One result element depends on one element of each (broadcast) operand.
-template <typename ConcreteType>
-class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {};
-
-} // namespace mpc::graph
 
 #define GET_OP_CLASSES
 #include "dialects/Graph/IR/GraphOps.h.inc"

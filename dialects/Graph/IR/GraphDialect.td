@@ -6,6 +6,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/Graph/IR/GraphBase.td"
 include "dialects/Interfaces/Differentiable.td"
+include "dialects/Interfaces/Indexing.td"
 include "dialects/Interfaces/Precision.td"
 
 //===-- Enums ---------------------------------------------------------------===//
@@ -42,7 +43,7 @@ def Graph_DistributionEnum : Graph_Enum<"Distribution", "what random numbers are
   I32EnumAttrCase<"uniform", 0>, I32EnumAttrCase<"normal", 1>]>;
 def Graph_DistributionAttr : Graph_EnumAttr<Graph_DistributionEnum, "distribution">;
 
-//===-- Op bases: precision class and gradient are arguments that cannot be forgotten ------------===//
+//===-- Op bases: precision class, gradient and loop kind are arguments that cannot be forgotten ------------===//
 
 // Numerical safety, see dialects/Interfaces/Precision.h.
 class Precision<string cls> { string name = cls; }
@@ -59,27 +60,42 @@ def Differentiable : Gradient<[DeclareOpInterfaceMethods<DifferentiableOpInterfa
 def ZeroGrad : Gradient<[ZeroGradientTrait]>;
 class NoGrad<string why> : Gradient<[NoGradientOpInterface], why>;
 
-def ElementwiseTrait : NativeOpTrait<"Elementwise"> { let cppNamespace = "::mpc::graph"; }
+// What an op is in a nest of loops, see dialects/Interfaces/Indexing.h. An op that is not aligned defines followingDim (Indexing.cpp).
+class Loop<string n, bit a = 0> { string name = n; bit aligned = a; }
+def GeneratorLoop : Loop<"Generator", 1>;
+def ElementwiseLoop : Loop<"Elementwise", 1>;
+def ViewLoop : Loop<"View">;
+def MovementLoop : Loop<"Movement">;
+def WindowLoop : Loop<"Window">;
+def ReductionLoop : Loop<"Reduction">;
+def ScatterLoop : Loop<"Scatter">;
+def ContractionLoop : Loop<"Contraction">;
+def CompositeLoop : Loop<"Composite">;
 
-class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, list<Trait> traits,
-                   list<Trait> precisionTraits>
-    : Op<Graph_Dialect, mnemonic, !listconcat([Pure], gradient.traits, precisionTraits, traits)> {
+class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits>
+    : Op<Graph_Dialect, mnemonic, !listconcat([Pure, PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {
+  // What an op may add to its declaration: that it says itself which results depend on which operands, and that no magnitude grows (Indexing.cpp).
+  string dependsOn = "bool dependsOn(::mlir::OpOperand &operand, ::mlir::OpResult result);\n";
+  string keepsMagnitudes = "bool keepsMagnitudes() { return true; }\n";
   string classDeclaration =
     "static ::mpc::PrecisionClass getPrecisionClass() { return ::mpc::PrecisionClass::" # precision.name # "; }\n" #
+    "static ::mpc::LoopKind getLoopKind() { return ::mpc::LoopKind::" # loop.name # "; }\n" #
+    !if(loop.aligned, "", "::std::optional<int64_t> followingDim(::mlir::OpOperand &operand, ::mlir::OpResult result, int64_t dim);\n") #
     !if(!empty(gradient.why), "",
         "static ::llvm::StringRef getNoGradientReason() { return \"" # gradient.why # "\"; }\n");
   let extraClassDeclaration = classDeclaration;
 }
 
-class Graph_Op<string mnemonic, Precision precision, Gradient gradient, list<Trait> traits = []>
-    : Graph_OpBase<mnemonic, precision, gradient, traits, [PrecisionOpInterface]> {
+class Graph_Op<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits = []>
+    : Graph_OpBase<mnemonic, precision, gradient, loop, traits> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
 // Some of the operands are fp32 always; the op defines isFp32Operand.
-class Graph_MixedOp<string mnemonic, Precision precision, Gradient gradient, list<Trait> traits = []>
-    : Graph_OpBase<mnemonic, precision, gradient, traits, [PrecisionOpInterface]> {
-  let extraClassDeclaration = classDeclaration # "bool isFp32Operand(unsigned i);\n";
+class Graph_MixedOp<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits = []>
+    : Graph_OpBase<mnemonic, precision, gradient, loop, traits> {
+  string mixedDeclaration = classDeclaration # "bool isFp32Operand(unsigned i);\n";
+  let extraClassDeclaration = mixedDeclaration;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 

@@ -6,14 +6,22 @@ include "dialects/Graph/IR/GraphDialect.td"
 //===-- Unary ----------------------------------------------------------------===//
 
 class Graph_UnaryOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Float>
-    : Graph_Op<mnemonic, precision, gradient, [SameOperandsAndResultType, ElementwiseTrait]> {
+    : Graph_Op<mnemonic, precision, gradient, ElementwiseLoop, [SameOperandsAndResultType]> {
   let arguments = (ins type:$x);
   let results = (outs type:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Graph_AbsOp : Graph_UnaryOp<"abs", Follow, Differentiable, Graph_Number> { let summary = "|x|"; let hasFolder = 1; }
-def Graph_NegOp : Graph_UnaryOp<"neg", Follow, Differentiable, Graph_Number> { let summary = "-x"; let hasFolder = 1; }
+def Graph_AbsOp : Graph_UnaryOp<"abs", Follow, Differentiable, Graph_Number> {
+  let summary = "|x|";
+  let extraClassDeclaration = classDeclaration # keepsMagnitudes;
+  let hasFolder = 1;
+}
+def Graph_NegOp : Graph_UnaryOp<"neg", Follow, Differentiable, Graph_Number> {
+  let summary = "-x";
+  let extraClassDeclaration = classDeclaration # keepsMagnitudes;
+  let hasFolder = 1;
+}
 def Graph_SignOp : Graph_UnaryOp<"sign", Follow, ZeroGrad, Graph_Number> { let summary = "-1, 0 or 1"; }
 def Graph_FloorOp : Graph_UnaryOp<"floor", Follow, ZeroGrad> { let summary = "largest integer <= x"; }
 def Graph_CeilOp : Graph_UnaryOp<"ceil", Follow, ZeroGrad> { let summary = "smallest integer >= x"; }
@@ -68,7 +76,7 @@ def Graph_ClipOp : Graph_UnaryOp<"clip", Follow, Differentiable, Graph_Number> {
 
 def Graph_NotOp : Graph_UnaryOp<"not", Neutral, ZeroGrad, Graph_Bool> { let summary = "logical negation"; }
 
-def Graph_CastOp : Graph_Op<"cast", Neutral, Differentiable, [SameOperandsAndResultShape, ElementwiseTrait]> {
+def Graph_CastOp : Graph_Op<"cast", Neutral, Differentiable, ElementwiseLoop, [SameOperandsAndResultShape]> {
   let summary = "conversion of the element type";
   let description = [{
     To a narrower float: round to nearest, ties to even; out of range gives infinity, but of 8-bit floats the largest finite
@@ -81,12 +89,12 @@ def Graph_CastOp : Graph_Op<"cast", Neutral, Differentiable, [SameOperandsAndRes
   let hasFolder = 1;
 }
 
-def Graph_IsNonFiniteOp : Graph_Op<"is_nonfinite", Neutral, ZeroGrad, [SameOperandsAndResultShape, ElementwiseTrait, InferTypeOpAdaptor]> {
+def Graph_IsNonFiniteOp : Graph_Op<"is_nonfinite", Neutral, ZeroGrad, ElementwiseLoop, [SameOperandsAndResultShape, InferTypeOpAdaptor]> {
   let summary = "whether x is infinite or NaN";
   let arguments = (ins Graph_Float:$x);
   let results = (outs Graph_Bool:$y);
 }
-def Graph_IsNaNOp : Graph_Op<"is_nan", Neutral, ZeroGrad, [SameOperandsAndResultShape, ElementwiseTrait, InferTypeOpAdaptor]> {
+def Graph_IsNaNOp : Graph_Op<"is_nan", Neutral, ZeroGrad, ElementwiseLoop, [SameOperandsAndResultShape, InferTypeOpAdaptor]> {
   let summary = "whether x is NaN";
   let arguments = (ins Graph_Float:$x);
   let results = (outs Graph_Bool:$y);
@@ -95,7 +103,7 @@ def Graph_IsNaNOp : Graph_Op<"is_nan", Neutral, ZeroGrad, [SameOperandsAndResult
 //===-- Binary, with numpy broadcasting ----------------------------------------===//
 
 class Graph_BinaryOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Number>
-    : Graph_Op<mnemonic, precision, gradient, [SameOperandsAndResultElementType, ElementwiseTrait, InferTypeOpAdaptor]> {
+    : Graph_Op<mnemonic, precision, gradient, ElementwiseLoop, [SameOperandsAndResultElementType, InferTypeOpAdaptor]> {
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
 }
@@ -108,7 +116,7 @@ def Graph_ModOp : Graph_BinaryOp<"mod", Promote, Differentiable> {
   let arguments = (ins Graph_Number:$lhs, Graph_Number:$rhs, UnitAttr:$fmod);
 }
 def Graph_PowOp : Graph_BinaryOp<"pow", Fp32Range, Differentiable, Graph_Number> { let summary = "a^b"; }
-def Graph_PReluOp : Graph_Op<"prelu", LowPrecision, Differentiable, [SameOperandsAndResultElementType, ElementwiseTrait, InferTypeOpAdaptor]> {
+def Graph_PReluOp : Graph_Op<"prelu", LowPrecision, Differentiable, ElementwiseLoop, [SameOperandsAndResultElementType, InferTypeOpAdaptor]> {
   let summary = "x where x > 0, slope*x elsewhere; the slope broadcasts to x";
   let arguments = (ins Graph_Number:$x, Graph_Number:$slope);
   let results = (outs Graph_Number:$y);
@@ -120,21 +128,22 @@ def Graph_AndOp : Graph_BinaryOp<"and", Neutral, ZeroGrad, Graph_Bool> { let sum
 def Graph_OrOp : Graph_BinaryOp<"or", Neutral, ZeroGrad, Graph_Bool> { let summary = "a or b"; }
 def Graph_XorOp : Graph_BinaryOp<"xor", Neutral, ZeroGrad, Graph_Bool> { let summary = "a xor b"; }
 
-def Graph_CompareOp : Graph_Op<"compare", Promote, ZeroGrad, [SameOperandsElementType, ElementwiseTrait, InferTypeOpAdaptor]> {
+def Graph_CompareOp : Graph_Op<"compare", Promote, ZeroGrad, ElementwiseLoop, [SameOperandsElementType, InferTypeOpAdaptor]> {
   let summary = "comparison; false where an operand is NaN, but for `ne`";
   let arguments = (ins Graph_PredicateAttr:$predicate, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_Bool:$result);
   let assemblyFormat = "$predicate operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Graph_SelectOp : Graph_Op<"select", Promote, Differentiable, [ElementwiseTrait, InferTypeOpAdaptor]> {
+def Graph_SelectOp : Graph_Op<"select", Promote, Differentiable, ElementwiseLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = classDeclaration # keepsMagnitudes;
   let summary = "a where the condition holds, b elsewhere; all three broadcast";
   let arguments = (ins Graph_Bool:$condition, Graph_Tensor:$on_true, Graph_Tensor:$on_false);
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
 }
 
-def Graph_BitcastOp : Graph_Op<"bitcast", Neutral, ZeroGrad, [SameOperandsAndResultShape, ElementwiseTrait]> {
+def Graph_BitcastOp : Graph_Op<"bitcast", Neutral, ZeroGrad, ElementwiseLoop, [SameOperandsAndResultShape]> {
   let summary = "the bits of each element as a number of another type of the same width";
   let arguments = (ins Graph_Number:$x);
   let results = (outs Graph_Number:$y);
@@ -144,7 +153,7 @@ def Graph_BitcastOp : Graph_Op<"bitcast", Neutral, ZeroGrad, [SameOperandsAndRes
 
 //===-- Random ------------------------------------------------------------------===//
 
-def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, [ElementwiseTrait]> {
+def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, ElementwiseLoop> {
   let summary = "random numbers: `uniform` in [0, 1), or `normal` with mean 0 and variance 1";
   let description = [{
     Element i depends on its row-major index and the operands alone, so a recomputation draws the same numbers. It is made of the words of
@@ -160,7 +169,7 @@ def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, [ElementwiseTrait]> {
   let hasVerifier = 1;
 }
 
-def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, [ElementwiseTrait]> {
+def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, ElementwiseLoop> {
   let summary = "zeroes elements with probability `ratio`, scales the rest by 1/(1-ratio)";
   let description = [{
     The mask is a function, not a value: element i is kept when u(i) >= ratio, where u(i) is word i%4, as a fraction

@@ -5,7 +5,7 @@ include "dialects/Graph/IR/GraphDialect.td"
 
 //===-- Heroes: matrix products and convolutions ------------------------------===//
 
-def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, [InferTypeOpAdaptorWithIsCompatible]> {
+def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, ContractionLoop, [InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "[..., m, k] @ [..., k, n], leading dimensions broadcast";
   let description = [{
     `transpose_a`: a is [..., k, m]; `transpose_b`: b is [..., n, k]. Products are exact, sums fp32 (fp64 for fp64), one rounding at the end.
@@ -18,7 +18,7 @@ def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, [InferType
 }
 
 class Graph_ConvFamilyOp<string mnemonic, list<Trait> traits = []>
-    : Graph_Op<mnemonic, LowPrecision, Differentiable, !listconcat([SameOperandsAndResultElementType], traits)> {
+    : Graph_Op<mnemonic, LowPrecision, Differentiable, ContractionLoop, !listconcat([SameOperandsAndResultElementType], traits)> {
   dag window = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pad_low,
                     DenseI64ArrayAttr:$pad_high, I64Attr:$groups, Graph_DefaultLayout:$layout, UnitAttr:$weight_channels_last);
   let hasVerifier = 1;
@@ -49,7 +49,7 @@ def Graph_ConvWeightGradOp : Graph_ConvFamilyOp<"conv_weight_grad"> {
 defvar PoolWindow = (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                          DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high, Graph_DefaultLayout:$layout);
 
-def Graph_MaxPoolOp : Graph_Op<"max_pool", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_MaxPoolOp : Graph_Op<"max_pool", Follow, Differentiable, WindowLoop, [InferTypeOpAdaptor]> {
   let summary = "maximum over windows, and where in the window it stood";
   let description = [{
     `argmax` is the row-major position in the window of its first maximum (NaN counts as the largest), which is all that the gradient needs.
@@ -59,19 +59,19 @@ def Graph_MaxPoolOp : Graph_Op<"max_pool", Follow, Differentiable, [InferTypeOpA
   let results = (outs Graph_Number:$y, StaticShapeTensorOf<[I16]>:$argmax);
   let hasVerifier = 1;
 }
-def Graph_MaxPoolGradOp : Graph_Op<"max_pool_grad", Follow, Differentiable> {
+def Graph_MaxPoolGradOp : Graph_Op<"max_pool_grad", Follow, Differentiable, WindowLoop> {
   let summary = "cotangent of a max_pool's x, given that of y and the argmax";
   let arguments = !con((ins Graph_Float:$dy, StaticShapeTensorOf<[I16]>:$argmax), PoolWindow);
   let results = (outs Graph_Float:$dx);
   let hasVerifier = 1;
 }
-def Graph_AvgPoolOp : Graph_Op<"avg_pool", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_AvgPoolOp : Graph_Op<"avg_pool", Follow, Differentiable, WindowLoop, [InferTypeOpAdaptor]> {
   let summary = "mean over windows; padding counts in the divisor only with `count_include_pad`";
   let arguments = !con((ins Graph_Float:$x), PoolWindow, (ins UnitAttr:$count_include_pad, UnitAttr:$ceil_mode));
   let results = (outs Graph_Float:$y);
   let hasVerifier = 1;
 }
-def Graph_AvgPoolGradOp : Graph_Op<"avg_pool_grad", Follow, Differentiable> {
+def Graph_AvgPoolGradOp : Graph_Op<"avg_pool_grad", Follow, Differentiable, WindowLoop> {
   let summary = "cotangent of an avg_pool's x, given that of y";
   let arguments = !con((ins Graph_Float:$dy), PoolWindow, (ins UnitAttr:$count_include_pad, UnitAttr:$ceil_mode));
   let results = (outs Graph_Float:$dx);
@@ -80,7 +80,8 @@ def Graph_AvgPoolGradOp : Graph_Op<"avg_pool_grad", Follow, Differentiable> {
 
 //===-- Normalisation -----------------------------------------------------------===//
 
-def Graph_BatchNormOp : Graph_MixedOp<"batch_norm", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_BatchNormOp : Graph_MixedOp<"batch_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "training-mode batch normalisation over all dimensions but `axis`";
   let description = [{
     mean = E[x], variance = E[(x - mean)^2] (population), y = (x - mean)/sqrt(variance + epsilon)*scale + bias. All arithmetic in fp32 or wider;
@@ -90,7 +91,8 @@ def Graph_BatchNormOp : Graph_MixedOp<"batch_norm", Follow, Differentiable, [Inf
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$variance);
   let hasVerifier = 1;
 }
-def Graph_BatchNormGradOp : Graph_MixedOp<"batch_norm_grad", Follow, NoGrad<"second derivatives of batch normalisation are not supported">, [InferTypeOpAdaptor]> {
+def Graph_BatchNormGradOp : Graph_MixedOp<"batch_norm_grad", Follow, NoGrad<"second derivatives of batch normalisation are not supported">, CompositeLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "cotangents of a batch_norm's x, scale and bias";
   let description = [{
     With xhat = (x - mean)/sqrt(variance + eps), M elements per channel (Ioffe & Szegedy 2015, section 3):
@@ -101,7 +103,7 @@ def Graph_BatchNormGradOp : Graph_MixedOp<"batch_norm_grad", Follow, NoGrad<"sec
   let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
   let hasVerifier = 1;
 }
-def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
   let summary = "(x - mean)/sqrt(variance + epsilon)*scale + bias with given statistics";
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, Graph_StatFloat:$mean, Graph_StatFloat:$variance,
                        F64Attr:$epsilon, I64Attr:$axis);
@@ -109,7 +111,8 @@ def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, D
   let hasVerifier = 1;
 }
 
-def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "normalisation over `axes`, each index of the other dimensions by itself";
   let description = [{
     y = (x - mean)*inverse*scale + bias, all arithmetic in fp32 or wider; y has x's type. scale and bias broadcast to x. `mean` and `inverse` keep the
@@ -124,7 +127,8 @@ def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, [Inf
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$inverse);
   let hasVerifier = 1;
 }
-def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"second derivatives of layer normalisation are not supported">, [InferTypeOpAdaptor]> {
+def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"second derivatives of layer normalisation are not supported">, CompositeLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "cotangents of a layer_norm's x, scale and bias";
   let description = [{
     With xhat = (x - mean)*inverse (x*inverse for rms and l2, which ignore `mean`), g = dy*scale and E the mean over `axes`:
@@ -139,7 +143,8 @@ def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"sec
   let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
   let hasVerifier = 1;
 }
-def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "normalisation over groups of channels and all spatial dimensions, each sample by itself";
   let description = [{
     x is [N, C, spatial...] with the channels at `axis`; channel c belongs to group c/(C/groups). With E over a sample's group,
@@ -150,7 +155,8 @@ def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, [Inf
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$inverse);
   let hasVerifier = 1;
 }
-def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"second derivatives of group normalisation are not supported">, [InferTypeOpAdaptor]> {
+def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"second derivatives of group normalisation are not supported">, CompositeLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "cotangents of a group_norm's x, scale and bias";
   let description = "As `graph.layer_norm_grad` of kind layer, with E over a sample's group.";
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$mean, Graph_StatFloat:$inverse, Graph_Float:$dy, F64Attr:$epsilon,
@@ -161,21 +167,21 @@ def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"sec
 
 //===-- Softmax and losses ------------------------------------------------------===//
 
-def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, [SameOperandsAndResultType]> {
+def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, CompositeLoop, [SameOperandsAndResultType]> {
   let summary = "e^(x - max) / sum, along `axis`; fp32 arithmetic whatever the storage";
   let arguments = (ins Graph_Float:$x, I64Attr:$axis);
   let results = (outs Graph_Float:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, [SameOperandsAndResultType]> {
+def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, CompositeLoop, [SameOperandsAndResultType]> {
   let summary = "x - max - log(sum e^(x - max)), along `axis`";
   let arguments = (ins Graph_Float:$x, I64Attr:$axis);
   let results = (outs Graph_Float:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
   let summary = "negative log-likelihood of integer labels";
   let description = [{
     log_probabilities is [N, C, d...], labels [N, d...], weights [C] (all ones if absent). Sample loss: -weights[label]*log_probabilities[label],
@@ -186,7 +192,7 @@ def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, [InferType
   let results = (outs Graph_Float:$loss);
   let hasVerifier = 1;
 }
-def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32Range, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
   let summary = "nll_loss of the log_softmax along dimension 1";
   let arguments = (ins Graph_Float:$logits, Graph_Index:$labels, Optional<Graph_Float>:$weights,
                        Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);

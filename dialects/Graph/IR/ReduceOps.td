@@ -3,8 +3,8 @@
 #define MPC_GRAPH_REDUCE_OPS
 include "dialects/Graph/IR/GraphDialect.td"
 
-class Graph_ReduceOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Number>
-    : Graph_Op<mnemonic, precision, gradient, [InferTypeOpAdaptor]> {
+class Graph_ReduceOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Number, Loop loop = ReductionLoop>
+    : Graph_Op<mnemonic, precision, gradient, loop, [InferTypeOpAdaptor, ReductionOpInterface]> {
   let description = "Reduces over `axes` (sorted, non-negative); fp32 accumulation at least. With `keepdims` they stay as 1.";
   let arguments = (ins type:$x, DenseI64ArrayAttr:$axes, BoolAttr:$keepdims);
   let results = (outs type:$y);
@@ -17,12 +17,12 @@ def Graph_ReduceMeanOp : Graph_ReduceOp<"reduce_mean", Follow, Differentiable> {
 def Graph_ReduceMaxOp : Graph_ReduceOp<"reduce_max", Follow, Differentiable> { let summary = "maximum; ties share the gradient equally"; }
 def Graph_ReduceMinOp : Graph_ReduceOp<"reduce_min", Follow, Differentiable> { let summary = "minimum; ties share the gradient equally"; }
 def Graph_ReduceProdOp : Graph_ReduceOp<"reduce_prod", Fp32Range, Differentiable> { let summary = "product"; }
-def Graph_ReduceL2Op : Graph_ReduceOp<"reduce_l2", Fp32Range, Differentiable, Graph_Float> {
+def Graph_ReduceL2Op : Graph_ReduceOp<"reduce_l2", Fp32Range, Differentiable, Graph_Float, CompositeLoop> {
   let summary = "square root of the sum of squares; its gradient is 0 where it is 0";
 }
 def Graph_ReduceAnyOp : Graph_ReduceOp<"reduce_any", Neutral, ZeroGrad, Graph_Bool> { let summary = "whether any is true"; }
 
-def Graph_ArgMaxOp : Graph_Op<"argmax", Neutral, ZeroGrad, [InferTypeOpAdaptor]> {
+def Graph_ArgMaxOp : Graph_Op<"argmax", Neutral, ZeroGrad, WindowLoop, [InferTypeOpAdaptor]> {
   let summary = "index of the maximum along an axis; with `min` of the minimum; the first, or with `last` the last, of equals";
   let arguments = (ins Graph_Number:$x, I64Attr:$axis, BoolAttr:$keepdims, UnitAttr:$min, UnitAttr:$last);
   let results = (outs StaticShapeTensorOf<[I64]>:$y);

@@ -3,7 +3,7 @@
 #define MPC_GRAPH_TENSOR_OPS
 include "dialects/Graph/IR/GraphDialect.td"
 
-def Graph_ConstantOp : Graph_Op<"constant", Neutral, ZeroGrad, [ConstantLike, InferTypeOpAdaptor]> {
+def Graph_ConstantOp : Graph_Op<"constant", Neutral, ZeroGrad, GeneratorLoop, [ConstantLike, InferTypeOpAdaptor]> {
   let summary = "a tensor known at compile time";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$result);
@@ -11,7 +11,7 @@ def Graph_ConstantOp : Graph_Op<"constant", Neutral, ZeroGrad, [ConstantLike, In
   let hasFolder = 1;
 }
 
-def Graph_IotaOp : Graph_Op<"iota", Neutral, ZeroGrad, [ElementwiseTrait]> {
+def Graph_IotaOp : Graph_Op<"iota", Neutral, ZeroGrad, GeneratorLoop> {
   let summary = "each element is its index along `axis`";
   let arguments = (ins I64Attr:$axis);
   let results = (outs Graph_Number:$result);
@@ -19,7 +19,7 @@ def Graph_IotaOp : Graph_Op<"iota", Neutral, ZeroGrad, [ElementwiseTrait]> {
   let hasVerifier = 1;
 }
 
-def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, [SameOperandsAndResultElementType]> {
+def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, ViewLoop, [SameOperandsAndResultElementType]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);
@@ -29,7 +29,7 @@ def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, [SameOperandsA
   let hasVerifier = 1;
 }
 
-def Graph_TransposeOp : Graph_Op<"transpose", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_TransposeOp : Graph_Op<"transpose", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$permutation);
   let results = (outs Graph_Tensor:$y);
@@ -37,7 +37,7 @@ def Graph_TransposeOp : Graph_Op<"transpose", Follow, Differentiable, [InferType
   let hasCanonicalizer = 1;
 }
 
-def Graph_BroadcastOp : Graph_Op<"broadcast", Follow, Differentiable, [SameOperandsAndResultElementType]> {
+def Graph_BroadcastOp : Graph_Op<"broadcast", Follow, Differentiable, MovementLoop, [SameOperandsAndResultElementType]> {
   let summary = "numpy broadcast to the result's shape";
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);
@@ -46,21 +46,22 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", Follow, Differentiable, [SameOpera
   let hasVerifier = 1;
 }
 
-def Graph_ConcatOp : Graph_Op<"concat", Promote, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_ConcatOp : Graph_Op<"concat", Promote, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
   let summary = "concatenation along `axis`";
   let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
 }
 
-def Graph_SliceOp : Graph_Op<"slice", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_SliceOp : Graph_Op<"slice", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
   let summary = "result[i] = x[starts + i*strides], `sizes` elements per dimension; strides may be negative";
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides);
   let results = (outs Graph_Tensor:$y);
   let hasFolder = 1;
 }
 
-def Graph_PadOp : Graph_Op<"pad", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_PadOp : Graph_Op<"pad", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = classDeclaration # "bool keepsMagnitudes() { return getValue().isZero(); }\n";
   let summary = "surrounds x with `value`, and puts `interior` of it between neighbours";
   let description = [{
     Result dimension d has low[d] + (n-1)*(interior[d]+1) + 1 + high[d] elements (low + high for n = 0). Negative low and high crop.
@@ -69,20 +70,20 @@ def Graph_PadOp : Graph_Op<"pad", Follow, Differentiable, [InferTypeOpAdaptor]> 
   let results = (outs Graph_Tensor:$y);
 }
 
-def Graph_GatherOp : Graph_Op<"gather", Follow, Differentiable, [InferTypeOpAdaptor]> {
+def Graph_GatherOp : Graph_Op<"gather", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
   let summary = "result[a..., i..., b...] = x[a..., indices[i...], b...] around `axis`; negative indices count from the end";
   let arguments = (ins Graph_Tensor:$x, Graph_Index:$indices, I64Attr:$axis);
   let results = (outs Graph_Tensor:$y);
 }
 
-def Graph_GatherGradOp : Graph_Op<"gather_grad", Follow, Differentiable> {
+def Graph_GatherGradOp : Graph_Op<"gather_grad", Follow, Differentiable, ScatterLoop> {
   let summary = "adds dy[a..., i..., b...] into dx[a..., indices[i...], b...], in the order of i: deterministic";
   let arguments = (ins Graph_Float:$dy, Graph_Index:$indices, I64Attr:$axis);
   let results = (outs Graph_Float:$dx);
   let hasVerifier = 1;
 }
 
-def Graph_ResizeOp : Graph_Op<"resize", Fp32, Differentiable> {
+def Graph_ResizeOp : Graph_Op<"resize", Fp32, Differentiable, WindowLoop> {
   let summary = "interpolation along some axes (ONNX Resize)";
   let description = [{
     Result element i along an axis reads the operand at coordinate `scale*i + offset` in pixels of the operand; outside it is clamped to the edge.
@@ -95,7 +96,7 @@ def Graph_ResizeOp : Graph_Op<"resize", Fp32, Differentiable> {
   let hasVerifier = 1;
 }
 
-def Graph_ResizeGradOp : Graph_Op<"resize_grad", Fp32, Differentiable> {
+def Graph_ResizeGradOp : Graph_Op<"resize_grad", Fp32, Differentiable, WindowLoop> {
   let summary = "transpose of `graph.resize` with the same attributes: cotangent of the result to that of the operand";
   let arguments = (ins Graph_Float:$dy, Graph_ResizeModeAttr:$mode, DenseF64ArrayAttr:$scales, DenseF64ArrayAttr:$offsets,
                        DefaultValuedAttr<F64Attr, "0.0">:$nearest_bias, UnitAttr:$nearest_ceil);

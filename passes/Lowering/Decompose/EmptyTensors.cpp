@@ -32,7 +32,7 @@ static int64_t productsOf(Operation *op) {
 /// What a reduction of nothing gives, as a constant; null for ops that are no reductions. Maxima and minima of integers are the bounds of their
 /// type, and their mean is 0.
 static Value reductionOfNothing(Operation *op, OpBuilder &b) {
-  if (!isa<ReduceSumOp, ReduceL2Op, ReduceAnyOp, ReduceProdOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp>(op))
+  if (!isa<ReductionOpInterface>(op))
     return {};
   RankedTensorType type = typeOf(op->getResult(0));
   bool isMax = isa<ReduceMaxOp>(op);

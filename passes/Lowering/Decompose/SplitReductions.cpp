@@ -75,7 +75,7 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
     if (auto dense = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return graph::ConstantOp::create(b, v.getLoc(), dense.resizeSplat(graph::typeOf(v).clone(result)));
-  if (op && op->hasTrait<graph::Elementwise>() && !isa<graph::DropoutOp, graph::RandomOp, graph::IotaOp>(op) &&
+  if (op && isOfKind(op, LoopKind::Elementwise) && !isa<graph::DropoutOp, graph::RandomOp>(op) &&
       op->getNumResults() == 1) {
     if (depth == 0)
       return {};
@@ -98,11 +98,10 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
 }
 
 bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
-  if (!isa<graph::ReduceSumOp, graph::ReduceMeanOp, graph::ReduceMaxOp, graph::ReduceMinOp,
-           graph::ReduceProdOp, graph::ReduceAnyOp>(op))
+  if (!isOfKind(op, LoopKind::Reduction))
     return false;
   Value x = op->getOperand(0);
-  Shape shape(graph::shapeOf(x)), axes(cast<DenseI64ArrayAttr>(op->getAttr("axes")).asArrayRef());
+  Shape shape(graph::shapeOf(x)), axes(cast<ReductionOpInterface>(op).getAxes());
   int64_t rank = shape.size(), total = llvm::product_of(shape);
   if (axes.empty() || total < sizes.leastElements)
     return false;

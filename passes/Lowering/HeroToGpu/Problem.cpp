@@ -339,7 +339,7 @@ FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
   Problem p{};
   p.dispatch = dispatch;
   for (Operation &op : dispatch.getBody().front())
-    if (isa<MatMulOp, ConvOp, ConvInputGradOp, ConvWeightGradOp>(op)) {
+    if (isOfKind(&op, LoopKind::Contraction)) {
       if (p.hero)
         return emitErrorWithHint(op.getLoc(), "a second hero in one dispatch", "fusion puts one into each");
       p.hero = &op;

@@ -16,19 +16,6 @@
 
 namespace mpc {
 
-/// What an op is to a loop dispatch.
-enum class LoopRole {
-  Inline, ///< computed per element wherever it is used: elementwise, data movement, pooling, resize, gather,
-          ///< constants
-  Reduction, ///< reduce_*: gives a nest its reduced dimensions
-  Special,   ///< a kernel of its own form; it must be the only yielded op (its operands may be inlined):
-             ///< gather_grad
-  Composite, ///< has to be decomposed before (mpc-decompose)
-  Library,   ///< matmul and convolutions: never in a loop dispatch
-  Unknown    ///< no elemental model
-};
-LoopRole loopRole(mlir::Operation *op);
-
 /// The forms of loop nests.
 enum class LoopForm {
   Pointwise, ///< no reduction; all results have equally many elements, in row-major correspondence

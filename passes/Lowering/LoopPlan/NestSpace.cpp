@@ -61,8 +61,8 @@ NestSpace::Values NestSpace::stageStep(ArrayRef<Operation *> stage, ArrayRef<Val
 
 void NestSpace::define(Operation *reduction, Value value) {
   IndexVector index;
-  ArrayRef<int64_t> axes = cast<DenseI64ArrayAttr>(reduction->getAttr("axes")).asArrayRef();
-  bool keepdims = cast<BoolAttr>(reduction->getAttr("keepdims")).getValue();
+  ArrayRef<int64_t> axes = cast<ReductionOpInterface>(reduction).getAxes();
+  bool keepdims = cast<ReductionOpInterface>(reduction).getKeepdims();
   for (auto [d, i] : llvm::enumerate(indexOf(reduction->getOperand(0), space))) {
     if (!llvm::is_contained(axes, int64_t(d)))
       index.push_back(i);

@@ -8,20 +8,9 @@
 using namespace mlir;
 using namespace mpc;
 
-LoopRole mpc::loopRole(Operation *op) {
-  if (isReduction(op))
-    return LoopRole::Reduction;
-  if (isa<ElementalOpInterface>(op))
-    return LoopRole::Inline;
-  if (isa<graph::GatherGradOp>(op))
-    return LoopRole::Special;
-  if (isa<graph::MatMulOp, graph::ConvOp, graph::ConvInputGradOp, graph::ConvWeightGradOp>(op))
-    return LoopRole::Library;
-  if (isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::NllLossOp, graph::SoftmaxCrossEntropyOp,
-          graph::BatchNormOp, graph::BatchNormGradOp, graph::BatchNormInferenceOp, graph::LayerNormOp, graph::LayerNormGradOp, graph::GroupNormOp,
-          graph::GroupNormGradOp, graph::ReduceL2Op>(op))
-    return LoopRole::Composite;
-  return LoopRole::Unknown;
+/// Computed per element wherever it is used.
+static bool isInline(std::optional<LoopKind> kind) {
+  return kind == LoopKind::Generator || kind == LoopKind::View || kind == LoopKind::Elementwise || kind == LoopKind::Movement || kind == LoopKind::Window;
 }
 
 int64_t Plan::neighbours() const {
@@ -77,7 +66,7 @@ using Signature = llvm::SmallVector<std::pair<int64_t, bool>>;
 } // namespace
 
 static Signature signatureOf(Operation *reduction) {
-  ArrayRef<int64_t> axes = cast<DenseI64ArrayAttr>(reduction->getAttr("axes")).asArrayRef();
+  ArrayRef<int64_t> axes = cast<ReductionOpInterface>(reduction).getAxes();
   Signature runs;
   for (auto [d, n] : llvm::enumerate(graph::shapeOf(reduction->getOperand(0)))) {
     bool reduced = llvm::is_contained(axes, int64_t(d));
@@ -104,7 +93,7 @@ static void collectCuts(Value v, int64_t total, llvm::DenseSet<Value> &seen, std
     cuts.insert(cut);
   }
   Operation *op = v.getDefiningOp();
-  if (!op || (!op->hasTrait<graph::Elementwise>() && !isa<graph::ReshapeOp>(op)))
+  if (!op || (!isOfKind(op, LoopKind::Elementwise) && !isOfKind(op, LoopKind::View)))
     return;
   for (Value operand : op->getOperands())
     collectCuts(operand, total, seen, cuts);
@@ -146,20 +135,17 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
     return plan; // nothing to walk over
   llvm::SmallVector<Operation *> reductions;
   for (Operation &op : body.without_terminator()) {
-    LoopRole role = loopRole(&op);
-    if (role == LoopRole::Special) {
-      if (yielded.size() == 1 && yielded[0].getDefiningOp() == &op) {
-        plan.form = LoopForm::Special;
-        continue;
-      }
-      role = LoopRole::Unknown;
+    std::optional<LoopKind> kind = loopKindOf(&op);
+    if (kind == LoopKind::Scatter && yielded.size() == 1 && yielded[0].getDefiningOp() == &op) {
+      plan.form = LoopForm::Special;
+      continue;
     }
-    if (role == LoopRole::Reduction) {
+    if (kind == LoopKind::Reduction) {
       if (count(op.getOperand(0)) > count(op.getResult(0)))
         reductions.push_back(&op);
       continue;
     }
-    if (role == LoopRole::Inline)
+    if (isInline(kind))
       continue;
     if (diagnose)
       (void)emitErrorWithHint(

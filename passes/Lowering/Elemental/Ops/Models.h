@@ -36,7 +36,6 @@ void attachResizeModels(mlir::MLIRContext *);
 
 /// The neutral element of a reduction in its accumulator type, and one step of it. Sums and products of floats carry the
 /// `reassoc` flag: a vectorised loop adds in several lanes.
-bool isReduction(mlir::Operation *op);
 mlir::Type accumulatorType(mlir::Operation *reduction);
 mlir::Value reductionInit(mlir::Operation *reduction, ElementEmitter &e);
 mlir::Value reductionStep(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value element, ElementEmitter &e);

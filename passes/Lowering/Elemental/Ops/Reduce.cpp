@@ -6,11 +6,6 @@ using namespace mpc;
 
 static Type elementType(Operation *op) { return graph::elementOf(op->getOperand(0)); }
 
-bool mpc::isReduction(Operation *op) {
-  return isa<graph::ReduceSumOp, graph::ReduceMeanOp, graph::ReduceMaxOp, graph::ReduceMinOp, graph::ReduceProdOp,
-             graph::ReduceAnyOp>(op);
-}
-
 Type mpc::accumulatorType(Operation *op) {
   Type type = ElementEmitter::registerType(elementType(op));
   // Booleans are or-ed in bytes, which vectorise. A sum of integers wraps, as their addition does, but a mean does not.

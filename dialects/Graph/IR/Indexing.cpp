@@ -1,0 +1,193 @@
+// Which dimensions of a result follow which of an operand's (IndexingOpInterface::followingDim), op by op.
+#include "dialects/Graph/IR/Shapes.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+using Followed = std::optional<int64_t>;
+
+/// The dimension `there`, where a condition holds.
+static Followed onlyIf(bool follows, int64_t there) { return follows ? Followed(there) : std::nullopt; }
+
+//===-- Movement ---------------------------------------------------------------------===//
+
+/// The elements behind an index of a dimension, in row-major order.
+static int64_t strideOf(ArrayRef<int64_t> shape, int64_t dim) { return llvm::product_of(shape.drop_front(dim + 1)); }
+
+Followed ReshapeOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  ArrayRef<int64_t> from = shapeOf(operand.get()), to = shapeOf(result);
+  for (int64_t there = 0; there < int64_t(to.size()); ++there)
+    if (to[there] == from[dim] && strideOf(to, there) == strideOf(from, dim))
+      return there;
+  return std::nullopt;
+}
+Followed TransposeOp::followingDim(OpOperand &, OpResult, int64_t dim) { return llvm::find(getPermutation(), dim) - getPermutation().begin(); }
+Followed BroadcastOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return alignedDim(operand, result, dim); }
+Followed ConcatOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }
+Followed SliceOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return onlyIf(getStarts()[dim] == 0 && getStrides()[dim] == 1 && shapeOf(operand.get())[dim] == shapeOf(result)[dim], dim);
+}
+Followed PadOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(getLow()[dim] == 0 && getHigh()[dim] == 0 && getInterior()[dim] == 0, dim); }
+/// y[a..., i..., b...] = x[a..., indices[i...], b...]
+Followed GatherOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  int64_t axis = getAxis(), picked = typeOf(getIndices()).getRank();
+  if (operand.getOperandNumber() == 1)
+    return axis + dim;
+  return onlyIf(dim != axis, dim < axis ? dim : dim + picked - 1);
+}
+/// The opposite: dy[a..., i..., b...] goes to dx[a..., indices[i...], b...].
+Followed GatherGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  int64_t axis = getAxis(), picked = typeOf(getIndices()).getRank();
+  if (operand.getOperandNumber() == 1)
+    return std::nullopt;
+  return onlyIf(dim < axis || dim >= axis + picked, dim < axis ? dim : dim - picked + 1);
+}
+
+//===-- Windows ----------------------------------------------------------------------===//
+
+/// Windows lie in the spatial dimensions: samples and channels follow their own.
+template <typename Pool>
+static Followed besideWindow(Pool pool, OpOperand &operand, int64_t dim) {
+  return onlyIf(dim == 0 || dim == channelAxis(pool.getLayout(), typeOf(operand.get()).getRank()), dim);
+}
+Followed MaxPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
+Followed MaxPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
+Followed AvgPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
+Followed AvgPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
+
+template <typename Resize>
+static Followed besideResize(Resize resize, OpOperand &operand, OpResult result, int64_t dim) {
+  return onlyIf(resize.getScales()[dim] == 1 && resize.getOffsets()[dim] == 0 && shapeOf(operand.get())[dim] == shapeOf(result)[dim], dim);
+}
+Followed ResizeOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return besideResize(*this, operand, result, dim); }
+Followed ResizeGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return besideResize(*this, operand, result, dim); }
+
+//===-- Reductions -------------------------------------------------------------------===//
+
+/// The axes go, or stay with one index.
+static Followed besideAxes(ArrayRef<int64_t> axes, bool keepdims, int64_t dim) {
+  int64_t before = llvm::count_if(axes, [&](int64_t axis) { return axis < dim; });
+  return onlyIf(!llvm::is_contained(axes, dim), keepdims ? dim : dim - before);
+}
+Followed ReduceSumOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
+Followed ReduceMeanOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
+Followed ReduceMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
+Followed ReduceMinOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
+Followed ReduceProdOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
+Followed ReduceL2Op::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
+Followed ReduceAnyOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
+Followed ArgMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes({int64_t(getAxis())}, getKeepdims(), dim); }
+Followed SoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }
+Followed LogSoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }
+
+//===-- Contractions -----------------------------------------------------------------===//
+
+/// a is [..., m, k], b is [..., k, n], each perhaps with its last two dimensions swapped.
+Followed MatMulOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  bool isA = operand.getOperandNumber() == 0;
+  int64_t rank = typeOf(operand.get()).getRank(), resultRank = typeOf(result).getRank();
+  if (dim < rank - 2)
+    return alignedDim(operand, result, dim);
+  if (isA ? getTransposeA() : getTransposeB())
+    dim = 2 * rank - 3 - dim;
+  return onlyIf(dim == (isA ? rank - 2 : rank - 1), dim + resultRank - rank);
+}
+
+/// Where a weight of that rank has its input channels; the output channels come first.
+template <typename Conv>
+static int64_t inputAxis(Conv conv, int64_t rank) {
+  return conv.getWeightChannelsLast() ? rank - 1 : 1;
+}
+/// y[sample, out, place] of x[sample, in, places] and w[out, in of the group, kernel].
+Followed ConvOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return onlyIf(dim == 0, operand.getOperandNumber() == 0 ? 0 : channelAxis(getLayout(), typeOf(result).getRank()));
+}
+/// dx[sample, in, place] of dy[sample, out, places] and w.
+Followed ConvInputGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  int64_t rank = typeOf(result).getRank();
+  if (operand.getOperandNumber() == 0)
+    return onlyIf(dim == 0, 0);
+  return onlyIf(getGroups() == 1 && dim == inputAxis(*this, rank), channelAxis(getLayout(), rank));
+}
+/// dw[out, in of the group, kernel] of x[sample, in, places] and dy[sample, out, places].
+Followed ConvWeightGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  int64_t rank = typeOf(result).getRank();
+  bool isChannel = dim == channelAxis(getLayout(), rank);
+  if (operand.getOperandNumber() == 1)
+    return onlyIf(isChannel, 0);
+  return onlyIf(isChannel && getGroups() == 1, inputAxis(*this, rank));
+}
+
+//===-- Norms ------------------------------------------------------------------------===//
+
+/// What a norm says of an activation (rank above 1) or of a number for each channel, given where the channels are.
+static Followed channelOf(int64_t axis, OpOperand &operand, OpResult result, int64_t dim) {
+  bool isActivation = typeOf(operand.get()).getRank() > 1;
+  return onlyIf(dim == (isActivation ? axis : 0), typeOf(result).getRank() > 1 ? axis : 0);
+}
+
+Followed BatchNormOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return channelOf(getAxis(), operand, result, dim); }
+bool BatchNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
+Followed BatchNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return channelOf(getAxis(), operand, result, dim); }
+/// dbias is a sum of dy, dscale of dy * (x - mean) / deviation.
+bool BatchNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
+  if (result == getDbias())
+    return &operand == &getDyMutable();
+  return result == getDx() || &operand != &getScaleMutable();
+}
+Followed BatchNormInferenceOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  return operand.getOperandNumber() == 0 ? Followed(dim) : onlyIf(dim == 0, getAxis());
+}
+
+/// Scale and bias broadcast to x. The statistics keep the axes with one index.
+Followed LayerNormOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return operand.getOperandNumber() == 0 ? onlyIf(!llvm::is_contained(getAxes(), dim), dim) : alignedDim(operand, result, dim);
+}
+bool LayerNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
+/// dx sums over the axes, dscale and dbias over all that scale and bias are spread along.
+Followed LayerNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  int64_t inX = dim + typeOf(getX()).getRank() - typeOf(operand.get()).getRank();
+  int64_t there = inX - typeOf(getX()).getRank() + typeOf(result).getRank();
+  if (result == getDx() && llvm::is_contained(getAxes(), inX))
+    return std::nullopt;
+  return onlyIf(there >= 0 && shapeOf(operand.get())[dim] == shapeOf(result)[there], there);
+}
+bool LayerNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
+  if (result == getDbias())
+    return &operand == &getDyMutable();
+  return &operand != &getBiasMutable() && (result == getDx() || &operand != &getScaleMutable());
+}
+
+Followed GroupNormOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  if (operand.getOperandNumber() == 0)
+    return onlyIf(dim == 0, 0);
+  return channelOf(getAxis(), operand, result, dim);
+}
+bool GroupNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
+/// dx sums over a group of a sample, dscale and dbias over the samples.
+Followed GroupNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  bool isActivation = &operand == &getXMutable() || &operand == &getDyMutable();
+  if (result == getDx())
+    return onlyIf(dim == 0 && &operand != &getScaleMutable(), 0);
+  return onlyIf(isActivation && dim == int64_t(getAxis()), 0);
+}
+bool GroupNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
+  if (result == getDbias())
+    return &operand == &getDyMutable();
+  return result == getDx() || &operand != &getScaleMutable();
+}
+
+//===-- Losses -----------------------------------------------------------------------===//
+
+/// Scores are [N, classes, d...], labels and the losses of the samples [N, d...].
+template <typename Loss>
+static Followed sampleOf(Loss loss, OpOperand &operand, int64_t dim) {
+  unsigned position = operand.getOperandNumber();
+  if (loss.getReduction() != LossReduction::none || position > 1)
+    return std::nullopt;
+  return position == 1 ? Followed(dim) : onlyIf(dim != 1, dim == 0 ? 0 : dim - 1);
+}
+Followed NllLossOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return sampleOf(*this, operand, dim); }
+Followed SoftmaxCrossEntropyOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return sampleOf(*this, operand, dim); }
