@@ -45,8 +45,7 @@ private:
   template <typename OpT>
   bool moveLayerNorm(OpT op);
   bool moveMovement(Operation *op);
-  template <typename OpT>
-  bool moveReduce(OpT op);
+  bool moveReduce(ReductionOpInterface op);
   bool moveReshape(ReshapeOp op);
   bool moveBroadcast(BroadcastOp op);
   bool moveTranspose(TransposeOp op);
@@ -86,8 +85,7 @@ bool EntryLayout::visit(Operation *op) {
           [&](auto window) { return convertWindow(window); })
       .Case<BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, GroupNormOp, GroupNormGradOp>([&](auto norm) { return moveNorm(norm); })
       .Case<LayerNormOp, LayerNormGradOp>([&](auto norm) { return moveLayerNorm(norm); })
-      .Case<ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ReduceL2Op, ReduceAnyOp>(
-          [&](auto reduce) { return moveReduce(reduce); })
+      .Case([&](ReductionOpInterface reduce) { return moveReduce(reduce); })
       .Case<ConcatOp, SoftmaxOp, LogSoftmaxOp, SliceOp, PadOp, ResizeOp, ResizeGradOp>(
           [&](auto) { return moveMovement(op); })
       .Case([&](ReshapeOp reshape) { return moveReshape(reshape); })
@@ -249,19 +247,20 @@ bool EntryLayout::moveMovement(Operation *op) {
 }
 
 /// The same axes of the channels-last operand. Where dimensions go, those that are kept are put into their order.
-template <typename OpT>
-bool EntryLayout::moveReduce(OpT op) {
-  int64_t rank = typeOf(op.getX()).getRank();
-  if (rank < 3 || !wantsLast(op.getX()))
+bool EntryLayout::moveReduce(ReductionOpInterface op) {
+  Value x = op->getOperand(0), y = op->getResult(0);
+  int64_t rank = typeOf(x).getRank();
+  if (rank < 3 || !wantsLast(x))
     return false;
-  Shape axes;
-  for (int64_t a : op.getAxes())
-    axes.push_back(permuteAxis(a, rank));
+  Shape axes = llvm::map_to_vector(op.getAxes(), [&](int64_t axis) { return permuteAxis(axis, rank); });
   llvm::sort(axes);
   OpBuilder b(op);
-  Value reduced = OpT::create(b, op.getLoc(), orders.last(op.getX()), axes, op.getKeepdims());
+  Value last = orders.last(x);
+  Operation *made = rebuild(op, last, typeOf(y).clone(reducedShape(shapeOf(last), axes, op.getKeepdims())));
+  made->setAttr("axes", b.getDenseI64ArrayAttr(axes));
+  Value reduced = made->getResult(0);
   if (op.getKeepdims()) {
-    orders.setLast(op.getY(), reduced);
+    orders.setLast(y, reduced);
     return true;
   }
   // Result dimension k of the original is dimension `kept[k]` of x; rank it among those that x keeps.
@@ -271,7 +270,7 @@ bool EntryLayout::moveReduce(OpT op) {
       kept.push_back(permuteAxis(d, rank));
   for (int64_t d : kept)
     order.push_back(llvm::count_if(kept, [&](int64_t other) { return other < d; }));
-  orders.setFirst(op.getY(), transposed(b, op.getLoc(), reduced, order));
+  orders.setFirst(y, transposed(b, op.getLoc(), reduced, order));
   return true;
 }
 
