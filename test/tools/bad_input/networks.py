@@ -206,7 +206,7 @@ ROWS = [
     Row("external-data-offset", COMPILE, ["offset 'minus one', not a number"], edited(external("mlp.onnx", "minus one"))),
     # Training
     Row("no-parameters", COMPILE, ["nothing to train"], graph(lambda g, x: g.node("Relu", [x], "y"))),
-    Row("no-loss", "mpc compile bad.onnx -o out", ["none can be inferred: output 'relu' is made by Relu", "--loss=softmax_cross_entropy:LOGITS:LABELS[,axis=N]", "mse:", "bce_with_logits:", "or output:NAME"],
+    Row("no-loss", "mpc compile bad.onnx -o out", ["none can be inferred: output 'relu' is made by Relu", "--loss=softmax_cross_entropy:LOGITS:LABELS, ", "mse:", "bce_with_logits:", "or output:NAME"],
         plain(lambda g, x: g.node("Relu", [dense(g, x)], "relu"), [2, 3])),
     Row("no-loss-behind-views", "mpc compile bad.onnx -o out", ["output 'flat' is made by Sigmoid"],
         plain(lambda g, x: g.node("Flatten", [g.node("Sigmoid", [dense(g, x)], "chances")], "flat"), [2, 3])),
