@@ -4,7 +4,7 @@
 #include "compiler/Pipeline/Targets.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
-#include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Decompose/Passes.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Simplify/Passes.h"

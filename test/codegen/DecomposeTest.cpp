@@ -1,7 +1,7 @@
 //===- DecomposeTest.cpp - composite ops mean what their decompositions compute --------------===//
 #include "KernelHarness.h"
 #include "compiler/Evaluator/Evaluator.h"
-#include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Decompose/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

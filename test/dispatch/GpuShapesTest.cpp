@@ -13,7 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Fusion/Passes.h"
-#include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Decompose/Passes.h"
 #include "test/codegen/KernelHarness.h"
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 """Who may include whom; docs/architecture.md and the folders' READMEs say why.
 
     tools -> compiler -> passes -> dialects; passes only their own area; compiler -> runtime/abi;
-    runtime -> runtime, without LLVM; nothing outside test/ includes test/
+    runtime -> runtime, without LLVM; nothing outside test/ includes test/; within a folder as ROOMS says
 """
 import os
 import re
@@ -20,6 +20,48 @@ ALLOWED = {
     "benchmarks": ("dialects", "passes", "compiler", "runtime", "tools", "benchmarks"),
     "test": FOLDERS,
 }
+# The folders of a folder -> which others of them each may include, besides itself. One that is not listed may include none of them.
+ROOMS = {
+    "dialects": {
+        "Support": (),
+        "Interfaces": ("Support",),
+        "Graph": ("Interfaces", "Support"),
+        "Kernel": ("Graph", "Interfaces", "Support"),
+        "Train": ("Graph", "Interfaces", "Support"),
+    },
+    "passes/Lowering": {
+        "GpuArch": (),
+        "MathApprox": (),
+        "Elemental": (),
+        "LoopPlan": ("Elemental",),
+        "KernelToHost": ("Elemental", "LoopPlan"),
+        "KernelToGpu": ("Elemental", "LoopPlan"),
+        "HeroToGpu": ("Elemental", "GpuArch", "KernelToGpu"),
+        "DeviceToNvvm": ("GpuArch",),
+        "DeviceToEmulator": (),
+    },
+    "compiler": {
+        "Evaluator": (),
+        "Import": (),
+        "Export": ("Import",),
+        "Codegen": (),
+        "Package": (),
+        "Pipeline": ("Codegen", "Import", "Package"),
+    },
+    "runtime": {
+        "abi": (),
+        "support": (),
+        "host": ("abi", "support"),
+        "onednn": ("abi", "host", "support"),
+        "cuda": ("abi", "support"),
+        "emulator": ("abi", "host", "support"),
+        "core": ("abi", "host", "support"),
+        "devices": ("abi", "core", "cuda", "host", "support"),
+        "embed": ("abi", "core", "support"),
+        "runner": ("abi", "core", "host", "support"),
+        "tuner": ("abi", "core", "devices", "support"),
+    },
+}
 # The runtime builds alone: what it must not name although it is not ours.
 FOREIGN_TO_RUNTIME = ("mlir", "llvm", "lld", "onnx", "google")
 
@@ -36,7 +78,15 @@ def is_allowed(path, included):
         return False
     # Areas of passes never include each other.
     between_areas = parts[0] == target[0] == "passes" and len(parts) > 2 and len(target) > 2
-    return not between_areas or parts[1] == target[1]
+    if between_areas and parts[1] != target[1]:
+        return False
+    for folder, rooms in ROOMS.items():
+        depth = folder.count("/") + 1
+        if path.startswith(folder + "/") and included.startswith(folder + "/") and len(parts) > depth + 1 and len(target) > depth + 1:
+            own, other = parts[depth], target[depth]
+            if own != other and other not in rooms.get(own, ()):
+                return False
+    return True
 
 
 def violations(source):

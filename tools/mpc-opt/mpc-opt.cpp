@@ -5,7 +5,7 @@
 #include "passes/Autodiff/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
-#include "passes/Lowering/Decompose/Passes.h"
+#include "passes/Decompose/Passes.h"
 #include "passes/Lowering/DeviceToEmulator/Passes.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"

@@ -1,12 +1,12 @@
 //===- Passes.h - decomposition of composite ops -----------------------------===//
-#ifndef MPC_LOWERING_DECOMPOSE_PASSES_H
-#define MPC_LOWERING_DECOMPOSE_PASSES_H
+#ifndef MPC_DECOMPOSE_PASSES_H
+#define MPC_DECOMPOSE_PASSES_H
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "passes/Lowering/Decompose/Passes.h.inc"
+#include "passes/Decompose/Passes.h.inc"
 } // namespace mpc
 #endif

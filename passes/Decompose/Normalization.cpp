@@ -5,7 +5,7 @@
 // channel is off by the same amount, which a bias's gradient sums up. Per-channel factors are computed once, on [C].
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Lowering/Decompose/Patterns.h"
+#include "passes/Decompose/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;

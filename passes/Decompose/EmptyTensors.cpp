@@ -4,7 +4,7 @@
 // nothing is. So kernels, libraries and schedules never see an extent of 0.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Lowering/Decompose/Patterns.h"
+#include "passes/Decompose/Patterns.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
-#include "passes/Lowering/Decompose/Patterns.h"
+#include "passes/Decompose/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;

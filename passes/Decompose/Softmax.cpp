@@ -3,7 +3,7 @@
 // Kept dimensions are 1, so that fusion can compute a row in one launch.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/Lowering/Decompose/Patterns.h"
+#include "passes/Decompose/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,6 +1,6 @@
 //===- Patterns.h - one pattern a composite op, by family -----------------------===//
-#ifndef MPC_LOWERING_DECOMPOSE_PATTERNS_H
-#define MPC_LOWERING_DECOMPOSE_PATTERNS_H
+#ifndef MPC_DECOMPOSE_PATTERNS_H
+#define MPC_DECOMPOSE_PATTERNS_H
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/IR/PatternMatch.h"
 

@@ -1,6 +1,6 @@
 //===- Decompose.cpp - composite graph ops become primitive ones ----------------===//
-#include "passes/Lowering/Decompose/Passes.h"
-#include "passes/Lowering/Decompose/Patterns.h"
+#include "passes/Decompose/Passes.h"
+#include "passes/Decompose/Patterns.h"
 #include "dialects/Support/Rewrite.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
@@ -10,7 +10,7 @@ using namespace mpc::graph;
 
 namespace mpc {
 #define GEN_PASS_DEF_DECOMPOSEPASS
-#include "passes/Lowering/Decompose/Passes.h.inc"
+#include "passes/Decompose/Passes.h.inc"
 } // namespace mpc
 
 namespace {
