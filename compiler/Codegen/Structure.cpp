@@ -7,9 +7,10 @@ using namespace mpc;
 std::string mpc::structureOf(kernel::DispatchOp dispatch) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  for (StringRef name : {"in_place", "schedule"})
-    if (Attribute attribute = dispatch->getAttr(name))
-      stream << attribute;
+  // Whatever is said of the dispatch may change its code, but not what it is called and where its memory lies.
+  for (NamedAttribute attribute : dispatch->getAttrDictionary())
+    if (!llvm::is_contained({dispatch.getNameAttrName(), dispatch.getArgsAttrName(), dispatch.getScratchBytesAttrName(), dispatch.getScratchOffsetAttrName()}, attribute.getName()))
+      stream << attribute.getName() << '=' << attribute.getValue() << ' ';
   OpPrintingFlags flags;
   flags.printGenericOpForm().useLocalScope();
   for (BlockArgument argument : dispatch.getBody().front().getArguments())

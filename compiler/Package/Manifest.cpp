@@ -165,9 +165,6 @@ static json libraryJson(const mpc_library_desc &d) {
 static json launchHead(kernel::DispatchOp dispatch) {
   return {{"name", dispatch.getName().str()}, {"loc", locationName(dispatch.getLoc())}};
 }
-static ArrayRef<int64_t> argOffsets(kernel::DispatchOp dispatch) {
-  return dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
-}
 
 /// Adds the names of ONNX nodes in a location, all of them.
 static void addNodes(Location loc, llvm::SetVector<StringRef> &names) {
@@ -193,7 +190,7 @@ static void addFloats(json &list, int64_t offset, Type type) {
 /// Adds what the runtime needs to name a dispatch whose result is not finite: the float operands to its first launch; the float results to its
 /// last launch, and the nodes where they are more than its `loc`.
 static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last) {
-  ArrayRef<int64_t> offsets = argOffsets(dispatch);
+  ArrayRef<int64_t> offsets = *dispatch.getArgs();
   json operands = json::array(), results = json::array();
   for (auto [offset, input] : llvm::zip(offsets, dispatch.getInputs()))
     addFloats(operands, offset, input.getType());
@@ -233,14 +230,14 @@ json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, const KernelLaun
   j["grid"] = kernel.grid;
   j["writes"] = json::array();
   int64_t inputs = dispatch.getInputs().size();
-  auto inPlace = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place");
+  std::optional<ArrayRef<int64_t>> inPlace = dispatch.getInPlace();
   for (auto [position, arg] : llvm::enumerate(kernel.args)) {
-    bool written = arg == KernelLaunch::kScratch || arg >= inputs || (inPlace && llvm::is_contained(inPlace.asArrayRef(), arg));
+    bool written = arg == KernelLaunch::kScratch || arg >= inputs || (inPlace && llvm::is_contained(*inPlace, arg));
     if (written)
       j["writes"].push_back(position);
     if (arg == KernelLaunch::kScratch) {
-      j["args"].push_back(dispatch->getAttrOfType<IntegerAttr>("scratch_offset").getInt());
-      j["arg_bytes"].push_back(dispatch->getAttrOfType<IntegerAttr>("scratch_bytes").getInt());
+      j["args"].push_back(*dispatch.getScratchOffset());
+      j["arg_bytes"].push_back(*dispatch.getScratchBytes());
       continue;
     }
     Type type = arg < inputs ? dispatch.getInputs()[arg].getType() : dispatch.getResultTypes()[arg - inputs];
@@ -257,13 +254,11 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
     return failure();
   json args = json::array();
   for (unsigned i : call->args)
-    args.push_back(argOffsets(dispatch)[i]);
+    args.push_back((*dispatch.getArgs())[i]);
   j["args"] = std::move(args);
   j["library"] = libraryJson(call->desc);
-  if (auto scratch = dispatch->getAttrOfType<IntegerAttr>("scratch_offset"))
-    j.update({{"scratch", scratch.getInt()}, {"scratch_bytes", dispatch->getAttrOfType<IntegerAttr>("scratch_bytes").getInt()}});
-  else
-    j.update({{"scratch", 0}, {"scratch_bytes", 0}});
+  bool placed = dispatch.getScratchOffset().has_value();
+  j.update({{"scratch", placed ? *dispatch.getScratchOffset() : 0}, {"scratch_bytes", placed ? *dispatch.getScratchBytes() : 0}});
   return j;
 }
 

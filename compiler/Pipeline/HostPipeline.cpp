@@ -28,7 +28,7 @@ static LogicalResult annotateScratch(ModuleOp module, const HostOptions &options
       return WalkResult::interrupt();
     }
     if (bytes)
-      dispatch->setAttr("scratch_bytes", Builder(module.getContext()).getI64IntegerAttr(bytes));
+      dispatch.setScratchBytes(bytes);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

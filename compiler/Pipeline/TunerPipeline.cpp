@@ -51,7 +51,7 @@ static void addEntry(OpBuilder &b, const hero::Problem &problem, const std::stri
   auto dispatch = kernel::DispatchOp::create(inner, loc, results, inner.getStringAttr(name), body->getArguments(), inner.getUnitAttr());
   dispatch->setAttr(hero::scheduleAttr, inner.getStringAttr(hero::textOf(schedule)));
   if (int64_t bytes = hero::scratchBytes(problem, schedule))
-    dispatch->setAttr("scratch_bytes", inner.getI64IntegerAttr(bytes));
+    dispatch.setScratchBytes(bytes);
   func::ReturnOp::create(inner, loc, dispatch.getResults());
   Block &block = dispatch.getBody().emplaceBlock();
   block.addArguments(inputs, SmallVector<Location>(inputs.size(), loc));

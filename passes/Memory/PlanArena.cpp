@@ -229,9 +229,9 @@ int64_t EntryPlanner::assignBuffers() {
       inPlace.push_back(sharedInput);
     }
     if (llvm::any_of(inPlace, [](int64_t i) { return i >= 0; }))
-      dispatch->setAttr("in_place", DenseI64ArrayAttr::get(entry->getContext(), inPlace));
-    if (auto bytes = dispatch->getAttrOfType<IntegerAttr>("scratch_bytes"); bytes && bytes.getInt() > 0)
-      scratches[dispatch] = newInterval(bytes.getInt(), position, position);
+      dispatch.setInPlace(inPlace);
+    if (int64_t bytes = dispatch.getScratchBytes().value_or(0); bytes > 0)
+      scratches[dispatch] = newInterval(bytes, position, position);
   }
   return shared;
 }
@@ -261,9 +261,9 @@ void EntryPlanner::annotate() {
       args.push_back(offsetOf(v));
     for (Value v : dispatch.getResults())
       args.push_back(offsetOf(v));
-    dispatch->setAttr("args", builder.getDenseI64ArrayAttr(args));
+    dispatch.setArgs(args);
     if (auto scratch = scratches.find(dispatch); scratch != scratches.end())
-      dispatch->setAttr("scratch_offset", i64(intervals[scratch->second].offset));
+      dispatch.setScratchOffset(intervals[scratch->second].offset);
   }
 }
 

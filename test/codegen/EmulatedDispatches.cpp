@@ -22,7 +22,7 @@ static size_t bytesOf(Type type) { return size_t(graph::bytesOf(type)); }
 std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, ArrayRef<GpuKernel> kernels,
                                                   int64_t scratchBytes, rt::emulator::Module &object,
                                                   ArrayRef<HostTensor> inputs, uint64_t seed) {
-  SmallVector<int64_t> inPlace = inPlaceInputs(dispatch);
+  SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
   std::vector<Memory> memories(inputs.begin(), inputs.end());
   std::vector<rt::emulator::Buffer> buffers;
   for (auto [i, t] : llvm::enumerate(inputs))

@@ -31,8 +31,15 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     ```
     `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops. A dispatch whose body
     holds dispatches, its *members*, is a batch: blocks of one launch are dealt out to them. Members read the batch's inputs alone, and it yields all their results in order.
+
+    Later passes add where its values lie:
+
+    - `in_place`, an entry for each result: the input whose buffer it shares, or -1;
+    - `args`: the offsets in the arena, in bytes, of the inputs and then of the results;
+    - `scratch_bytes`: memory of its own that the launch needs; `scratch_offset`: where it lies in the arena.
   }];
-  let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library);
+  let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<DenseI64ArrayAttr>:$in_place,
+                       OptionalAttr<DenseI64ArrayAttr>:$args, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$scratch_offset);
   let results = (outs Variadic<Graph_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
@@ -42,7 +49,15 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     /// The member that computes a result of the batch, and the number of the result there.
     std::pair<DispatchOp, unsigned> memberOf(unsigned result);
     bool isBatch() { return ::llvm::isa<DispatchOp>(getBody().front().front()); }
+    ::llvm::LogicalResult verifyPlaces();
+    /// The input whose buffer a result shares, or -1.
+    int64_t inPlaceInput(unsigned result) { return getInPlace() ? (*getInPlace())[result] : -1; }
+    /// The same of all results.
+    ::llvm::SmallVector<int64_t> inPlaceInputs();
   }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$name, "::mlir::ValueRange":$inputs, "::mlir::UnitAttr":$library), [{
+    build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {});
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -57,10 +57,8 @@ private:
 } // namespace
 
 int HeroEmitter::resultPosition(unsigned result) {
-  if (auto places = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
-    if (int64_t input = places.asArrayRef()[result]; input >= 0)
-      return int(input);
-  return int(dispatch.getInputs().size() + result);
+  int64_t input = dispatch.inPlaceInput(result);
+  return int(input >= 0 ? input : int64_t(dispatch.getInputs().size() + result));
 }
 
 void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int> &positions) {

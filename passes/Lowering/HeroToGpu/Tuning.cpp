@@ -46,7 +46,7 @@ void mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuni
     }
     dispatch->setAttr(scheduleAttr, b.getStringAttr(textOf(schedule)));
     if (int64_t bytes = scratchBytes(*problem, schedule))
-      dispatch->setAttr("scratch_bytes", b.getI64IntegerAttr(bytes));
+      dispatch.setScratchBytes(bytes);
   });
   if (tuning && tuning->arch == arch.name && found == 0 && !seen.empty()) {
     InFlightDiagnostic warning = emitWarning(NameLoc::get(b.getStringAttr(tuning->file)));

@@ -62,24 +62,23 @@ private:
 
 /// What the memory plan says of the batch, said of its members.
 void BatchEmitter::setInPlace() {
-  llvm::SmallVector<int64_t> places = inPlaceInputs(batch);
   size_t result = 0;
   for (DispatchOp member : batch.members()) {
     llvm::SmallVector<int64_t> inner;
     for (unsigned r = 0; r < member.getNumResults(); ++r, ++result) {
       inner.push_back(-1);
-      if (places[result] >= 0)
+      if (int64_t place = batch.inPlaceInput(unsigned(result)); place >= 0)
         for (auto [i, input] : llvm::enumerate(member.getInputs()))
-          if (int64_t(cast<BlockArgument>(input).getArgNumber()) == places[result])
+          if (int64_t(cast<BlockArgument>(input).getArgNumber()) == place)
             inner.back() = int64_t(i);
     }
-    member->setAttr("in_place", DenseI64ArrayAttr::get(batch.getContext(), inner));
+    member.setInPlace(inner);
   }
 }
 
 LogicalResult BatchEmitter::emitMembers() {
   auto same = [](DispatchOp a, DispatchOp b) {
-    return a->getAttr("in_place") == b->getAttr("in_place") &&
+    return a.getInPlace() == b.getInPlace() &&
            llvm::equal(a.getOperandTypes(), b.getOperandTypes()) &&
            OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                       OperationEquivalence::IgnoreLocations);

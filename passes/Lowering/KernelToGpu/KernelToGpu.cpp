@@ -13,7 +13,7 @@ using namespace mpc;
 LLVM::LLVMFuncOp mpc::createGpuFunction(OpBuilder &b, kernel::DispatchOp dispatch, StringRef symbol) {
   MLIRContext *context = dispatch.getContext();
   size_t inputs = dispatch.getInputs().size(), buffers = inputs + dispatch.getNumResults();
-  SmallVector<int64_t> inPlace = inPlaceInputs(dispatch);
+  SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
   auto global = LLVM::LLVMPointerType::get(context, 1);
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(buffers, global));
@@ -45,7 +45,7 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
   size_t inputs = body.getNumArguments();
-  SmallVector<int64_t> inPlace = inPlaceInputs(dispatch);
+  SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
 
   OpBuilder b(dispatch.getContext());
   b.setInsertionPointToEnd(module.getBody());

@@ -70,7 +70,7 @@ FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp
     inputBuffers.push_back(bufferAt(argument.getArgNumber(), argument.getType()));
     e.bindBuffer(argument, inputBuffers.back());
   }
-  for (auto [r, input] : llvm::enumerate(inPlaceInputs(dispatch))) {
+  for (auto [r, input] : llvm::enumerate(dispatch.inPlaceInputs())) {
     if (input >= 0) { // the same SSA pointer: LLVM then knows that both are one memory
       results.push_back(inputBuffers[input]);
       results.back().type = cast<RankedTensorType>(yielded[r].getType());

@@ -4,10 +4,6 @@
 // may lie in an operand's buffer. Memory planning asks; fusion forms by rules of its own, and tests hold its
 // dispatches to these answers. They are true of every target: all emit from the same plan (Plan.h).
 //
-// Attributes that are read from a `kernel.dispatch`:
-//   in_place : array<i64>, one entry per result: the input whose buffer the result shares, or -1. Absent: all
-//   -1.
-//
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_LOOPPLAN_LOOPFORM_H
 #define MPC_LOWERING_LOOPPLAN_LOOPFORM_H
@@ -30,9 +26,6 @@ std::optional<LoopForm> classify(kernel::DispatchOp dispatch);
 /// Whether `result` may share the buffer of `input`: same size of elements, and the kernel reads no element
 /// of the input after it, or another slice of the grid, has written that address.
 bool mayShareBuffer(kernel::DispatchOp dispatch, unsigned result, unsigned input);
-
-/// `in_place`, one entry per result.
-llvm::SmallVector<int64_t> inPlaceInputs(kernel::DispatchOp dispatch);
 
 } // namespace mpc
 #endif

@@ -119,7 +119,7 @@ static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose)
     e.bindBuffer(argument, {done.inputPointers.back(), cast<RankedTensorType>(argument.getType()), {}, {}});
   }
   llvm::SmallVector<Buffer> results;
-  for (auto [r, input] : llvm::enumerate(inPlaceInputs(dispatch))) {
+  for (auto [r, input] : llvm::enumerate(dispatch.inPlaceInputs())) {
     done.resultPointers.push_back(entry->getArgument(input >= 0 ? input : inputs + r));
     results.push_back({done.resultPointers.back(), cast<RankedTensorType>(yielded[r].getType()), {}, {}});
   }
@@ -175,10 +175,4 @@ bool mpc::mayShareBuffer(kernel::DispatchOp dispatch, unsigned result, unsigned 
   return written && llvm::all_of(rehearsal->accesses, [&](const ElementEmitter::Access &access) {
            return access.pointer != rehearsal->inputPointers[input] || access.linear == *written;
          });
-}
-
-llvm::SmallVector<int64_t> mpc::inPlaceInputs(kernel::DispatchOp dispatch) {
-  if (auto attr = dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place"))
-    return llvm::SmallVector<int64_t>(attr.asArrayRef());
-  return llvm::SmallVector<int64_t>(dispatch->getNumResults(), -1);
 }

@@ -1,0 +1,61 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+
+func.func @entries(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{in_place has 2 entries for 1 results}}
+  %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 0, -1>} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @input(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{in_place names input 1 of 1}}
+  %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 1>} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @size(%x: tensor<8xf32>) -> tensor<8xf16> {
+  // expected-error @+1 {{in_place lets result 0 share the buffer of input 0, which is of another size}}
+  %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf16> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.cast %a : (tensor<8xf32>) -> tensor<8xf16>
+    kernel.yield %1 : tensor<8xf16>
+  }
+  return %0 : tensor<8xf16>
+}
+
+// -----
+func.func @args(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{args has 1 entries for 2 inputs and results}}
+  %0 = kernel.dispatch "d" (%x) {args = array<i64: 64>} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @scratch(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{has a scratch_offset, but no scratch_bytes}}
+  %0 = kernel.dispatch "d" (%x) {scratch_offset = 64 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{invalid}}
+  %0 = kernel.dispatch "d" (%x) {scratch_bytes = "many"} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
