@@ -34,9 +34,9 @@ public:
   };
 
   //===-- For converters ---------------------------------------------------------===//
-  /// Whether norms and dropouts in inference form train.
+  /// Returns whether norms and dropouts in inference form train.
   bool turnsOn() const { return modeOfInference == TrainingMode::Train; }
-  /// Whether norms train of which torch says so.
+  /// Returns whether a norm trains because torch says so.
   bool believesTorch() const { return !options.forwardOnly && options.mode != TrainingMode::AsExported; }
   /// Tells that a norm or a dropout stays in inference form though nobody asked for it.
   void noteKept(const std::string &op, mlir::Location node);

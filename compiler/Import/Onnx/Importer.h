@@ -30,7 +30,7 @@ struct TensorData {
   std::string bytes;
 };
 
-/// What becomes of batch norms and dropouts that a file has in inference form.
+/// This decides what becomes of batch norms and dropouts that a file has in inference form.
 enum class TrainingMode {
   Auto,       // they train, except in a file that was exported for training: there somebody has frozen them
   Train,      // they train

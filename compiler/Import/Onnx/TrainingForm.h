@@ -5,11 +5,11 @@
 
 namespace mpc::onnx_import {
 
-/// Whether a BatchNormalization uses the statistics of the batch: the file says so, or torch's name of the operator does. The dynamo exporter writes the
+/// Returns whether a BatchNormalization uses the statistics of the batch: the file says so, or torch's name of the operator does. The dynamo exporter writes the
 /// inference form for both of torch's modes.
 bool normTrains(const onnx::NodeProto &, int64_t opset);
 
-/// Whether the file was exported for training, so that a norm or a dropout in inference form is meant to be in it: `tools/torch/export.py` has written it, or
+/// Returns whether the file was exported for training, so that a norm or a dropout in inference form is meant to be in it: `tools/torch/export.py` has written it, or
 /// another of its norms or dropouts trains. After Model::flatten().
 bool exportedForTraining(const Model &);
 

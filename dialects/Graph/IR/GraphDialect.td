@@ -60,7 +60,7 @@ def Differentiable : Gradient<[DeclareOpInterfaceMethods<DifferentiableOpInterfa
 def ZeroGrad : Gradient<[ZeroGradientTrait]>;
 class NoGrad<string why> : Gradient<[NoGradientOpInterface], why>;
 
-// What an op is in a nest of loops, see dialects/Interfaces/Indexing.h. An op that is not aligned defines followingDim (Indexing.cpp).
+// This says what an op is in a nest of loops, see dialects/Interfaces/Indexing.h. An op that is not aligned defines followingDim (Indexing.cpp).
 class Loop<string n, bit a = 0> { string name = n; bit aligned = a; }
 def GeneratorLoop : Loop<"Generator", 1>;
 def ElementwiseLoop : Loop<"Elementwise", 1>;
@@ -74,7 +74,7 @@ def CompositeLoop : Loop<"Composite">;
 
 class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits>
     : Op<Graph_Dialect, mnemonic, !listconcat([Pure, PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {
-  // What an op may add to its declaration: that it says itself which results depend on which operands, and that no magnitude grows (Indexing.cpp).
+  // An op may add these to its declaration: it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
   string dependsOn = "bool dependsOn(::mlir::OpOperand &operand, ::mlir::OpResult result);\n";
   string keepsMagnitudes = "bool keepsMagnitudes() { return true; }\n";
   string classDeclaration =

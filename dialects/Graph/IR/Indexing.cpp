@@ -1,4 +1,4 @@
-// Which dimensions of a result follow which of an operand's (IndexingOpInterface::followingDim), op by op.
+// Each op answers here which dimensions of its results follow which of its operands (IndexingOpInterface::followingDim).
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -122,7 +122,7 @@ Followed ConvWeightGradOp::followingDim(OpOperand &operand, OpResult result, int
 
 //===-- Norms ------------------------------------------------------------------------===//
 
-/// What a norm says of an activation (rank above 1) or of a number for each channel, given where the channels are.
+/// A norm answers so for an activation (rank above 1) or for a number per channel; `axis` is where the channels are.
 static Followed channelOf(int64_t axis, OpOperand &operand, OpResult result, int64_t dim) {
   bool isActivation = typeOf(operand.get()).getRank() > 1;
   return onlyIf(dim == (isActivation ? axis : 0), typeOf(result).getRank() > 1 ? axis : 0);

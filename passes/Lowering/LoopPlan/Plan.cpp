@@ -8,11 +8,6 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Computed per element wherever it is used.
-static bool isInline(std::optional<LoopKind> kind) {
-  return kind == LoopKind::Generator || kind == LoopKind::View || kind == LoopKind::Elementwise || kind == LoopKind::Movement || kind == LoopKind::Window;
-}
-
 int64_t Plan::neighbours() const {
   bool fits = form == LoopForm::Pointwise && !kept.empty() && kept.back().extent == unroll &&
               kept.back().factors.size() == 1;
@@ -145,7 +140,7 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
         reductions.push_back(&op);
       continue;
     }
-    if (isInline(kind))
+    if (isa<ElementalOpInterface>(op)) // computed per element wherever it is used
       continue;
     if (diagnose)
       (void)emitErrorWithHint(
