@@ -1,10 +1,10 @@
-//===- HostCodegen.cpp - collects kernels, compiles them on several threads ------------===//
+//===- HostCodegen.cpp - compiles modules of host kernels on several threads -----------===//
 #include "compiler/Codegen/HostCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"
 #include "compiler/Codegen/Parallel.h"
-#include "compiler/Codegen/Structure.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +15,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
-#include "passes/Lowering/KernelToHost/KernelToHost.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -24,51 +23,13 @@
 using namespace mlir;
 using namespace mpc;
 
-struct HostCodegen::Impl {
-  MLIRContext *context;
-  size_t moduleCount;
-  std::vector<OwningOpRef<ModuleOp>> modules;
-  llvm::StringMap<HostKernel> known; ///< by the body's text
-};
-
-HostCodegen::HostCodegen(MLIRContext *context, size_t modules) : impl(std::make_unique<Impl>()) {
-  impl->context = context;
-  impl->moduleCount = modules;
-  DialectRegistry registry;
-  registerDialects(registry);
-  context->appendDialectRegistry(registry);
-  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, graph::GraphDialect, kernel::KernelDialect, LLVM::LLVMDialect,
-                       math::MathDialect, scf::SCFDialect>();
-}
-HostCodegen::~HostCodegen() = default;
-
-void HostCodegen::registerDialects(DialectRegistry &registry) {
+void mpc::registerHostDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, graph::GraphDialect, kernel::KernelDialect, LLVM::LLVMDialect,
                   math::MathDialect, scf::SCFDialect>();
   registerElementalModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
-
-FailureOr<HostKernel> HostCodegen::add(kernel::DispatchOp dispatch) {
-  auto [entry, isNew] = impl->known.try_emplace(structureOf(dispatch));
-  if (!isNew)
-    return entry->second;
-  size_t number = impl->known.size() - 1;
-  if (impl->modules.size() < impl->moduleCount)
-    impl->modules.push_back(ModuleOp::create(UnknownLoc::get(impl->context)));
-  HostKernel kernel;
-  kernel.symbol = ("k" + llvm::Twine(number)).str();
-  auto launch = emitHostKernel(dispatch, *impl->modules[number % impl->moduleCount], kernel.symbol);
-  if (failed(launch)) {
-    impl->known.erase(entry);
-    return failure();
-  }
-  kernel.grid = launch->grid, kernel.grain = launch->grain;
-  return entry->second = kernel;
-}
-
-size_t HostCodegen::size() const { return impl->known.size(); }
 
 /// Lowers a copy of the module and hands LLVM IR for each CPU to `done`. Messages go to the diagnostics engine, or into `error`.
 static bool compileModule(ModuleOp source, ArrayRef<HostCpu> cpus, std::string &error,
@@ -95,17 +56,19 @@ static bool compileModule(ModuleOp source, ArrayRef<HostCpu> cpus, std::string &
   return true;
 }
 
-FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, unsigned threads, bool relocatable) {
-  size_t count = impl->modules.size();
+FailureOr<std::vector<HostObject>> mpc::compileHostKernels(ArrayRef<ModuleOp> modules, ArrayRef<HostCpu> cpus, unsigned threads, bool relocatable) {
+  assert(!modules.empty() && "there is something to compile");
+  MLIRContext *context = modules.front()->getContext();
+  size_t count = modules.size();
   std::vector<std::vector<std::string>> objects(cpus.size(), std::vector<std::string>(count));
   std::vector<std::string> errors(count);
-  onThreads(impl->context, count, threads, [&](size_t m) {
-    compileModule(*impl->modules[m], cpus, errors[m], [&](size_t cpu, llvm::Module &module, llvm::TargetMachine &machine) {
+  onThreads(context, count, threads, [&](size_t m) {
+    compileModule(modules[m], cpus, errors[m], [&](size_t cpu, llvm::Module &module, llvm::TargetMachine &machine) {
       objects[cpu][m] = emitObject(module, machine);
     });
   });
 
-  Location loc = UnknownLoc::get(impl->context);
+  Location loc = UnknownLoc::get(context);
   for (const std::string &error : errors)
     if (!error.empty())
       return emitError(loc, error), failure();
@@ -119,12 +82,10 @@ FailureOr<std::vector<HostObject>> HostCodegen::emit(ArrayRef<HostCpu> cpus, uns
   return result;
 }
 
-FailureOr<std::string> HostCodegen::llvmIR(const HostCpu &cpu) {
-  assert(impl->moduleCount == 1 && "several modules do not make one text");
+FailureOr<std::string> mpc::hostLLVMIR(ModuleOp module, const HostCpu &cpu) {
   std::string text, error;
   llvm::raw_string_ostream stream(text);
-  for (auto &module : impl->modules)
-    if (!compileModule(*module, cpu, error, [&](size_t, llvm::Module &ir, llvm::TargetMachine &) { stream << ir; }))
-      return emitError(UnknownLoc::get(impl->context), error), failure();
+  if (!compileModule(module, cpu, error, [&](size_t, llvm::Module &ir, llvm::TargetMachine &) { stream << ir; }))
+    return emitError(module.getLoc(), error), failure();
   return text;
 }

@@ -7,7 +7,7 @@
 #ifndef MPC_CODEGEN_NVPTXCODEGEN_H
 #define MPC_CODEGEN_NVPTXCODEGEN_H
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "llvm/ADT/StringMap.h"
 #include <optional>
 #include <string>

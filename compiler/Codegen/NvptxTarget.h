@@ -1,7 +1,7 @@
 //===- NvptxTarget.h - LLVM's optimiser and code generator for PTX --------------------===//
 #ifndef MPC_CODEGEN_NVPTXTARGET_H
 #define MPC_CODEGEN_NVPTXTARGET_H
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include <memory>
 #include <string>
 

@@ -28,7 +28,7 @@ public:
 private:
   json initOf(train::VariableOp variable);
   FailureOr<json> entry(FunctionOpInterface op, const TargetPlan &plan);
-  json kernelLaunch(kernel::DispatchOp dispatch, const KernelLaunch &kernel, const TargetPlan &plan);
+  json kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAttr launch, const TargetPlan &plan);
   FailureOr<json> libraryLaunch(kernel::DispatchOp dispatch);
   FailureOr<json> launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan);
   /// Appends to the data section, aligned; returns the offset.
@@ -37,10 +37,6 @@ private:
   ModuleOp module;
 };
 } // namespace
-
-bool mpc::computesNothing(kernel::DispatchOp dispatch) {
-  return llvm::all_of(dispatch.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).getNumElements() == 0; });
-}
 
 static int64_t offsetAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(); }
 static json tensorJson(Type type) {
@@ -218,24 +214,25 @@ static json tensorMap(kernel::TensorMapAttr map) {
   return j;
 }
 
-json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, const KernelLaunch &kernel, const TargetPlan &plan) {
+json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAttr launch, const TargetPlan &plan) {
   json j = launchHead(dispatch);
-  j["kernel"] = kernel.symbol;
+  j["kernel"] = launch.getKernel().getLeafReference().str();
   ArrayRef<int64_t> offsets = argOffsets(dispatch);
   if (plan.kernels.empty()) {
-    j.update({{"grid", kernel.grid[0]}, {"grain", kernel.grain}, {"args", offsets.vec()}});
+    j.update({{"grid", launch.getGrid()[0]}, {"grain", launch.getGrain()}, {"args", offsets.vec()}});
     return j;
   }
   // GPUs: how much each argument holds, and which are written, lets the emulator check every access.
-  j["grid"] = kernel.grid;
+  j["grid"] = launch.getGrid().vec();
   j["writes"] = json::array();
   int64_t inputs = dispatch.getInputs().size();
   std::optional<ArrayRef<int64_t>> inPlace = dispatch.getInPlace();
-  for (auto [position, arg] : llvm::enumerate(kernel.args)) {
-    bool written = arg == KernelLaunch::kScratch || arg >= inputs || (inPlace && llvm::is_contained(*inPlace, arg));
+  for (auto [position, arg] : llvm::enumerate(launch.getArgs())) {
+    bool isScratch = arg < 0;
+    bool written = isScratch || arg >= inputs || (inPlace && llvm::is_contained(*inPlace, arg));
     if (written)
       j["writes"].push_back(position);
-    if (arg == KernelLaunch::kScratch) {
+    if (isScratch) {
       j["args"].push_back(*dispatch.getScratchOffset());
       j["arg_bytes"].push_back(*dispatch.getScratchBytes());
       continue;
@@ -265,9 +262,9 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
 /// The launches of a dispatch, in order.
 FailureOr<json> ManifestBuilder::launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan) {
   json launches = json::array();
-  if (auto kernels = plan.launches.find(dispatch); kernels != plan.launches.end()) {
-    for (const KernelLaunch &kernel : kernels->second)
-      launches.push_back(kernelLaunch(dispatch, kernel, plan));
+  if (dispatch.getLaunches()) {
+    for (auto launch : dispatch.getLaunches()->getAsRange<kernel::LaunchAttr>())
+      launches.push_back(kernelLaunch(dispatch, launch, plan));
     return launches;
   }
   FailureOr<json> call = libraryLaunch(dispatch);
@@ -340,7 +337,7 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     j["outputs"].push_back(std::move(output));
   }
   for (auto dispatch : op.getFunctionBody().getOps<kernel::DispatchOp>()) {
-    if (computesNothing(dispatch))
+    if (dispatch.computesNothing())
       continue;
     FailureOr<json> launches = launchesOf(dispatch, plan);
     if (failed(launches))

@@ -2,7 +2,7 @@
 #include "compiler/Package/TuningFile.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/InputFile.h"
-#include "passes/Lowering/HeroToGpu/ScheduleText.h"
+#include "passes/Lowering/HeroToGpu/ProblemKey.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <nlohmann/json.hpp>
 
@@ -68,7 +68,7 @@ static hero::Tuning parse(const json &file) {
     auto &measurements = tuning.problems[problem];
     for (const Node &candidate : entry.at("candidates").items()) {
       hero::Tuning::Measured measured{candidate.at("schedule").text(), 0};
-      if (!hero::isScheduleText(measured.schedule))
+      if (!kernel::Contraction::hasForm(measured.schedule))
         candidate.at("schedule").fail("is no schedule: '" + measured.schedule + "'");
       Node time = candidate.at("us");
       if (!time.value.is_number() || !(time.value.get<double>() > 0))

@@ -14,7 +14,7 @@ struct TunedProblem {
   std::string dispatch; ///< the first that has it
   double flops, rooflineSeconds;
   struct Candidate {
-    std::string entry, schedule; ///< of the manifest; textOf()
+    std::string entry, schedule; ///< of the manifest; kernel::Contraction
     double estimatedSeconds;
   };
   std::vector<Candidate> candidates = {}; ///< the least estimate first

@@ -1,46 +1,61 @@
-//===- GpuPipeline.cpp - from target-free entries to a plan for a GPU --------------------===//
+//===- GpuPipeline.cpp - from target-free entries to a program for a GPU -----------------===//
 #include "compiler/Codegen/EmulatorCodegen.h"
-#include "compiler/Codegen/GpuCodegen.h"
 #include "compiler/Pipeline/Targets.h"
+#include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
-#include "passes/Decompose/Passes.h"
-#include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "passes/Lowering/EmitKernels/KernelEmitter.h"
+#include "passes/Lowering/EmitKernels/Passes.h"
+#include "passes/Lowering/HeroToGpu/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Simplify/Passes.h"
+#include "passes/Target/Passes.h"
 
 using namespace mlir;
 using namespace mpc;
 
-static const hero::Tuning *tuningOf(const GpuOptions &options) { return options.tuning ? &*options.tuning : nullptr; }
-
-LogicalResult mpc::formGpuDispatches(ModuleOp module, const GpuArch &arch, const StageObserver &observe) {
-  auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
-  if (failed(run("layout", layout::createChannelsLastPass({.weights = true}))) ||
-      (arch.hasMmaF16K8 && failed(run("layout", layout::createPadChannelsPass()))) ||
-      failed(run("layout", createSimplifyPass())) ||
-      failed(run("decompose", createDecomposePass({.gpu = true}), createSimplifyPass())) ||
-      failed(run("fusion", fusion::createFormDispatchesPass({.epilogues = fusion::Epilogues::Pointwise}))))
-    return failure();
-  return success();
+void mpc::buildGpuDispatchPipeline(OpPassManager &manager, const GpuOptions &options, StageMark mark) {
+  manager.addPass(createSetTargetPass({.name = options.arch->name.str()}));
+  manager.addPass(layout::createChannelsLastPass());
+  manager.addPass(layout::createPadChannelsPass());
+  manager.addPass(createSimplifyPass());
+  mark(manager, "layout");
+  manager.addPass(createDecomposePass());
+  manager.addPass(createSimplifyPass());
+  mark(manager, "decompose");
+  manager.addPass(fusion::createFormDispatchesPass());
+  mark(manager, "fusion");
 }
 
-LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const StageObserver &observe) {
-  if (failed(formGpuDispatches(module, *options.arch, observe)))
-    return failure();
+void mpc::buildGpuPlanPipeline(OpPassManager &manager, const GpuOptions &options, StageMark mark) {
+  buildGpuDispatchPipeline(manager, options, mark);
+  manager.addPass(memory::createSinkDispatchesPass());
+  manager.addPass(fusion::createBatchDispatchesPass());
   // Before the memory plan, which has to know the scratch that schedules take.
-  hero::assignSchedules(module, *options.arch, tuningOf(options));
-  return runStage(module, observe, "memory", memory::createSinkDispatchesPass(), fusion::createBatchDispatchesPass(),
-                  memory::createPlanArenaPass(mayShareBufferOnGpu), memory::createVerifyArenaPass());
+  manager.addPass(createSchedulePass(options.tuning));
+  manager.addPass(createFindReusePass());
+  manager.addPass(memory::createPlanArenaPass());
+  manager.addPass(memory::createVerifyArenaPass());
+  mark(manager, "memory");
+}
+
+void mpc::buildGpuPipeline(OpPassManager &manager, const GpuOptions &options, StageMark mark) {
+  buildGpuPlanPipeline(manager, options, mark);
+  manager.addPass(createEmitKernelsPass());
+  mark(manager, "kernels");
+}
+
+LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const Watch &watch) {
+  return runPipeline(module, options.arch->name, watch, [&](OpPassManager &manager, StageMark mark) { buildGpuPlanPipeline(manager, options, mark); });
 }
 
 /// PTX and, with ptxas, cubins: the sections and what the manifest says of them. `reports`: the position of a kernel's report in the summary.
-static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, const llvm::StringMap<size_t> &reports,
+static LogicalResult addModules(ModuleOp kernels, const GpuOptions &options, const llvm::StringMap<size_t> &reports,
                                 CompiledProgram &program, TargetPlan &plan, TargetSummary &summary) {
   NvptxOptions nvptx{.arch = options.arch, .threads = options.threads, .ptxas = options.ptxas};
   if (options.kernels != GpuKernelForm::Program)
     nvptx.modules = 1;
-  FailureOr<std::vector<NvptxModule>> modules = compileNvptx(codegen.module(), nvptx);
+  FailureOr<std::vector<NvptxModule>> modules = compileNvptx(kernels, nvptx);
   if (failed(modules))
     return failure();
   if (options.kernels != GpuKernelForm::Program && !modules->empty())
@@ -64,12 +79,12 @@ static LogicalResult addModules(GpuCodegen &codegen, const GpuOptions &options, 
 }
 
 static std::string scheduleOf(kernel::DispatchOp dispatch) {
-  auto schedule = dispatch->getAttrOfType<StringAttr>(hero::scheduleAttr);
-  return schedule ? schedule.str() : "";
+  kernel::ContractionAttr schedule = dispatch.getScheduleAttr();
+  return schedule ? schedule.getSchedule().text() : "";
 }
 
 static void addHero(kernel::DispatchOp dispatch, const GpuOptions &options, TargetSummary &summary) {
-  hero::PlannedHero plan = hero::planOf(dispatch, *options.arch, tuningOf(options));
+  hero::PlannedHero plan = hero::planOf(dispatch, *options.arch, options.tuning.get());
   auto report = llvm::find_if(summary.heroReports, [&](const auto &known) {
     return known.plan.problem == plan.problem && known.plan.schedule == plan.schedule;
   });
@@ -81,41 +96,37 @@ static void addHero(kernel::DispatchOp dispatch, const GpuOptions &options, Targ
   ++report->dispatches;
 }
 
-FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program,
-                                         const StageObserver &observe) {
-  if (failed(planForGpu(*module, options, observe)))
+FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch) {
+  if (failed(runPipeline(*module, options.arch->name, watch, [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, options, mark); })))
     return failure();
-  return emitPlannedForGpu(std::move(module), options, program);
+  return packageForGpu(std::move(module), options, program, watch);
 }
 
-FailureOr<TargetPlan> mpc::emitPlannedForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program) {
-  TargetPlan plan;
-  plan.target = options.arch->name.str();
+FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch) {
+  TargetPlan plan{.target = options.arch->name.str(), .module = {}, .kernels = {}, .modules = {}};
   TargetSummary summary = summarize(*module, plan.target);
-  GpuCodegen codegen(module->getContext(), *options.arch);
   llvm::StringMap<size_t> reports;
-  WalkResult added = module->walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
-    if (computesNothing(dispatch))
-      return WalkResult::skip();
-    auto kernels = codegen.add(dispatch);
-    if (failed(kernels))
-      return WalkResult::interrupt();
-    for (const GpuKernel &kernel : *kernels) {
-      plan.launches[dispatch].push_back({.symbol = kernel.symbol, .grid = kernel.launch.grid, .args = kernel.args});
-      auto [report, isNew] = reports.try_emplace(kernel.symbol, summary.kernelReports.size());
+  module->walk([&](kernel::DispatchOp dispatch) {
+    if (!dispatch.getLaunches())
+      return;
+    for (auto launch : dispatch.getLaunches()->getAsRange<kernel::LaunchAttr>()) {
+      auto [report, isNew] = reports.try_emplace(launch.getKernel().getLeafReference(), summary.kernelReports.size());
       if (isNew)
         summary.kernelReports.push_back({.kernel = {}, .dispatch = dispatch.getName().str(), .schedule = scheduleOf(dispatch)});
       ++summary.kernelReports[report->second].launches;
     }
-    summary.launches += kernels->size();
-    if (dispatch.getLibrary() && !kernels->empty())
+    if (dispatch.getLibrary() && !dispatch.getLaunches()->empty())
       addHero(dispatch, options, summary);
-    return WalkResult::skip(); // members of a batch are part of it
   });
-  if (added.wasInterrupted() || failed(addModules(codegen, options, reports, program, plan, summary)))
+  // A network that computes nothing has no kernels, but its program still has a place for them.
+  OwningOpRef<ModuleOp> none = ModuleOp::create(module->getLoc());
+  SmallVector<ModuleOp> modules = kernelModules(*module);
+  ModuleOp kernels = modules.empty() ? *none : modules.front();
+  TimingScope scope = watch.timing ? watch.timing->nest(plan.target + " code") : TimingScope();
+  if (failed(addModules(kernels, options, reports, program, plan, summary)))
     return failure();
   if (options.emulator) {
-    FailureOr<std::string> object = emitEmulatorObject(codegen.module(), HostCpu::v3(), HostCodegen::defaultModules, options.threads);
+    FailureOr<std::string> object = emitEmulatorObject(kernels, HostCpu::v3(), hostUnits, options.threads);
     if (failed(object))
       return failure();
     program.sections["emulator." + plan.target + ".so"] = std::move(*object);

@@ -1,43 +1,53 @@
 //===- HostPipeline.cpp - from target-free entries to a host program --------------------===//
 #include "compiler/Codegen/NativeCpu.h"
-#include "compiler/Package/LibraryCalls.h"
+#include "compiler/Pipeline/LibraryScratch.h"
 #include "compiler/Pipeline/Targets.h"
+#include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
-#include "passes/Decompose/Passes.h"
-#include "passes/Lowering/LoopPlan/LoopForm.h"
+#include "passes/Lowering/EmitKernels/KernelEmitter.h"
+#include "passes/Lowering/EmitKernels/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Simplify/Passes.h"
+#include "passes/Target/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpc;
 
-/// Records on every library dispatch how much scratch its primitive needs: the memory plan has to know.
-static LogicalResult annotateScratch(ModuleOp module, const HostOptions &options) {
-  WalkResult result = module.walk([&](kernel::DispatchOp dispatch) {
-    if (!dispatch.getLibrary())
-      return WalkResult::advance();
-    FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
-    if (failed(call))
-      return WalkResult::interrupt();
-    int64_t bytes = 0;
-    std::string error;
-    if (options.libraryScratch && !options.libraryScratch(call->desc, bytes, error)) {
-      dispatch.emitError("no library provider computes this: ") << error;
-      return WalkResult::interrupt();
-    }
-    if (bytes)
-      dispatch.setScratchBytes(bytes);
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
+void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
+  manager.addPass(createSetTargetPass({.name = "host"}));
+  // Layout first: it speaks of whole ops (convolutions, batch norms), which decomposition takes apart.
+  manager.addPass(layout::createChannelsLastPass());
+  manager.addPass(createSimplifyPass());
+  mark(manager, "layout");
+  manager.addPass(createDecomposePass());
+  manager.addPass(createSimplifyPass());
+  mark(manager, "decompose");
+  manager.addPass(fusion::createFormDispatchesPass());
+  mark(manager, "fusion");
+  manager.addPass(createLibraryScratchPass(options.libraryScratch));
+  manager.addPass(memory::createSinkDispatchesPass());
+  manager.addPass(createFindReusePass());
+  manager.addPass(memory::createPlanArenaPass());
+  manager.addPass(memory::createVerifyArenaPass());
+  mark(manager, "memory");
 }
 
-static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options, CompiledProgram &program) {
+void mpc::buildHostPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
+  buildHostPlanPipeline(manager, options, mark);
+  manager.addPass(createEmitKernelsPass({.units = options.kernels == KernelForm::LlvmIR ? 1 : hostUnits}));
+  mark(manager, "kernels");
+}
+
+LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, const Watch &watch) {
+  return runPipeline(module, "host", watch, [&](OpPassManager &manager, StageMark mark) { buildHostPlanPipeline(manager, options, mark); });
+}
+
+static LogicalResult addKernels(ArrayRef<ModuleOp> modules, const HostOptions &options, CompiledProgram &program) {
   if (options.kernels == KernelForm::LlvmIR) {
     for (const HostCpu &cpu : options.cpus) {
-      FailureOr<std::string> text = codegen.llvmIR(cpu);
+      FailureOr<std::string> text = hostLLVMIR(modules.front(), cpu);
       if (failed(text))
         return failure();
       program.kernelFiles[cpu.name] = std::move(*text);
@@ -45,7 +55,7 @@ static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options
     return success();
   }
   bool relocatable = options.kernels == KernelForm::Relocatable;
-  FailureOr<std::vector<HostObject>> objects = codegen.emit(options.cpus, options.threads, relocatable);
+  FailureOr<std::vector<HostObject>> objects = compileHostKernels(modules, options.cpus, options.threads, relocatable);
   if (failed(objects))
     return failure();
   for (HostObject &object : *objects)
@@ -56,40 +66,15 @@ static LogicalResult addKernels(HostCodegen &codegen, const HostOptions &options
   return success();
 }
 
-LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, const StageObserver &observe) {
-  auto run = [&](StringRef stage, auto &&...passes) { return runStage(module, observe, stage, std::move(passes)...); };
-  // Layout first: it speaks of whole ops (convolutions, batch norms), which decomposition takes apart.
-  return success(succeeded(run("layout", layout::createChannelsLastPass(), createSimplifyPass())) &&
-                 succeeded(run("decompose", createDecomposePass(), createSimplifyPass())) &&
-                 succeeded(run("fusion", fusion::createFormDispatchesPass())) && succeeded(annotateScratch(module, options)) &&
-                 succeeded(run("memory", memory::createSinkDispatchesPass(), memory::createPlanArenaPass(mayShareBuffer), memory::createVerifyArenaPass())));
-}
-
-FailureOr<TargetPlan> mpc::compileForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program,
-                                          const StageObserver &observe) {
-  if (failed(planForHost(*module, options, observe)))
+FailureOr<TargetPlan> mpc::compileForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch) {
+  if (failed(runPipeline(*module, "host", watch, [&](OpPassManager &manager, StageMark mark) { buildHostPipeline(manager, options, mark); })))
     return failure();
-  TargetPlan plan;
-  plan.target = "host";
-  HostCodegen codegen(module->getContext(), options.kernels == KernelForm::LlvmIR ? 1 : HostCodegen::defaultModules);
-  TargetSummary summary = summarize(*module, plan.target);
-  WalkResult added = module->walk([&](kernel::DispatchOp dispatch) {
-    if (computesNothing(dispatch))
-      return WalkResult::advance();
-    ++summary.launches;
-    if (dispatch.getLibrary())
-      return WalkResult::advance();
-    FailureOr<HostKernel> kernel = codegen.add(dispatch);
-    if (failed(kernel))
-      return WalkResult::interrupt();
-    plan.launches[dispatch] = {KernelLaunch{.symbol = kernel->symbol, .grid = {kernel->grid, 1, 1}, .grain = kernel->grain}};
-    return WalkResult::advance();
-  });
+  TargetSummary summary = summarize(*module, "host");
+  SmallVector<ModuleOp> modules = kernelModules(*module);
   // A network of library calls alone has no kernels.
-  if (added.wasInterrupted() || (codegen.size() > 0 && failed(addKernels(codegen, options, program))))
+  TimingScope scope = watch.timing ? watch.timing->nest("host code") : TimingScope();
+  if (!modules.empty() && failed(addKernels(modules, options, program)))
     return failure();
-  summary.kernels = codegen.size();
   program.targets.push_back(std::move(summary));
-  plan.module = std::move(module);
-  return plan;
+  return TargetPlan{.target = "host", .module = std::move(module), .kernels = {}, .modules = {}};
 }

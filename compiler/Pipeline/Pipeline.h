@@ -10,6 +10,8 @@
 #include "compiler/Package/Manifest.h"
 #include "passes/Lowering/HeroToGpu/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 #include "mpc/library.h"
 #include <functional>
 #include <map>
@@ -46,6 +48,13 @@ std::string defaultScaler(const TrainingOptions &options);
 using LibraryScratchFn = std::function<bool(const mpc_library_desc &, int64_t &bytes, std::string &error)>;
 /// Sees the module after a stage.
 using StageObserver = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;
+/// Watches a compilation.
+struct Watch {
+  StageObserver stage = {};
+  mlir::TimingScope *timing = nullptr; ///< gets the times of passes and of code generation
+};
+/// Called where a stage of a pipeline ends.
+using StageMark = llvm::function_ref<void(mlir::OpPassManager &, llvm::StringRef stage)>;
 
 /// What is made of the kernels: shared objects for a program, or, to look at them, relocatable objects or LLVM IR as text.
 enum class KernelForm { Shared, Relocatable, LlvmIR };
@@ -65,7 +74,7 @@ struct GpuOptions {
   GpuKernelForm kernels = GpuKernelForm::Program; ///< Cubin needs a ptxas that knows the architecture
   std::string ptxas;     ///< path; empty: PTX only
   bool emulator = false; ///< adds the kernels for the CPU (runtime/emulator)
-  std::optional<hero::Tuning> tuning = {}; ///< decides about schedules where it knows the problem
+  std::shared_ptr<const hero::Tuning> tuning = {}; ///< may be null; decides about schedules where it knows the problem
   unsigned threads = 2;
 };
 
@@ -110,21 +119,32 @@ struct CompiledProgram {
 void registerAllDialects(mlir::DialectRegistry &registry);
 
 /// @forward of the importer becomes train.steps, @eval and @predict: loss, casts, backward pass, scaler, optimizer, copies.
-mlir::LogicalResult buildTraining(mlir::ModuleOp module, const TrainingOptions &options, const StageObserver &observe = {});
+mlir::LogicalResult buildTraining(mlir::ModuleOp module, const TrainingOptions &options, const Watch &watch = {});
 
 /// @forward becomes the only entry, of kind predict.
-mlir::LogicalResult buildInference(mlir::ModuleOp module, const StageObserver &observe = {});
+mlir::LogicalResult buildInference(mlir::ModuleOp module, const Watch &watch = {});
+
+// The passes of each pipeline, in their order. mpc-opt has them as mpc-training, mpc-host and mpc-gpu; `mpc compile` runs the same.
+void buildTrainingPipeline(mlir::OpPassManager &manager, const TrainingOptions &options, StageMark mark);
+/// From a target-free module to dispatches with a place in the arena for every tensor.
+void buildHostPlanPipeline(mlir::OpPassManager &manager, const HostOptions &options, StageMark mark);
+void buildGpuPlanPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
+/// The same, then the kernels.
+void buildHostPipeline(mlir::OpPassManager &manager, const HostOptions &options, StageMark mark);
+void buildGpuPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
+/// Registers them with MLIR's pass pipelines. `libraryScratch`: of mpc-host.
+void registerPipelines(LibraryScratchFn libraryScratch);
 
 /// Brings the entries of a target-free module into the form that host code is made of: dispatches, and a place in the arena for every tensor.
-mlir::LogicalResult planForHost(mlir::ModuleOp module, const HostOptions &options, const StageObserver &observe = {});
+mlir::LogicalResult planForHost(mlir::ModuleOp module, const HostOptions &options, const Watch &watch = {});
 
 /// The same for a GPU.
-mlir::LogicalResult planForGpu(mlir::ModuleOp module, const GpuOptions &options, const StageObserver &observe = {});
+mlir::LogicalResult planForGpu(mlir::ModuleOp module, const GpuOptions &options, const Watch &watch = {});
 
 /// Lowers the entries of a target-free module, which stays as it is, to every target and packages them. The stages of targets behind the first are
 /// observed as "sm_80.layout" and so on.
 mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const TargetOptions &targets, llvm::StringRef modelName,
-                                                const TrainingOptions *training, const StageObserver &observe = {});
+                                                const TrainingOptions *training, const Watch &watch = {});
 
 /// The sections of a tuner: a program that measures the schedules of the module's products and convolutions on these GPUs, at least one.
 mlir::FailureOr<CompiledProgram> compileTuner(mlir::ModuleOp module, llvm::ArrayRef<GpuOptions> gpus, llvm::StringRef modelName);

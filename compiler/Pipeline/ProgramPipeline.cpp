@@ -1,7 +1,9 @@
 //===- ProgramPipeline.cpp - one target-free module, a plan for each target -----------===//
 #include "compiler/Pipeline/Targets.h"
 #include "dialects/Train/IR/Train.h"
+#include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "passes/Memory/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -10,6 +12,14 @@ using namespace mpc;
 TargetSummary mpc::summarize(ModuleOp module, StringRef target) {
   TargetSummary summary;
   summary.target = target.str();
+  module.walk([&](kernel::DispatchOp dispatch) {
+    // Without kernels of its own it is a library call; members of a batch are no launches.
+    if (isa<kernel::DispatchOp>(dispatch->getParentOp()) || dispatch.computesNothing())
+      return;
+    summary.launches += dispatch.getLaunches() ? dispatch.getLaunches()->size() : 1;
+  });
+  for (ModuleOp kernels : kernelModules(module))
+    summary.kernels += llvm::count_if(kernels.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
   auto plan = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
   for (auto [name, field] : {std::pair("peak_bytes", &summary.peakBytes), std::pair("state_bytes", &summary.stateBytes),
                              std::pair("saved_bytes", &summary.savedBytes), std::pair("temporary_bytes", &summary.temporaryBytes),
@@ -33,26 +43,25 @@ static ProgramInfo describe(ModuleOp module, StringRef modelName, const Training
 }
 
 FailureOr<CompiledProgram> mpc::compileProgram(ModuleOp module, const TargetOptions &targets, StringRef modelName,
-                                               const TrainingOptions *training, const StageObserver &observe) {
+                                               const TrainingOptions *training, const Watch &watch) {
   assert((targets.host || !targets.gpus.empty()) && "a program has a target");
   CompiledProgram program;
   std::vector<TargetPlan> plans;
   auto add = [&](StringRef target, auto &&compile) {
-    StageObserver named = [&](StringRef stage, ModuleOp planned) {
-      if (observe)
-        observe(plans.empty() ? stage.str() : (target + "." + stage).str(), planned);
-    };
+    Watch named{.timing = watch.timing};
+    if (watch.stage)
+      named.stage = [&](StringRef stage, ModuleOp planned) { watch.stage(plans.empty() ? stage.str() : (target + "." + stage).str(), planned); };
     FailureOr<TargetPlan> plan = compile(OwningOpRef<ModuleOp>(module.clone()), named);
     if (succeeded(plan))
       plans.push_back(std::move(*plan));
     return LogicalResult(plan);
   };
-  if (targets.host && failed(add("host", [&](OwningOpRef<ModuleOp> clone, const StageObserver &named) {
+  if (targets.host && failed(add("host", [&](OwningOpRef<ModuleOp> clone, const Watch &named) {
         return compileForHost(std::move(clone), *targets.host, program, named);
       })))
     return failure();
   for (const GpuOptions &gpu : targets.gpus)
-    if (failed(add(gpu.arch->name, [&](OwningOpRef<ModuleOp> clone, const StageObserver &named) {
+    if (failed(add(gpu.arch->name, [&](OwningOpRef<ModuleOp> clone, const Watch &named) {
           return compileForGpu(std::move(clone), gpu, program, named);
         })))
       return failure();

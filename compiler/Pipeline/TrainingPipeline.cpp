@@ -1,6 +1,7 @@
 //===- TrainingPipeline.cpp - from an imported network to target-free entries ------------===//
-#include "compiler/Pipeline/Pipeline.h"
+#include "compiler/Pipeline/Targets.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Autodiff/Passes.h"
@@ -9,22 +10,9 @@
 #include "passes/Simplify/Passes.h"
 #include "passes/Training/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace mpc;
-
-/// Runs passes as one stage and shows the result to the observer.
-template <typename... Passes>
-static LogicalResult runStage(ModuleOp module, const StageObserver &observe, StringRef stage, Passes &&...passes) {
-  PassManager manager(module.getContext());
-  (manager.addPass(std::move(passes)), ...);
-  if (failed(manager.run(module)))
-    return failure();
-  if (observe)
-    observe(stage, module);
-  return success();
-}
 
 std::string mpc::defaultScaler(const TrainingOptions &options) {
   // fp16 gradients need a scale, bf16 has the range of fp32; O3 is Apex's pure fp16 with scale 1.
@@ -47,7 +35,7 @@ static AutocastPassOptions autocastOptions(const TrainingOptions &options) {
   return result;
 }
 
-LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options, const StageObserver &observe) {
+void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &options, StageMark mark) {
   AttachLossPassOptions loss;
   loss.loss = options.loss;
   loss.steps.assign(options.steps.begin(), options.steps.end());
@@ -64,32 +52,48 @@ LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options
   scaling.keepGradients = options.keepGradients;
   scaling.guardLoss = true;
 
-  if (failed(runStage(module, observe, "training", createSimplifyPass(), createRecognizePass(), createAttachLossPass(loss))))
-    return failure();
+  manager.addPass(createSimplifyPass());
+  manager.addPass(createRecognizePass());
+  manager.addPass(createAttachLossPass(loss));
+  mark(manager, "training");
   // Casts before gradients: saved activations are low precision and the VJP of a cast is a cast.
   // In fp32 it only looks at the user's lists.
   bool low = options.precision != "fp32" && options.optLevel != "O0";
   bool listed = !options.allow.empty() || !options.deny.empty() || !options.infer.empty();
-  if ((low || listed) && failed(runStage(module, observe, "autocast",
-                                         createAutocastPass(autocastOptions(options)), createSimplifyPass())))
-    return failure();
-  if (failed(runStage(module, observe, "autodiff", createAutodiffPass())) ||
-      failed(runStage(module, observe, "loss-scaling", createLossScalingPass(scaling))) ||
-      failed(runStage(module, observe, "optimizers", createOptimizersPass())))
-    return failure();
+  if (low || listed) {
+    manager.addPass(createAutocastPass(autocastOptions(options)));
+    manager.addPass(createSimplifyPass());
+    mark(manager, "autocast");
+  }
+  manager.addPass(createAutodiffPass());
+  mark(manager, "autodiff");
+  manager.addPass(createLossScalingPass(scaling));
+  mark(manager, "loss-scaling");
+  manager.addPass(createOptimizersPass());
+  mark(manager, "optimizers");
   // After the optimizers, which own the assignments that refresh the copies.
-  return runStage(module, observe, "master-weights", createSimplifyPass(), createMasterWeightsPass(), createSimplifyPass());
+  manager.addPass(createSimplifyPass());
+  manager.addPass(createMasterWeightsPass());
+  manager.addPass(createSimplifyPass());
+  mark(manager, "master-weights");
 }
 
-LogicalResult mpc::buildInference(ModuleOp module, const StageObserver &observe) {
+LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options, const Watch &watch) {
+  return runPipeline(module, "training", watch, [&](OpPassManager &manager, StageMark mark) { buildTrainingPipeline(manager, options, mark); });
+}
+
+LogicalResult mpc::buildInference(ModuleOp module, const Watch &watch) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   if (!forward)
     return module.emitError("no @forward to compile");
   forward.setName("predict");
-  return runStage(module, observe, "simplify", createSimplifyPass());
+  return runPipeline(module, "inference", watch, [](OpPassManager &manager, StageMark mark) {
+    manager.addPass(createSimplifyPass());
+    mark(manager, "simplify");
+  });
 }
 
 void mpc::registerAllDialects(DialectRegistry &registry) {
   registry.insert<func::FuncDialect, graph::GraphDialect, train::TrainDialect, kernel::KernelDialect>();
-  HostCodegen::registerDialects(registry);
+  registerHostDialects(registry);
 }

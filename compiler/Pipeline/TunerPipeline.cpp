@@ -8,8 +8,11 @@
 #include "compiler/Package/TuningFile.h"
 #include "compiler/Pipeline/Targets.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "passes/Lowering/HeroToGpu/ScheduleText.h"
+#include "passes/Lowering/EmitKernels/Passes.h"
+#include "passes/Lowering/HeroToGpu/Passes.h"
+#include "passes/Lowering/HeroToGpu/ProblemKey.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Target/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -49,9 +52,7 @@ static void addEntry(OpBuilder &b, const hero::Problem &problem, const std::stri
   Block *body = entry.addEntryBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(body);
   auto dispatch = kernel::DispatchOp::create(inner, loc, results, inner.getStringAttr(name), body->getArguments(), inner.getUnitAttr());
-  dispatch->setAttr(hero::scheduleAttr, inner.getStringAttr(hero::textOf(schedule)));
-  if (int64_t bytes = hero::scratchBytes(problem, schedule))
-    dispatch.setScratchBytes(bytes);
+  dispatch.setScheduleAttr(kernel::ContractionAttr::get(b.getContext(), schedule.contraction()));
   func::ReturnOp::create(inner, loc, dispatch.getResults());
   Block &block = dispatch.getBody().emplaceBlock();
   block.addArguments(inputs, SmallVector<Location>(inputs.size(), loc));
@@ -67,7 +68,7 @@ static FailureOr<OwningOpRef<ModuleOp>> candidatesOf(ModuleOp module, const GpuA
   OpBuilder b = OpBuilder::atBlockEnd(candidates->getBody());
   llvm::StringSet<> known;
   WalkResult walked = module.walk([&](kernel::DispatchOp dispatch) {
-    if (!dispatch.getLibrary() || computesNothing(dispatch))
+    if (!dispatch.getLibrary() || dispatch.computesNothing())
       return WalkResult::advance();
     FailureOr<hero::Problem> problem = hero::describeHero(dispatch);
     if (failed(problem))
@@ -83,7 +84,7 @@ static FailureOr<OwningOpRef<ModuleOp>> candidatesOf(ModuleOp module, const GpuA
     for (const Ranked &candidate : rank(*problem, arch)) {
       std::string name = ("p" + Twine(problems.size() - 1) + ".c" + Twine(tuned.candidates.size())).str();
       addEntry(b, *problem, name, candidate.schedule);
-      tuned.candidates.push_back({name, hero::textOf(candidate.schedule), candidate.seconds});
+      tuned.candidates.push_back({name, candidate.schedule.contraction().text(), candidate.seconds});
     }
     return WalkResult::advance();
   });
@@ -99,12 +100,20 @@ FailureOr<CompiledProgram> mpc::compileTuner(ModuleOp module, ArrayRef<GpuOption
   for (const GpuOptions &gpu : gpus) {
     OwningOpRef<ModuleOp> clone(module.clone());
     std::vector<TunedProblem> &own = problems[gpu.arch->name.str()];
-    if (failed(formGpuDispatches(*clone, *gpu.arch, {})))
+    auto formDispatches = [&](OpPassManager &manager, StageMark mark) { buildGpuDispatchPipeline(manager, gpu, mark); };
+    if (failed(runPipeline(*clone, gpu.arch->name, {}, formDispatches)))
       return failure();
     FailureOr<OwningOpRef<ModuleOp>> candidates = candidatesOf(*clone, *gpu.arch, own);
-    if (failed(candidates) || failed(runStage(**candidates, {}, "memory", memory::createPlanArenaPass(nullptr), memory::createVerifyArenaPass())))
+    auto emitCandidates = [&](OpPassManager &manager, StageMark) {
+      manager.addPass(createSetTargetPass({.name = gpu.arch->name.str()}));
+      manager.addPass(createSchedulePass(nullptr)); // finds the scratch of the schedules that the candidates have
+      manager.addPass(memory::createPlanArenaPass());
+      manager.addPass(memory::createVerifyArenaPass());
+      manager.addPass(createEmitKernelsPass());
+    };
+    if (failed(candidates) || failed(runPipeline(**candidates, gpu.arch->name, {}, emitCandidates)))
       return failure();
-    FailureOr<TargetPlan> plan = emitPlannedForGpu(std::move(*candidates), gpu, program);
+    FailureOr<TargetPlan> plan = packageForGpu(std::move(*candidates), gpu, program, {});
     if (failed(plan))
       return failure();
     plans.push_back(std::move(*plan));

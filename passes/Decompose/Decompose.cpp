@@ -110,6 +110,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     RewritePatternSet patterns(&getContext());
     patterns.add<DecomposeMean, DecomposeL2, DecomposeSharedDropout, RepeatMatrices>(&getContext());
     populateEmptyTensorPatterns(patterns);
+    const GpuArch *gpu = kernel::gpuOf(getOperation());
     if (!gpu) // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);
@@ -121,8 +122,9 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) { ops.push_back(op); });
     OpBuilder builder(&getContext());
+    SplitSizes sizes = splitSizesFor(gpu);
     for (Operation *op : ops)
-      if (splitReduction(op, gpu ? gpuSplit : hostSplit, builder))
+      if (splitReduction(op, sizes, builder))
         ++numSplit;
   }
 };

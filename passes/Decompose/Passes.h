@@ -2,6 +2,7 @@
 #ifndef MPC_DECOMPOSE_PASSES_H
 #define MPC_DECOMPOSE_PASSES_H
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {

@@ -29,9 +29,8 @@ def DecomposePass : Pass<"mpc-decompose"> {
     %s = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<64xf32>) -> tensor<f32>
     ```
   }];
-  let dependentDialects = ["::mpc::graph::GraphDialect"];
-  let options = [Option<"split", "split", "bool", "true", "Split long reductions">,
-                 Option<"gpu", "gpu", "bool", "false", "Split for the blocks of a GPU instead of the threads of a host">];
+  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
+  let options = [Option<"split", "split", "bool", "true", "Split long reductions, for the threads of the host or the blocks of the module's GPU">];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">,
                     Statistic<"numSplit", "split-reductions", "Reductions split in two">];
 }

@@ -2,6 +2,7 @@
 #ifndef MPC_DECOMPOSE_PATTERNS_H
 #define MPC_DECOMPOSE_PATTERNS_H
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mpc {
@@ -19,7 +20,8 @@ struct SplitSizes {
   int64_t leastPiece;    ///< elements
   int64_t columns;       ///< that one slice or block of a column reduction takes
 };
-extern const SplitSizes hostSplit, gpuSplit;
+/// The sizes for a GPU, or for the host where it is null.
+SplitSizes splitSizesFor(const GpuArch *gpu);
 /// Splits a reduction with too few results to keep the target busy in two; false if `op` is none.
 bool splitReduction(mlir::Operation *op, const SplitSizes &sizes, mlir::OpBuilder &b);
 

@@ -104,7 +104,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
 
   LogicalResult formDispatches(Block &block) {
     splitFreeOps(block);
-    Grouping grouping(block, epilogues);
+    Grouping grouping(block, kernel::gpuOf(getOperation()) ? Epilogues::Pointwise : Epilogues::Bias);
     if (!grouping.isOrdered())
       return failure();
     SmallVector<Operation *> replaced;

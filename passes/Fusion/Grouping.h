@@ -42,6 +42,12 @@ struct Group {
   llvm::SmallVector<mlir::Operation *, 4> readers;
 };
 
+/// What a launch computes behind a matrix product or convolution.
+enum class Epilogues {
+  Bias, ///< what libraries do: a bias per column. (Their relu gives 0 for NaN, by the CPU's maximum, where ours gives NaN.)
+  Pointwise ///< any arithmetic on the elements of the result, with other tensors as operands: what generated kernels do
+};
+
 /// Groups the ops of a block.
 class Grouping {
 public:

@@ -9,7 +9,7 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
     A dispatch computes its *roots*, the values that have to exist in memory; everything cheap between them is computed in registers, again
     for each dispatch that wants it where that saves a pass over memory (a widening cast is never stored).
 
-      library    a matmul or convolution, with what `epilogues` allows behind it;
+      library    a matmul or convolution, with what its kernel computes behind it: any arithmetic on the elements of its result on a GPU, a bias per column on the host;
       pointwise  roots of one iteration shape, each element from elements of the inputs;
       reduction  roots that reduce the same axes of one iteration shape, and arithmetic on what they give;
       row        reductions over trailing axes and full-shape results that use them (softmax): a row at a time;
@@ -18,9 +18,6 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
     Reshapes stay between dispatches: they are views and cost nothing.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
-  let options = [Option<"epilogues", "epilogues", "::mpc::fusion::Epilogues", "::mpc::fusion::Epilogues::Bias", "what follows a matmul or convolution in its launch",
-    [{::llvm::cl::values(clEnumValN(::mpc::fusion::Epilogues::Bias, "bias", "a bias per column, as libraries do"),
-                         clEnumValN(::mpc::fusion::Epilogues::Pointwise, "pointwise", "any arithmetic on the elements of its result"))}]>];
   let statistics = [Statistic<"numDispatches", "dispatches", "Dispatches formed">,
                     Statistic<"numOps", "ops", "Ops in them, clones included">];
 }

@@ -361,6 +361,8 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
   using ChannelsLastPassBase::ChannelsLastPassBase;
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    // GPU kernels read weights as they lie; the host's library packs them for itself.
+    bool weights = kernel::gpuOf(getOperation());
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr("layout") && isa<GraphDialect>(op->getDialect()))
         ++numConverted;

@@ -78,6 +78,9 @@ struct PadChannelsPass : layout::impl::PadChannelsPassBase<PadChannelsPass> {
   using PadChannelsPassBase::PadChannelsPassBase;
 
   void runOnOperation() override {
+    const GpuArch *gpu = kernel::gpuOf(getOperation());
+    if (!gpu || !gpu->hasMmaF16K8)
+      return;
     IRRewriter b(&getContext());
     getOperation().walk([&](Operation *op) {
       b.setInsertionPoint(op);

@@ -2,6 +2,7 @@
 #ifndef MPC_PASSES_LAYOUT_PASSES_H
 #define MPC_PASSES_LAYOUT_PASSES_H
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

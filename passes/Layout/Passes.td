@@ -22,11 +22,10 @@ def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
     %2 = graph.relu %1 : tensor<8x32x32x16xf32>
     %z = graph.transpose %2 {permutation = [0, 3, 1, 2]}
     ```
-    Weights keep the ONNX order, which library calls pack, or with `weights` become [O, kernel..., C/groups] too, in memory as well: `train.permutation` on
+    Weights keep the ONNX order, which the host's library calls pack, or for a GPU become [O, kernel..., C/groups] too, in memory as well: `train.permutation` on
     a variable and all that belongs to it (copies, optimizer slots) records how.
   }];
-  let options = [Option<"weights", "weights", "bool", "false", "weights of convolutions become channels-last too">];
-  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
+  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::train::TrainDialect", "::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numConverted", "ops-converted", "Ops rewritten to channels_last">,
                     Statistic<"numTransposes", "transposes-left", "Transposes that remain">];
 }
@@ -45,9 +44,9 @@ def PadChannelsPass : Pass<"mpc-pad-channels", "::mlir::ModuleOp"> {
     %1 = graph.pad %w {high = [0, 0, 0, 1], ...} : tensor<64x7x7x4xf16>
     %y = graph.conv %0, %1 {...}
     ```
-    For channels-last convolutions (mpc-channels-last with `weights`) of one group.
+    For channels-last convolutions of one group, and GPUs with tensor cores; elsewhere the pass does nothing.
   }];
-  let dependentDialects = ["::mpc::graph::GraphDialect"];
+  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numPadded", "convolutions-padded", "Convolutions whose channels were padded">];
 }
 #endif

@@ -19,7 +19,7 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
   let description = [{
     Variables and constants lie at the arena's start for good; behind them each entry has the same room for its inputs, temporaries and
     library scratch, laid out by liveness. Assignments happen in place where every reader of the old value comes before, through a copy at the entry's end
-    otherwise. A temporary takes over the buffer of an operand that dies with it where the kernel allows.
+    otherwise. A temporary takes over the buffer of an operand that dies with it where the dispatch's `may_reuse` allows (mpc-find-reuse).
 
     Results: `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (offsets of inputs, then results),
     `in_place` (per result, the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,

@@ -28,8 +28,7 @@ namespace {
 /// Plans one entry. Positions number its dispatches in program order; the terminator comes after all.
 class EntryPlanner {
 public:
-  EntryPlanner(FunctionOpInterface entry, const MayShareFn &mayShare, const train::VariableTable &variables)
-      : entry(entry), mayShare(mayShare), variables(variables) {}
+  EntryPlanner(FunctionOpInterface entry, const train::VariableTable &variables) : entry(entry), variables(variables) {}
 
   /// Makes assignments and results explicit launches where they cannot be in place. Returns the copies made.
   int64_t insertCopies();
@@ -51,7 +50,6 @@ private:
   train::VariableOp variableOf(train::ReadOp read) const { return variables.lookup(read.getVariableAttr()); }
 
   FunctionOpInterface entry;
-  const MayShareFn &mayShare;
   const train::VariableTable &variables;
   DenseMap<Operation *, int64_t> positions;
   /// By variable.
@@ -68,6 +66,8 @@ private:
 
 kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
   auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), builder.getStringAttr(name), ValueRange(v), UnitAttr());
+  // A copy reads each element just before it writes it.
+  dispatch.setMayReuseAttr(builder.getArrayAttr(builder.getDenseI64ArrayAttr(0)));
   Block &body = dispatch.getBody().emplaceBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(&body);
   kernel::YieldOp::create(inner, v.getLoc(), ValueRange(body.addArgument(v.getType(), v.getLoc())));
@@ -118,7 +118,7 @@ bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
     if (readsTwice(dispatch, read.getValue()))
       return false;
     for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
-      if (storageOf(input) == read.getValue() && !(mayShare && mayShare(dispatch, cast<OpResult>(v).getResultNumber(), i)))
+      if (storageOf(input) == read.getValue() && !dispatch.mayReuse(cast<OpResult>(v).getResultNumber(), i))
         return false;
   }
   return true;
@@ -215,7 +215,7 @@ int64_t EntryPlanner::assignBuffers() {
         if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) ||
             bytesOf(result.getType()) != intervals[buffer->second].bytes || intervals[buffer->second].last != position)
           continue;
-        if (mayShare && !readsTwice(dispatch, storage) && mayShare(dispatch, result.getResultNumber(), i)) {
+        if (!readsTwice(dispatch, storage) && dispatch.mayReuse(result.getResultNumber(), i)) {
           sharedInput = i;
           taken.insert(buffer->second);
           intervals[buffer->second].last = std::max(position, lastUse(result));
@@ -318,10 +318,6 @@ int64_t EntryPlanner::savedBytes() {
 
 namespace {
 struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
-  PlanArena() = default;
-  explicit PlanArena(MayShareFn mayShare) : mayShare(std::move(mayShare)) {}
-  PlanArena(const PlanArena &other) : PlanArenaPassBase(other), mayShare(other.mayShare) {}
-
   void runOnOperation() override {
     Builder builder(&getContext());
     int64_t offset = 0;
@@ -350,7 +346,7 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;
-      EntryPlanner planner(entry, mayShare, variables);
+      EntryPlanner planner(entry, variables);
       numCopies += planner.insertCopies();
       numInPlace += planner.assignBuffers();
       int64_t entryEnd = planner.place(base);
@@ -368,9 +364,5 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
                                                                   i64("constant_bytes", base - stateBytes), i64("saved_bytes", saved),
                                                                   i64("temporary_bytes", peak - base), i64("peak_bytes", peak)}));
   }
-
-  MayShareFn mayShare;
 };
 } // namespace
-
-std::unique_ptr<Pass> memory::createPlanArenaPass(MayShareFn mayShare) { return std::make_unique<PlanArena>(std::move(mayShare)); }

@@ -1,7 +1,7 @@
 #include "EmulatedDispatches.h"
 #include "KernelHarness.h"
 #include "compiler/Codegen/EmulatorCodegen.h"
-#include "compiler/Codegen/GpuCodegen.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "runtime/emulator/Emulator.h"
@@ -66,10 +66,9 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
 }
 
 struct EmulatedDispatches::Impl {
-  Impl(MLIRContext *context, const GpuArch &arch) : arch(arch), codegen(context, arch) {}
-  const GpuArch &arch;
-  GpuCodegen codegen;
-  llvm::DenseMap<Operation *, SmallVector<GpuKernel>> kernels;
+  Impl(MLIRContext *context, const GpuArch &arch) : kernels(context, &arch) {}
+  Kernels kernels;
+  llvm::DenseMap<Operation *, SmallVector<GpuKernel>> launches;
   std::optional<rt::emulator::Module> object;
 };
 
@@ -78,20 +77,32 @@ EmulatedDispatches::EmulatedDispatches(MLIRContext *context, const GpuArch &arch
 EmulatedDispatches::~EmulatedDispatches() = default;
 
 void EmulatedDispatches::add(kernel::DispatchOp dispatch) {
-  auto kernels = impl->codegen.add(dispatch);
-  ASSERT_TRUE(succeeded(kernels)) << dispatch.getName().str();
-  impl->kernels[dispatch].assign(kernels->begin(), kernels->end());
+  auto launches = impl->kernels.addAll(dispatch);
+  ASSERT_TRUE(succeeded(launches)) << dispatch.getName().str();
+  for (auto launch : launches->getAsRange<kernel::LaunchAttr>()) {
+    auto function = impl->kernels.modules()[0].lookupSymbol<LLVM::LLVMFuncOp>(launch.getKernel().getLeafReference());
+    auto number = [&](StringRef name, int64_t otherwise) {
+      auto attribute = function->getAttrOfType<IntegerAttr>(name);
+      return attribute ? attribute.getInt() : otherwise;
+    };
+    GpuKernel &kernel = impl->launches[dispatch].emplace_back();
+    kernel.symbol = symbolOf(launch);
+    llvm::copy(launch.getGrid(), kernel.launch.grid.begin());
+    kernel.launch.threads = number("kernel.threads", 0);
+    kernel.launch.resident = number("kernel.resident", 0);
+    kernel.launch.cluster = number("kernel.cluster", 1);
+    kernel.args.assign(launch.getArgs().begin(), launch.getArgs().end());
+  }
 }
 
 void EmulatedDispatches::compile() {
-  auto bytes = emitEmulatorObject(impl->codegen.module(), HostCpu::native());
+  auto bytes = emitEmulatorObject(impl->kernels.modules()[0], HostCpu::native());
   ASSERT_TRUE(succeeded(bytes));
   impl->object.emplace(*bytes, "emulator");
 }
 
 std::vector<HostTensor> EmulatedDispatches::run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs,
                                                 uint64_t seed) {
-  int64_t scratchBytes = dispatch.getLibrary() ? heroScratchBytes(dispatch, impl->arch) : 0;
-  return launchEmulated(dispatch, impl->kernels.at(dispatch), scratchBytes, impl->object.value(), inputs,
-                        seed);
+  return launchEmulated(dispatch, impl->launches.at(dispatch), int64_t(dispatch.getScratchBytes().value_or(0)),
+                        impl->object.value(), inputs, seed);
 }

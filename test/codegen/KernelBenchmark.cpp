@@ -82,11 +82,11 @@ int main(int argc, char **argv) {
   cases.push_back({"any is_nonfinite 1M f16", {"tensor<64x16384xf16>"}, "%n = graph.is_nonfinite %0 : (tensor<64x16384xf16>) -> tensor<64x16384xi1>\n%y = graph.reduce_any %n {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xi1>) -> tensor<64xi1>", {"%y : tensor<64xi1>"}});
 
   auto context = makeContext();
-  HostCodegen codegen(context.get());
+  Kernels codegen(context.get());
   struct Item {
     Case c;
     mlir::OwningOpRef<mlir::ModuleOp> module;
-    HostKernel kernel;
+    kernel::LaunchAttr kernel;
   };
   std::vector<Item> items;
   auto start = std::chrono::steady_clock::now();
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
   double added = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   HostCpu cpu{argc > 1 ? argv[1] : "x86-64-v4"};
   std::clock_t cpuStart = std::clock();
-  auto objects = codegen.emit(cpu, /*threads=*/1);
+  auto objects = codegen.compile(cpu, /*threads=*/1);
   std::printf("%.0f ms of CPU time\n", double(std::clock() - cpuStart) * 1e3 / CLOCKS_PER_SEC);
   if (failed(objects))
     return 1;

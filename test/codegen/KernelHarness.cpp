@@ -114,10 +114,10 @@ HostTensor mpc::test::draw(RankedTensorType type, const Draw &how, std::mt19937_
 std::unique_ptr<MLIRContext> mpc::test::makeContext() {
   DialectRegistry registry;
   registry.insert<func::FuncDialect>();
-  HostCodegen::registerDialects(registry);
+  registerHostDialects(registry);
   registerEvaluatorModels(registry);
   auto context = std::make_unique<MLIRContext>(registry);
-  context->loadDialect<func::FuncDialect, graph::GraphDialect, kernel::KernelDialect>();
+  context->loadAllAvailableDialects(); // what kernels are made of, too
   return context;
 }
 
@@ -175,7 +175,7 @@ mpc_kernel_fn Library::find(const std::string &symbol) const {
   return function;
 }
 
-std::vector<HostTensor> mpc::test::runKernel(mpc_kernel_fn kernel, const HostKernel &launch,
+std::vector<HostTensor> mpc::test::runKernel(mpc_kernel_fn kernel, kernel::LaunchAttr launch,
                                              kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs) {
   std::vector<Memory> memories;
   for (const HostTensor &t : inputs)
@@ -192,9 +192,9 @@ std::vector<HostTensor> mpc::test::runKernel(mpc_kernel_fn kernel, const HostKer
   std::vector<void *> pointers;
   for (const Memory &m : memories)
     pointers.push_back(m.data());
-  int64_t grid = launch.grid, a = grid / 3, b = grid - grid / 4;
-  EXPECT_GE(launch.grain, 1);
-  EXPECT_LE(launch.grain, grid);
+  int64_t grid = launch.getGrid()[0], a = grid / 3, b = grid - grid / 4;
+  EXPECT_GE(launch.getGrain(), 1);
+  EXPECT_LE(launch.getGrain(), grid);
   for (auto [low, high] : {std::pair(b, grid), std::pair(int64_t(0), a), std::pair(a, b)})
     kernel(pointers.data(), low, high);
 
@@ -213,10 +213,10 @@ struct Batch::Impl {
   struct Item {
     Case c;
     OwningOpRef<ModuleOp> module;
-    HostKernel kernel;
+    kernel::LaunchAttr launch;
   };
   std::vector<Item> items;
-  HostCodegen codegen{context.get()};
+  Kernels kernels{context.get()};
 };
 
 Batch::Batch() : impl(std::make_unique<Impl>()) {}
@@ -232,24 +232,28 @@ void Batch::add(const Case &c) {
     std::optional<LoopForm> form = classify(dispatch);
     EXPECT_TRUE(form && *form == *c.form) << c.name << ": form " << (form ? int(*form) : -1);
   }
+  // Reuse is asked of dispatches that nothing was decided for yet.
+  Case undecided = c;
+  undecided.inPlace.clear();
+  Reuses reuses = reusableInputs(dispatchOf(*parseCase(context(), undecided)));
   for (auto [r, input] : llvm::enumerate(c.inPlace))
-    EXPECT_TRUE(input < 0 || mayShareBuffer(dispatch, r, input)) << c.name;
-  auto kernel = impl->codegen.add(dispatch);
-  EXPECT_TRUE(succeeded(kernel)) << c.name;
-  if (succeeded(kernel))
-    impl->items.push_back({c, std::move(module), *kernel});
+    EXPECT_TRUE(input < 0 || llvm::is_contained(reuses[r], input)) << c.name;
+  auto launch = impl->kernels.add(dispatch);
+  EXPECT_TRUE(succeeded(launch)) << c.name;
+  if (succeeded(launch))
+    impl->items.push_back({c, std::move(module), *launch});
 }
 
 void Batch::run() {
   std::vector<Impl::Item> &items = impl->items;
   // What every test machine has, and what this one has.
-  auto objects = impl->codegen.emit({HostCpu::v3(), HostCpu::native()});
+  auto objects = impl->kernels.compile({HostCpu::v3(), HostCpu::native()});
   ASSERT_TRUE(succeeded(objects));
   for (const HostObject &object : *objects) {
     SCOPED_TRACE(object.cpu.name);
     Library library(object.bytes);
     check([&](size_t i, ArrayRef<HostTensor> inputs) {
-      return runKernel(library.find(items[i].kernel.symbol), items[i].kernel, dispatchOf(*items[i].module),
+      return runKernel(library.find(symbolOf(items[i].launch)), items[i].launch, dispatchOf(*items[i].module),
                        inputs);
     });
   }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_CODEGEN_KERNELHARNESS_H
 #define MPC_TEST_CODEGEN_KERNELHARNESS_H
-#include "compiler/Codegen/HostCodegen.h"
+#include "Kernels.h"
 #include "compiler/Evaluator/HostTensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -71,7 +71,7 @@ private:
 
 /// Runs the kernel of a loop dispatch on these inputs, in slices of unequal length and out of order, as threads might; results in the
 /// buffers of inputs where `in_place` says so. Fails the test when it writes beyond a buffer.
-std::vector<HostTensor> runKernel(mpc_kernel_fn kernel, const HostKernel &launch, kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs);
+std::vector<HostTensor> runKernel(mpc_kernel_fn kernel, kernel::LaunchAttr launch, kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs);
 
 class Batch {
 public:

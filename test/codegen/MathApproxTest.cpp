@@ -29,7 +29,7 @@ TEST(MathApprox, Ulps) {
       {"elu {alpha = 1.0 : f64}", [](double x) { return x >= 0 ? x : std::expm1(x); }, 2, INFINITY},
   };
   auto context = makeContext();
-  HostCodegen codegen(context.get());
+  Kernels codegen(context.get());
   std::vector<std::string> symbols;
   std::vector<int64_t> grids;
   std::string x = "tensor<" + std::to_string(count) + "xf32>";
@@ -38,9 +38,9 @@ TEST(MathApprox, Ulps) {
     auto module = parseCase(context.get(), {.name = f.op, .inputs = {x}, .body = "%y = graph." + op.substr(0, op.find(' ')) + " %0" + attrs + " : " + x, .yields = {"%y : " + x}});
     auto kernel = codegen.add(dispatchOf(*module));
     ASSERT_TRUE(succeeded(kernel));
-    symbols.push_back(kernel->symbol), grids.push_back(kernel->grid);
+    symbols.push_back(symbolOf(*kernel)), grids.push_back(kernel->getGrid()[0]);
   }
-  auto objects = codegen.emit(HostCpu::v3());
+  auto objects = codegen.compile(HostCpu::v3());
   ASSERT_TRUE(succeeded(objects));
   Library library(objects->front().bytes);
   std::vector<float> in(count), out(count);

@@ -151,11 +151,12 @@ private:
       return failure();
     std::string at = textOf(work, "at", "autodiff");
     LogicalResult evaluated = success();
-    auto observe = [&](StringRef stage, ModuleOp m) {
+    Watch watch;
+    watch.stage = [&](StringRef stage, ModuleOp m) {
       if (stage == at)
         evaluated = runEntry(m, "main");
     };
-    if (failed(buildTraining(*module, training, observe)) || failed(evaluated))
+    if (failed(buildTraining(*module, training, watch)) || failed(evaluated))
       return failure();
     if (at == "autodiff")
       return success();

@@ -3,7 +3,7 @@
 #define MPC_TEST_DISPATCH_EXECUTOR_H
 #include "compiler/Evaluator/HostTensor.h"
 #include "dialects/Kernel/IR/Kernel.h"
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include <functional>
 
 namespace mpc::test {

@@ -1,6 +1,6 @@
 //===- GpuResourcesTest.cpp - the kernels of networks: their form, what ptxas makes of them ---------===//
 #include "Network.h"
-#include "compiler/Codegen/GpuCodegen.h"
+#include "test/codegen/Kernels.h"
 #include "compiler/Codegen/Ptxas.h"
 #include "passes/Lowering/LoopPlan/LoopForm.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -52,18 +52,18 @@ TEST_P(GpuResources, NothingSpills) {
   auto context = makeNetworkContext();
   OwningOpRef<ModuleOp> module = planNetwork(context.get(), network, gpu);
   ASSERT_TRUE(module);
-  GpuCodegen codegen(context.get(), *gpu);
+  Kernels kernels(context.get(), gpu);
   llvm::StringMap<std::string> names;
   module->walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
-    auto kernels = codegen.add(dispatch);
-    EXPECT_TRUE(succeeded(kernels)) << dispatch.getName().str();
-    if (succeeded(kernels))
-      for (const GpuKernel &kernel : *kernels)
-        names[kernel.symbol] = dispatch.getName().str();
+    auto launches = kernels.addAll(dispatch);
+    EXPECT_TRUE(succeeded(launches)) << dispatch.getName().str();
+    if (succeeded(launches))
+      for (auto launch : launches->getAsRange<kernel::LaunchAttr>())
+        names[symbolOf(launch)] = dispatch.getName().str();
     return WalkResult::skip(); // members of a batch are part of it
   });
   auto start = std::chrono::steady_clock::now();
-  auto compiled = compileNvptx(codegen.module(), {.arch = gpu, .ptxas = ptxas});
+  auto compiled = compileNvptx(kernels.modules()[0], {.arch = gpu, .ptxas = ptxas});
   ASSERT_TRUE(succeeded(compiled));
   int most = 0;
   size_t count = 0;

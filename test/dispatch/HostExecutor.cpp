@@ -1,6 +1,5 @@
 #include "Executor.h"
 #include "GenericLibrary.h"
-#include "compiler/Codegen/HostCodegen.h"
 #include "compiler/Package/LibraryCalls.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "test/codegen/KernelHarness.h"
@@ -46,7 +45,7 @@ static std::optional<HostTensor> runLibrary(const mpc_library *library, kernel::
 namespace {
 class HostExecutor : public Executor {
 public:
-  explicit HostExecutor(MLIRContext *context) : codegen(context) {}
+  explicit HostExecutor(MLIRContext *context) : kernels(context) {}
 
   bool takes(kernel::DispatchOp) const override { return true; }
 
@@ -54,19 +53,19 @@ public:
     for (kernel::DispatchOp dispatch : dispatches) {
       if (dispatch.getLibrary())
         continue;
-      auto kernel = codegen.add(dispatch);
-      ASSERT_TRUE(succeeded(kernel));
-      kernels[dispatch] = *kernel;
+      auto launch = kernels.add(dispatch);
+      ASSERT_TRUE(succeeded(launch));
+      launches[dispatch] = *launch;
     }
-    auto objects = codegen.emit({HostCpu::native()});
+    auto objects = kernels.compile({HostCpu::native()});
     ASSERT_TRUE(succeeded(objects));
     loops.emplace(objects->front().bytes);
   }
 
   void run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs, Done done) override {
     if (!dispatch.getLibrary()) {
-      const HostKernel &kernel = kernels[dispatch];
-      return done("loop", runKernel(loops->find(kernel.symbol), kernel, dispatch, inputs));
+      kernel::LaunchAttr launch = launches[dispatch];
+      return done("loop", runKernel(loops->find(symbolOf(launch)), launch, dispatch, inputs));
     }
     for (const mpc_library *provider : libraries)
       if (auto result = runLibrary(provider, dispatch, inputs))
@@ -74,8 +73,8 @@ public:
   }
 
 private:
-  HostCodegen codegen;
-  llvm::DenseMap<Operation *, HostKernel> kernels;
+  Kernels kernels;
+  llvm::DenseMap<Operation *, kernel::LaunchAttr> launches;
   std::optional<Library> loops;
   std::vector<const mpc_library *> libraries = providers();
 };

@@ -10,7 +10,7 @@ using namespace mpc::rt::emulator;
 static mlir::MLIRContext &context() {
   static mlir::MLIRContext *context = [] {
     mlir::DialectRegistry registry;
-    HostCodegen::registerDialects(registry);
+    registerHostDialects(registry);
     return new mlir::MLIRContext(registry);
   }();
   return *context;

@@ -15,7 +15,7 @@ struct Described {
       : context(makeContext()), module(parseCase(context.get(), c)),
         problem(*hero::describeHero(dispatchOf(*module))) {}
   hero::Schedule schedule(llvm::StringRef arch) const {
-    return hero::chooseSchedule(problem, *findGpuArch(arch));
+    return hero::fastestSchedule(problem, *findGpuArch(arch));
   }
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -2,7 +2,7 @@
 #include "passes/Lowering/HeroToGpu/Tuning.h"
 #include "HeroHarness.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "passes/Lowering/HeroToGpu/ScheduleText.h"
+#include "passes/Lowering/HeroToGpu/ProblemKey.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;
@@ -59,17 +59,19 @@ TEST(HeroText, SchedulesOfAProblemDifferInTheirTexts) {
       auto schedules = schedulesFor(d.problem, arch);
       EXPECT_EQ(schedules.empty(), graph::isFloat8(graph::elementOf(d.problem.a.tensor)) && !arch.hasWgmma);
       for (const Schedule &schedule : schedules) {
-        std::string text = textOf(schedule);
-        EXPECT_TRUE(isScheduleText(text)) << text;
-        EXPECT_EQ(findSchedule(text, schedules), &schedule)
+        std::string text = schedule.contraction().text();
+        EXPECT_TRUE(kernel::Contraction::hasForm(text)) << text;
+        EXPECT_EQ(kernel::Contraction::parse(text), schedule.contraction()) << text;
+        EXPECT_EQ(findSchedule(schedule.contraction(), schedules), &schedule)
             << c.name << " " << arch.name.str() << ": " << text;
       }
     }
   for (const char *text :
        {"", "wgmma", "wgmma 128x256", "wgmma 128x256x64x1", "wgmma 0x256x64", "wgma 128x256x64",
         "wgmma 128x256x64 stages", "wgmma 128x256x64  stages=4", "wgmma 128x256x64 =4"})
-    EXPECT_FALSE(isScheduleText(text)) << text;
-  EXPECT_TRUE(isScheduleText("wgmma 128x256x64 stages=4 colour=7"));
+    EXPECT_FALSE(kernel::Contraction::hasForm(text)) << text;
+  EXPECT_TRUE(kernel::Contraction::hasForm("wgmma 128x256x64 stages=4 colour=7"));
+  EXPECT_FALSE(kernel::Contraction::parse("wgmma 128x256x64 stages=4 colour=7"));
 }
 
 TEST(HeroText, KeysTellProblemsApart) {
@@ -105,7 +107,7 @@ TEST(HeroText, KeysTellProblemsApart) {
 TEST(HeroTuning, TheFastestThatIsStillKnownWins) {
   Described d(matmulCase("f16", 1024, 1024, 4096));
   auto schedules = schedulesFor(d.problem, hopper());
-  std::string slow = textOf(schedules.front()), fast = textOf(schedules.back());
+  std::string slow = schedules.front().contraction().text(), fast = schedules.back().contraction().text();
   Tuning tuning{"t.json", "a GPU", "sm_90a", {}};
   tuning.problems[d.key()] = {{"wgmma 512x512x64 stages=9", 1}, {fast, 2}, {slow, 3}};
   int warnings = 0;
@@ -115,13 +117,12 @@ TEST(HeroTuning, TheFastestThatIsStillKnownWins) {
     ++warnings;
     return mlir::success();
   });
-  assignSchedules(*d.module, hopper(), &tuning);
+  EXPECT_TRUE(succeeded(assignSchedules(*d.module, hopper(), &tuning)));
   EXPECT_EQ(warnings, 1);
-  EXPECT_EQ(d.dispatch->getAttrOfType<mlir::StringAttr>(scheduleAttr).str(), fast);
+  EXPECT_EQ(d.dispatch.getScheduleAttr().getSchedule().text(), fast);
   // Emission and the memory plan follow.
-  EXPECT_EQ(textOf(chooseSchedule(d.problem, hopper())), fast);
+  EXPECT_EQ(scheduleOf(d.problem, hopper())->contraction().text(), fast);
   int64_t scratch = scratchBytes(d.problem, schedules.back());
-  EXPECT_EQ(heroScratchBytes(d.dispatch, hopper()), scratch);
   EXPECT_GT(scratch, 0);
   EXPECT_EQ(d.dispatch->getAttrOfType<mlir::IntegerAttr>("scratch_bytes").getInt(), scratch);
   EXPECT_TRUE(planOf(d.dispatch, hopper(), &tuning).measured);
@@ -131,13 +132,18 @@ TEST(HeroTuning, UnknownProblemsGetTheLeastEstimate) {
   Described d(matmulCase("f16", 1024, 1024, 4096)), plain(matmulCase("f16", 1024, 1024, 4096));
   Tuning tuning{"t.json", "a GPU", "sm_90a", {}};
   tuning.problems["matmul f16 nn m=1 n=1 k=1 z=1 a=tiled b=tiled"] = {{"wgmma 64x64x64 stages=6", 1}};
-  assignSchedules(*d.module, hopper(), &tuning);
-  std::string best = textOf(chooseSchedule(plain.problem, hopper()));
-  EXPECT_EQ(d.dispatch->getAttrOfType<mlir::StringAttr>(scheduleAttr).str(), best);
+  EXPECT_TRUE(succeeded(assignSchedules(*d.module, hopper(), &tuning)));
+  EXPECT_EQ(d.dispatch.getScheduleAttr().getSchedule(), fastestSchedule(plain.problem, hopper()).contraction());
   EXPECT_FALSE(planOf(d.dispatch, hopper(), &tuning).measured);
-  // Nor does a text that is no schedule of the problem decide.
-  plain.dispatch->setAttr(scheduleAttr, mlir::StringAttr::get(plain.context.get(), "simt 1x1x1"));
-  EXPECT_EQ(textOf(chooseSchedule(plain.problem, hopper())), best);
+  // A schedule that the problem does not have is an error, not another one.
+  plain.dispatch.setScheduleAttr(kernel::ContractionAttr::get(plain.context.get(), *kernel::Contraction::parse("simt 1x1x1")));
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(plain.context.get(), [&](mlir::Diagnostic &diagnostic) {
+    message += diagnostic.str();
+    return mlir::success();
+  });
+  EXPECT_TRUE(failed(assignSchedules(*plain.module, hopper(), nullptr)));
+  EXPECT_NE(message.find("'simt 1x1x1' is no schedule of this problem on sm_90a"), std::string::npos) << message;
 }
 
 TEST(HeroModel, NothingIsFasterThanTheRoofline) {
@@ -148,7 +154,7 @@ TEST(HeroModel, NothingIsFasterThanTheRoofline) {
       for (const Schedule &schedule : schedulesFor(d.problem, arch)) {
         Estimate e = estimate(d.problem, schedule, arch);
         EXPECT_GT(e.seconds(arch), roofline.seconds())
-            << c.name << " " << arch.name.str() << " " << textOf(schedule);
+            << c.name << " " << arch.name.str() << " " << schedule.contraction().text();
         EXPECT_GE(e.globalBytes, roofline.bytes);
         EXPECT_EQ(e.sums > 0, schedule.splits > 1);
       }

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_89 --verify-diagnostics
+// RUN: mpc-opt %s --mpc-set-target=name=sm_89 --mpc-schedule --mpc-emit-kernels --verify-diagnostics
 
 func.func @older(%x: tensor<32x32xf8E4M3FN>) {
   %y = kernel.dispatch "older" (%x) {library} : (tensor<32x32xf8E4M3FN>) -> tensor<32x32xf16> {

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_90a --split-input-file --verify-diagnostics
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels --split-input-file --verify-diagnostics
 
 func.func @none(%x: tensor<8xf32>) {
   // expected-error@+2 {{'kernel.dispatch' op holds no hero}}

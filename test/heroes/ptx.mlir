@@ -1,16 +1,16 @@
-// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_80 | mpc-ptx - --arch=sm_80 | FileCheck %s --check-prefix=SM80
-// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_75 | mpc-ptx - --arch=sm_75 | FileCheck %s --check-prefix=SM75
-// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_60 | mpc-ptx - --arch=sm_60 | FileCheck %s --check-prefix=SM60
-// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_80 | FileCheck %s --check-prefix=ANNOTATED
-// RUN: mpc-opt %s --mpc-hero-to-gpu=arch=sm_90a | mpc-ptx - --arch=sm_90a | FileCheck %s --check-prefix=SM90
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_80 | FileCheck %s --check-prefix=SM80
+// RUN: mpc-opt %s --mpc-set-target=name=sm_75 --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_75 | FileCheck %s --check-prefix=SM75
+// RUN: mpc-opt %s --mpc-set-target=name=sm_60 --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_60 | FileCheck %s --check-prefix=SM60
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-emit-kernels | FileCheck %s --check-prefix=ANNOTATED
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_90a | FileCheck %s --check-prefix=SM90
 
 // What the hardware has is used: 16-byte copies past the registers, load_matrix (transposed where k is not contiguous), mma of the architecture's depth, stores of 16
 // bytes; and nothing is divided.
 
-// ANNOTATED: kernel.dispatch "gemm"{{.*}}grid = array<i64: 512>, kernels = ["h0"], library, threads = array<i64: 256>
-// ANNOTATED: kernel.dispatch "weight_grad"{{.*}}kernels = ["h1", "h1_reduce"], library, scratch = {{[0-9]+}} : i64
+// ANNOTATED: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1, 2>], library, schedule = #kernel.contraction<
+// ANNOTATED: kernel.dispatch "weight_grad"{{.*}}launches = [#kernel.launch<@kernels0::@k1 {{.*}}#kernel.launch<@kernels0::@k1_reduce {{.*}}schedule = #kernel.contraction<{{.*}} splits={{[0-9]+}}>, scratch_bytes = {{[0-9]+}} : i64
 
-// SM80-LABEL: .entry h0(
+// SM80-LABEL: .entry k0(
 // SM80: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16;
 // SM80-NOT: div.
 // SM80-NOT: rem.
@@ -19,16 +19,16 @@
 // SM80: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // SM80: ld.shared.v4
 // SM80: st.global.v4
-// SM80-LABEL: .entry h1(
+// SM80-LABEL: .entry k1(
 // SM80: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16, %r
 // SM80-NOT: div.
 // SM80-NOT: rem.
 // SM80: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 // SM80: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // SM80: st.global.v4
-// SM80-LABEL: .entry h1_reduce(
+// SM80-LABEL: .entry k1_reduce(
 // SM80: ld.global.{{.*}}v4
-// SM80-LABEL: .entry h2(
+// SM80-LABEL: .entry k2(
 // SM80: ld.shared.v4
 // SM80: fma.rn.f32
 // SM80: st.global.v4.b32
@@ -36,10 +36,10 @@
 // Warpgroups of different kinds: one thread feeds the others through tensor maps, of a weight gradient in im2col mode; the two blocks of a cluster load B's halves
 // for each other. B, and of a weight gradient A too, have rows in memory, not k. Blocks take piece after piece, every grid-size-th; 16-bit results leave through
 // tensor maps too, partial sums in 16 bytes.
-// SM90-LABEL: .entry h0(
-// SM90: .param .align 64 .b8 h0_param_2[128]
-// SM90: .param .align 64 .b8 h0_param_3[128]
-// SM90: .param .align 64 .b8 h0_param_4[128]
+// SM90-LABEL: .entry k0(
+// SM90: .param .align 64 .b8 k0_param_2[128]
+// SM90: .param .align 64 .b8 k0_param_3[128]
+// SM90: .param .align 64 .b8 k0_param_4[128]
 // SM90: .reqntid 384
 // SM90: .reqnctapercluster 2, 1, 1
 // SM90: mbarrier.init.shared::cta.b64
@@ -66,23 +66,23 @@
 // SM90: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
 // SM90-COUNT-2: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 // SM90: barrier.cluster.wait.aligned;
-// SM90-LABEL: .entry h1(
+// SM90-LABEL: .entry k1(
 // SM90-NOT: mma.sync
 // SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16 {{.*}}, add, 1, 1, 1, 1;
 // SM90: st.global.v4
 // SM90: cp.async.bulk.tensor.2d.shared::cluster.global.tile
 // SM90: cp.async.bulk.tensor.4d.shared::cluster.global.im2col
 
-// SM75-LABEL: .entry h0(
+// SM75-LABEL: .entry k0(
 // SM75-NOT: cp.async
 // SM75: ld.global.{{.*}}v4
 // SM75: st.shared.v4
 // SM75: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // SM75: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32
 // SM75: st.global.v4
-// SM75-LABEL: .entry h1(
+// SM75-LABEL: .entry k1(
 
-// SM60-LABEL: .entry h0(
+// SM60-LABEL: .entry k0(
 // SM60-NOT: mma.sync
 // SM60-NOT: ldmatrix
 // SM60: ld.global.{{.*}}v4

@@ -30,14 +30,14 @@ ROOMS = {
         "Train": ("Graph", "Interfaces", "Support"),
     },
     "passes/Lowering": {
-        "GpuArch": (),
         "MathApprox": (),
         "Elemental": (),
         "LoopPlan": ("Elemental",),
         "KernelToHost": ("Elemental", "LoopPlan"),
         "KernelToGpu": ("Elemental", "LoopPlan"),
-        "HeroToGpu": ("Elemental", "GpuArch", "KernelToGpu"),
-        "DeviceToNvvm": ("GpuArch",),
+        "HeroToGpu": ("Elemental", "KernelToGpu"),
+        "EmitKernels": ("HeroToGpu", "KernelToGpu", "KernelToHost", "LoopPlan"),
+        "DeviceToNvvm": (),
         "DeviceToEmulator": (),
     },
     "compiler": {

@@ -15,7 +15,7 @@ import sys
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DIALECTS = {"graph": "dialects/Graph/IR/GraphOps.td", "train": "dialects/Train/IR/TrainOps.td", "kernel": "dialects/Kernel/IR/Kernel.td"}
 # In the order of the pipeline (compiler/Pipeline).
-AREAS = ["Training", "Precision", "Autodiff", "Optimizers", "Simplify", "Layout", "Decompose", "Fusion", "Memory", "Lowering/KernelToHost", "Lowering/KernelToGpu", "Lowering/HeroToGpu", "Lowering/DeviceToNvvm", "Lowering/DeviceToEmulator"]
+AREAS = ["Training", "Precision", "Autodiff", "Optimizers", "Simplify", "Target", "Layout", "Decompose", "Fusion", "Lowering/HeroToGpu", "Memory", "Lowering/EmitKernels", "Lowering/DeviceToNvvm", "Lowering/DeviceToEmulator"]
 
 
 def output(*command):

@@ -1,4 +1,4 @@
-//===- mpc-opt.cpp - runs single passes on IR, for tests -----------------------===//
+//===- mpc-opt.cpp - runs passes and pipelines on IR -----------------------===//
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"
@@ -9,14 +9,15 @@
 #include "passes/Lowering/DeviceToEmulator/Passes.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "passes/Lowering/EmitKernels/Passes.h"
 #include "passes/Lowering/HeroToGpu/Passes.h"
-#include "passes/Lowering/KernelToGpu/Passes.h"
-#include "passes/Lowering/KernelToHost/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Optimizers/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Simplify/Passes.h"
+#include "passes/Target/Passes.h"
 #include "passes/Training/Passes.h"
+#include "tools/mpc/HostLibrary.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -39,8 +40,8 @@ int main(int argc, char **argv) {
   mpc::memory::registerMpcMemoryPasses();
   mpc::registerMpcDecomposePasses();
   mpc::registerMpcHeroToGpuPasses();
-  mpc::registerMpcKernelToGpuPasses();
-  mpc::registerMpcKernelToHostPasses();
+  mpc::registerMpcEmitKernelsPasses();
+  mpc::registerMpcTargetPasses();
   mpc::registerMpcDeviceToEmulatorPasses();
   mpc::registerMpcDeviceToNvvmPasses();
   mpc::registerTrainingPasses();
@@ -48,5 +49,7 @@ int main(int argc, char **argv) {
   mpc::registerPrecisionPasses();
   mpc::registerOptimizersPasses();
   mpc::registerSimplifyPasses();
+  // mpc-training, mpc-host, mpc-gpu: what `mpc compile` runs.
+  mpc::registerPipelines(mpc::tool::libraryScratch());
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer driver\n", registry));
 }

@@ -9,6 +9,7 @@
 #include "compiler/Codegen/Ptxas.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
@@ -41,11 +42,14 @@ int main(int argc, char **argv) {
   context.loadAllAvailableDialects();
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  auto module = parseSourceFile<ModuleOp>(file, sources, &context);
-  if (!module)
+  auto parsed = parseSourceFile<ModuleOp>(file, sources, &context);
+  if (!parsed)
     return 1;
+  // Kernels stand alone, or in a module of their own beside the entries (mpc-emit-kernels).
+  SmallVector<ModuleOp> kernels = kernelModules(*parsed);
+  ModuleOp module = kernels.empty() ? *parsed : kernels.front();
   if (emit == Emit::Llvm || emit == Emit::LlvmOpt) {
-    auto text = nvptxLLVMIR(*module, *arch, emit == Emit::LlvmOpt);
+    auto text = nvptxLLVMIR(module, *arch, emit == Emit::LlvmOpt);
     if (failed(text))
       return 1;
     llvm::outs() << *text;
@@ -56,7 +60,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: no ptxas on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin\n";
     return 1;
   }
-  auto compiled = compileNvptx(*module, options);
+  auto compiled = compileNvptx(module, options);
   if (failed(compiled))
     return 1;
   for (const NvptxModule &part : *compiled) {

@@ -3,6 +3,7 @@
 #define MPC_TOOLS_MPC_COMMON_H
 #include "compiler/Import/Onnx/Importer.h"
 #include "compiler/Pipeline/Pipeline.h"
+#include "tools/mpc/HostLibrary.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include <memory>
@@ -46,11 +47,6 @@ inline constexpr int64_t kOpenBatch = 32;
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims);
 /// Parses `name=value` items of --dim into the options; prints an error and returns false on a bad one.
 bool parseDims(const std::vector<std::string> &dims, ImportOptions &options);
-
-/// Scratch of library calls: the larger of what the built-in provider and the oneDNN plugin ask for.
-LibraryScratchFn libraryScratch();
-/// The folder of this executable: where mpc-runner and the plugin lie.
-std::string executableFolder();
 
 // One subcommand a file. Each adds itself to the app and sets `status` when it runs.
 void addCompileCommand(CLI::App &app, int &status);

@@ -4,6 +4,7 @@
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/Bundle.h"
 #include "tools/mpc/Common.h"
+#include "tools/mpc/MlirOptions.h"
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/TrainingFlags.h"
 #include "mlir/IR/AsmState.h"
@@ -201,15 +202,22 @@ int compile(CompileFlags &flags) {
 
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
+  applyMlirOptions(session.context());
+  DefaultTimingManager timing; // prints what --mlir-timing asks for at the end
+  applyDefaultTimingManagerCLOptions(timing);
+  TimingScope times = timing.getRootScope();
   ImportReport report;
   if (!addTunings(session.context(), flags.tunings, targets))
     return 1;
+  TimingScope importing = times.nest("import");
   OwningOpRef<ModuleOp> module = importForTraining(session.context(), flags.model, flags.import, flags.training.options, report);
+  importing.stop();
   llvm::append_range(report.files, flags.tunings);
   if (!module || !knownOutputsAreFree(flags, report.files))
     return 1;
   bool dumped = false;
-  StageObserver observe = [&](StringRef stage, ModuleOp m) {
+  Watch watch{.timing = &times};
+  watch.stage = [&](StringRef stage, ModuleOp m) {
     if (flags.dumpIr != stage && flags.dumpIr != "all")
       return;
     dumped = true;
@@ -220,8 +228,8 @@ int compile(CompileFlags &flags) {
     m->print(llvm::errs(), printing);
     llvm::errs() << '\n';
   };
-  observe("import", *module);
-  if (failed(buildTraining(*module, flags.training.options, observe)))
+  watch.stage("import", *module);
+  if (failed(buildTraining(*module, flags.training.options, watch)))
     return 1;
   if (!flags.quiet) {
     llvm::append_range(report.assumed, assumedLosses(*module));
@@ -236,12 +244,12 @@ int compile(CompileFlags &flags) {
     return failed(writeFileAtomically(location, flags.output, text));
   }
   FailureOr<CompiledProgram> program = flags.emit == "tuner" ? compileTuner(*module, targets.gpus, name)
-                                                             : compileProgram(*module, targets, name, &flags.training.options, observe);
+                                                             : compileProgram(*module, targets, name, &flags.training.options, watch);
   if (failed(program) || !addEmulator(targets, *program))
     return 1;
   if (!flags.dumpIr.empty() && !dumped)
     return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
-                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, all; those from "
+                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, kernels, all; those from "
                 "layout on of a second target: sm_80.layout and so on");
   program->sections["installation"] = executableFolder(); // where the program looks for plugins
   for (const TargetSummary &plan : program->targets)

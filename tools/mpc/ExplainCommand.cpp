@@ -34,7 +34,8 @@ int explain(ExplainFlags &flags) {
   const TrainingOptions &options = flags.training.options;
   json report = {{"model", llvm::sys::path::filename(flags.model).str()}, {"precision", options.precision}, {"opt_level", options.optLevel},
                  {"loss_scale", options.scaler}, {"casts", json::array()}, {"ops", json::array()}};
-  StageObserver observe = [&](StringRef stage, ModuleOp m) {
+  Watch watch;
+  watch.stage = [&](StringRef stage, ModuleOp m) {
     if (stage == "training" || stage == "autocast")
       report["ops"] = forwardOps(m);
     if (stage == "training")
@@ -42,7 +43,7 @@ int explain(ExplainFlags &flags) {
     if (stage == "autocast")
       report["casts"] = forwardCasts(m);
   };
-  if (failed(buildTraining(*module, options, observe)))
+  if (failed(buildTraining(*module, options, watch)))
     return 1;
   llvm::append_range(imported.assumed, assumedLosses(*module));
   report["assumed"] = imported.assumed;

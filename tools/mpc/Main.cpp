@@ -1,12 +1,14 @@
 //===- Main.cpp - the mpc command ------------------------------------------------------------===//
 #include "runtime/support/Standard.h"
 #include "tools/mpc/Common.h"
+#include "tools/mpc/MlirOptions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 #include <CLI/CLI.hpp>
 #include <new>
 #include <unistd.h>
+#include <vector>
 
 /// Nothing between here and an allocation catches: the libraries are built without exceptions. Unfinished outputs go, the process ends.
 [[noreturn]] static void endWithoutMemory() {
@@ -62,8 +64,11 @@ int main(int argc, char **argv) {
   app.set_version_flag("--version", "mpc 0.1.0");
   int status = 0;
   mpc::tool::addCommands(app, status);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!mpc::tool::takeMlirOptions(words))
+    return 1;
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // CLI11 takes them from the back
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) // help
       return mpc::tool::finishOutput(app.exit(error));

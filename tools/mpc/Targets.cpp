@@ -92,7 +92,7 @@ bool addTunings(MLIRContext &context, const std::vector<std::string> &files, Tar
            gpu == targets.gpus.end() ? Twine("add it: --target=") + tuning->arch : Twine("give one file for each target"));
       return false;
     }
-    gpu->tuning = std::move(*tuning);
+    gpu->tuning = std::make_shared<const hero::Tuning>(std::move(*tuning));
   }
   return true;
 }

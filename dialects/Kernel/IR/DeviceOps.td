@@ -85,10 +85,11 @@ def Kernel_VoteOp : Kernel_DeviceOp<"vote"> {
 
 //===-- Shared memory -------------------------------------------------------------------===//
 
-def Kernel_SharedOp : Kernel_DeviceOp<"shared", [Pure]> {
+// An allocation: two ops are two pieces, whoever merges equal ops.
+def Kernel_SharedOp : Kernel_DeviceOp<"shared"> {
   let summary = "memory of the block, uninitialised; every op is a piece of its own";
   let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "16">:$alignment);
-  let results = (outs Kernel_Shared:$pointer);
+  let results = (outs Res<Kernel_Shared, "a piece of its own", [MemAlloc]>:$pointer);
   let assemblyFormat = "$bytes attr-dict";
 }
 

@@ -1,6 +1,8 @@
+//===- KernelDialect.cpp - the kernel dialect, and the attributes that other ops carry ----===//
 #include "dialects/Kernel/IR/Kernel.h"
-#include "dialects/Graph/IR/Storage.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -25,60 +27,79 @@ void KernelDialect::initialize() {
       >();
 }
 
-/// What memory planning has said of the values.
-LogicalResult DispatchOp::verifyPlaces() {
-  if (auto places = getInPlace()) {
-    if (places->size() != getNumResults())
-      return emitOpError("in_place has ") << places->size() << " entries for " << getNumResults() << " results";
-    for (auto [result, input] : llvm::zip_equal(getResults(), *places)) {
-      if (input < -1 || input >= int64_t(getInputs().size()))
-        return emitOpError("in_place names input ") << input << " of " << getInputs().size();
-      if (input >= 0 && graph::bytesOf(getInputs()[input].getType()) != graph::bytesOf(result.getType()))
-        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which is of another size";
-    }
-  }
-  if (getArgs() && getArgs()->size() != getNumOperands() + getNumResults())
-    return emitOpError("args has ") << getArgs()->size() << " entries for " << getNumOperands() + getNumResults() << " inputs and results";
-  if (getScratchOffset() && !getScratchBytes())
-    return emitOpError("has a scratch_offset, but no scratch_bytes");
-  return success();
-}
+//===-- What a module is compiled for ------------------------------------------------------===//
 
-LogicalResult DispatchOp::verify() {
-  Block &block = getBody().front();
-  if (block.getArgumentTypes() != getInputs().getTypes())
-    return emitOpError("block arguments differ from the inputs");
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
-  if (!yield || yield.getOperandTypes() != getResultTypes())
-    return emitOpError("results differ from what is yielded");
-  if (failed(verifyPlaces()))
-    return failure();
-  if (!isBatch())
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name) {
+  if (name == "host" || findGpuArch(name))
     return success();
-  llvm::SmallVector<Value> results;
-  for (Operation &op : block.without_terminator()) {
-    auto member = dyn_cast<DispatchOp>(op);
-    if (!member || member.getLibrary() || member.isBatch())
-      return op.emitOpError("is in a batch, which has dispatches that are loops");
-    if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
-      return member.emitOpError("reads another member of its batch");
-    llvm::append_range(results, member.getResults());
-  }
-  if (yield.getValues() != ValueRange(results))
-    return emitOpError("is a batch, which yields all results of its members in order");
+  return emitError() << "unknown target '" << name << "'; known are host, " << gpuArchNames();
+}
+
+TargetAttr TargetAttr::of(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (auto target = op->getAttrOfType<TargetAttr>(attributeName))
+      return target;
+  return {};
+}
+
+const mpc::GpuArch *mpc::kernel::gpuOf(Operation *op) {
+  TargetAttr target = TargetAttr::of(op);
+  return target ? target.getGpu() : nullptr;
+}
+
+//===-- How kernels are launched -----------------------------------------------------------===//
+
+LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError, SymbolRefAttr, ArrayRef<int64_t> grid, int64_t grain, ArrayRef<int64_t> args) {
+  if (grid.empty() || grid.size() > 3 || llvm::any_of(grid, [](int64_t extent) { return extent < 0; }))
+    return emitError() << "the grid has one to three extents, none of them negative";
+  if (grain < 1 || llvm::any_of(args, [](int64_t position) { return position < -1; }))
+    return emitError() << "grain is at least 1, and args are positions or -1";
   return success();
 }
 
-SmallVector<int64_t> DispatchOp::inPlaceInputs() {
-  return getInPlace() ? SmallVector<int64_t>(*getInPlace()) : SmallVector<int64_t>(getNumResults(), -1);
+/// An i32 of a kernel between these bounds.
+static LogicalResult verifyNumber(Operation *op, NamedAttribute attribute, int64_t least, int64_t most, int64_t step = 1) {
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (number && number.getType().isInteger(32) && number.getInt() >= least && number.getInt() <= most && number.getInt() % step == 0)
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << attribute.getName() << " is an i32 from " << least << " to " << most;
+  if (step > 1)
+    error << ", a multiple of " << step;
+  return error << ", not " << attribute.getValue();
 }
 
-std::pair<DispatchOp, unsigned> DispatchOp::memberOf(unsigned result) {
-  auto computed = cast<OpResult>(getBody().front().getTerminator()->getOperand(result));
-  return {cast<DispatchOp>(computed.getOwner()), computed.getResultNumber()};
+static LogicalResult verifyTensorMaps(LLVM::LLVMFuncOp kernel, NamedAttribute attribute) {
+  auto maps = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (!maps)
+    return kernel->emitOpError() << attribute.getName() << " is an array of #kernel.tensor_map";
+  for (Attribute element : maps) {
+    auto map = dyn_cast<TensorMapAttr>(element);
+    if (!map)
+      return kernel->emitOpError() << attribute.getName() << " has #kernel.tensor_map, not " << element;
+    if (map.getParameter() >= kernel.getNumArguments())
+      return kernel->emitOpError() << "a tensor map names parameter " << map.getParameter() << " of " << kernel.getNumArguments();
+  }
+  return success();
 }
 
-std::vector<DispatchOp> DispatchOp::members() {
-  auto all = getBody().front().getOps<DispatchOp>();
-  return std::vector<DispatchOp>(all.begin(), all.end());
+LogicalResult KernelDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName().strref();
+  if (name == TargetAttr::attributeName) {
+    if (!isa<ModuleOp>(op) || !isa<TargetAttr>(attribute.getValue()))
+      return op->emitOpError() << name << " is a #kernel.target of a module";
+    return success();
+  }
+  // One launch has at most 1024 threads a block and 32 blocks a multiprocessor; clusters of more than 16 blocks no GPU has.
+  if (name == "kernel.threads")
+    return verifyNumber(op, attribute, 32, 1024, 32);
+  if (name == "kernel.resident" || name == "kernel.min_blocks")
+    return verifyNumber(op, attribute, 1, 32);
+  if (name == "kernel.cluster")
+    return verifyNumber(op, attribute, 1, 16);
+  if (name == "kernel.tensor_maps") {
+    if (auto kernel = dyn_cast<LLVM::LLVMFuncOp>(op))
+      return verifyTensorMaps(kernel, attribute);
+    return op->emitOpError() << name << " stands on a kernel, which is an llvm.func";
+  }
+  return success();
 }

@@ -2,23 +2,13 @@
 #ifndef MPC_KERNEL_OPS
 #define MPC_KERNEL_OPS
 include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/Graph/IR/GraphBase.td"
+include "dialects/Kernel/IR/KernelAttrs.td"
 
-def Kernel_Dialect : Dialect {
-  let name = "kernel";
-  let cppNamespace = "::mpc::kernel";
-  let summary = "What one launch computes, and where its operands lie";
-  let description = [{
-    The fusion pass groups graph ops into `kernel.dispatch`es, one per launch. A dispatch holds graph ops until it is
-    lowered, so that the reference evaluator can check it on its own inputs. The memory pass gives every tensor of an entry an offset in the
-    target's arena.
-  }];
-  let useDefaultAttributePrinterParser = 1;
-}
-
-def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove, SingleBlock]> {
+def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "graph ops that one launch computes";
   let description = [{
     ```mlir
@@ -32,14 +22,19 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops. A dispatch whose body
     holds dispatches, its *members*, is a batch: blocks of one launch are dealt out to them. Members read the batch's inputs alone, and it yields all their results in order.
 
-    Later passes add where its values lie:
+    Later passes add how it is computed (passes/Schedule), where its values lie (passes/Memory) and what computes it (passes/Lowering):
 
-    - `in_place`, an entry for each result: the input whose buffer it shares, or -1;
-    - `args`: the offsets in the arena, in bytes, of the inputs and then of the results;
-    - `scratch_bytes`: memory of its own that the launch needs; `scratch_offset`: where it lies in the arena.
+    - `schedule` of a matrix product or convolution for a GPU;
+    - `scratch_bytes`: memory of its own that the launch needs;
+    - `may_reuse`, an entry for each result: the inputs whose buffer it may take over, because no element of them is read after it was written;
+    - `in_place`, an entry for each result: the input whose buffer it does take over, or -1;
+    - `args`: the offsets in the arena, in bytes, of the inputs and then of the results; `scratch_offset`: that of the scratch;
+    - `launches`: the kernels that compute it, in the order of their launches. Members of a batch have none.
   }];
-  let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<DenseI64ArrayAttr>:$in_place,
-                       OptionalAttr<DenseI64ArrayAttr>:$args, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$scratch_offset);
+  let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<Kernel_ContractionAttr>:$schedule,
+                       OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "numbers of inputs, for each result">>:$may_reuse, OptionalAttr<DenseI64ArrayAttr>:$in_place,
+                       OptionalAttr<DenseI64ArrayAttr>:$args, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$scratch_offset,
+                       OptionalAttr<TypedArrayAttrBase<Kernel_LaunchAttr, "launches">>:$launches);
   let results = (outs Variadic<Graph_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
@@ -48,15 +43,21 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     std::vector<DispatchOp> members();
     /// The member that computes a result of the batch, and the number of the result there.
     std::pair<DispatchOp, unsigned> memberOf(unsigned result);
+    /// Whether no result has an element: then nothing is launched.
+    bool computesNothing();
     bool isBatch() { return ::llvm::isa<DispatchOp>(getBody().front().front()); }
+    ::llvm::LogicalResult verifySchedule();
     ::llvm::LogicalResult verifyPlaces();
+    ::llvm::LogicalResult verifyLaunches();
+    /// Whether a result may take over the buffer of an input.
+    bool mayReuse(unsigned result, unsigned input);
     /// The input whose buffer a result shares, or -1.
     int64_t inPlaceInput(unsigned result) { return getInPlace() ? (*getInPlace())[result] : -1; }
     /// The same of all results.
     ::llvm::SmallVector<int64_t> inPlaceInputs();
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$name, "::mlir::ValueRange":$inputs, "::mlir::UnitAttr":$library), [{
-    build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {});
+    build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {}, {}, {}, {});
   }]>];
   let hasVerifier = 1;
 }

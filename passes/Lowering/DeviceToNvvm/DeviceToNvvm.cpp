@@ -26,7 +26,7 @@ void KernelLowering::require(Operation *op, bool has, StringRef first) {
   (void)emitErrorWithHint(op->getLoc(),
                           llvm::Twine("'") + op->getName().getStringRef() + "' op is an instruction of " +
                               first + " and later, and this kernel is for " + arch.name,
-                          "emitters ask the architecture's row in passes/Lowering/GpuArch first");
+                          "emitters ask the architecture's row in dialects/Kernel/Target first");
   failed = true;
 }
 

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 
 namespace mpc::kernel {
 

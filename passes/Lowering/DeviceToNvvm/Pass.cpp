@@ -1,7 +1,7 @@
 //===- Pass.cpp - mpc-device-to-nvvm ----------------------------------------------===//
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 
 using namespace mlir;
 

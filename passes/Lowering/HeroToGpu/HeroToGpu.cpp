@@ -254,13 +254,6 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
                            "make the summed dimension a multiple of 16, at least 16");
 }
 
-int64_t mpc::heroScratchBytes(kernel::DispatchOp dispatch, const GpuArch &arch) {
-  FailureOr<Problem> problem = describeHero(dispatch);
-  if (failed(problem) || tilesFor(*problem, arch).empty())
-    return 0; // emitGpuHero says why
-  return scratchBytes(*problem, chooseSchedule(*problem, arch));
-}
-
 FailureOr<llvm::SmallVector<GpuKernel>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module,
                                                          StringRef symbol, const GpuArch &arch) {
   FailureOr<Problem> problem = describeHero(dispatch);
@@ -268,5 +261,8 @@ FailureOr<llvm::SmallVector<GpuKernel>> mpc::emitGpuHero(kernel::DispatchOp disp
     return failure();
   if (tilesFor(*problem, arch).empty())
     return llvm::SmallVector<GpuKernel>(); // nothing to compute
-  return emitScheduled(*problem, module, symbol, arch, chooseSchedule(*problem, arch));
+  FailureOr<hero::Schedule> schedule = hero::scheduleOf(*problem, arch);
+  if (failed(schedule))
+    return failure();
+  return emitScheduled(*problem, module, symbol, arch, *schedule);
 }

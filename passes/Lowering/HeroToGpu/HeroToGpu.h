@@ -1,7 +1,7 @@
 //===- HeroToGpu.h - matrix products and convolutions as GPU kernels ----------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_HEROTOGPU_H
 #define MPC_LOWERING_HEROTOGPU_HEROTOGPU_H
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 
 namespace mpc {
@@ -18,10 +18,6 @@ struct GpuKernel {
 };
 inline constexpr int scratchArgument = -1;
 
-/// Bytes of global scratch (partial sums of split-K) that the dispatch needs on this architecture. It need
-/// not be initialised and holds nothing between dispatches.
-int64_t heroScratchBytes(kernel::DispatchOp dispatch, const GpuArch &arch);
-
 /// Appends the kernels of a `library` dispatch to the module: `symbol`, and where its sums are split `symbol`
 /// +
 /// "_reduce". The dispatch holds one graph.matmul, conv, conv_input_grad or conv_weight_grad of inputs of the
@@ -29,7 +25,7 @@ int64_t heroScratchBytes(kernel::DispatchOp dispatch, const GpuArch &arch);
 /// are of the form of dialects/Kernel/IR/DeviceOps.td and are deterministic. No kernels where there is
 /// nothing to compute. Fails with a diagnostic.
 ///
-/// Products are exact (f32 ones fused into the sum), sums in f32 (f64 for f64), one rounding to the hero's
+/// The dispatch carries its schedule (mpc-schedule). Products are exact (f32 ones fused into the sum), sums in f32 (f64 for f64), one rounding to the hero's
 /// type, then the ops behind it.
 mlir::FailureOr<llvm::SmallVector<GpuKernel>> emitGpuHero(kernel::DispatchOp dispatch, mlir::ModuleOp module,
                                                           llvm::StringRef symbol, const GpuArch &arch);

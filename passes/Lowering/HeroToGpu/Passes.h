@@ -1,17 +1,20 @@
-//===- Passes.h - heroes as GPU kernels ----------------------------------===//
+//===- Passes.h - schedules of contractions ------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_PASSES_H
 #define MPC_LOWERING_HEROTOGPU_PASSES_H
 #include "dialects/Kernel/IR/Kernel.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include <memory>
 
 namespace mpc {
+namespace hero {
+struct Tuning;
+}
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Lowering/HeroToGpu/Passes.h.inc"
+
+/// mpc-schedule with measurements, which may be null.
+std::unique_ptr<mlir::Pass> createSchedulePass(std::shared_ptr<const hero::Tuning> tuning);
 } // namespace mpc
 #endif

@@ -1,16 +1,21 @@
-//===- Passes.td - heroes as GPU kernels -----------------------------*- tablegen -*-===//
+//===- Passes.td - schedules of contractions -------------------------*- tablegen -*-===//
 #ifndef MPC_HEROTOGPU_PASSES
 #define MPC_HEROTOGPU_PASSES
 include "mlir/Pass/PassBase.td"
 
-def HeroToGpuPass : Pass<"mpc-hero-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Emits the GPU kernels of every library dispatch";
+def SchedulePass : Pass<"mpc-schedule", "::mlir::ModuleOp"> {
+  let summary = "Decides by which schedule the module's GPU computes each matrix product and convolution";
   let description = [{
-    Appends `llvm.func @h<n>`, and `@h<n>_reduce` where k is split, for the n-th `library` dispatch and annotates the dispatch with `kernels`, `grid` (blocks of
-    each), `threads` and, where there are partial sums, `scratch` (bytes). For tests; the compiler calls `emitGpuHero`.
+    Sets `schedule`, and `scratch_bytes` where sums are split, on every `library` dispatch of a module for a GPU. The schedule is the fastest that a tuning file has measured
+    for the problem, else the one of least estimated time (passes/Lowering/HeroToGpu/Model.h). A dispatch that has a schedule keeps it; one that its problem does not
+    have on this GPU is an error. Runs before memory is planned, which has to know the scratch.
+
+    ```mlir
+    %y = kernel.dispatch "fc" (%x, %w) {library} : ...
+    // becomes
+    %y = kernel.dispatch "fc" (%x, %w) {library, schedule = #kernel.contraction<mma 64x64x32 stages=4 splits=2>, scratch_bytes = 131072 : i64} : ...
+    ```
   }];
-  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "architecture, as sm_80">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::LLVM::LLVMDialect", "::mpc::kernel::KernelDialect"];
+  let dependentDialects = ["::mpc::kernel::KernelDialect"];
 }
 #endif

@@ -1,9 +1,9 @@
 //===- Schedule.cpp - which tile, how many splits ------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Schedule.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/HeroToGpu/Mma.h"
 #include "passes/Lowering/HeroToGpu/Model.h"
-#include "passes/Lowering/HeroToGpu/ScheduleText.h"
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -60,9 +60,9 @@ static constexpr Tile float8Tiles[] = {
     {Mainloop::Wgmma, 64, 64, 128, 64, 64, 6, 0.4, 0, 0, 2},
 };
 
-llvm::StringRef mpc::hero::nameOf(Mainloop mainloop) {
-  constexpr llvm::StringLiteral names[] = {"simt", "mma", "wgmma"};
-  return names[int(mainloop)];
+kernel::Contraction Schedule::contraction() const {
+  return {.mainloop = tile.mainloop, .m = tile.m, .n = tile.n, .k = tile.k, .stages = tile.stages, .pingPong = tile.pingPong, .splits = splits,
+          .clusterM = clusterAxis == Axis::M ? cluster : 1, .clusterN = clusterAxis == Axis::N ? cluster : 1};
 }
 
 int Tile::threads() const {
@@ -129,14 +129,28 @@ llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, cons
   return schedules;
 }
 
-Schedule mpc::hero::chooseSchedule(const Problem &problem, const GpuArch &arch) {
+const Schedule *mpc::hero::findSchedule(const kernel::Contraction &numbers, ArrayRef<Schedule> candidates) {
+  auto *found = llvm::find_if(candidates, [&](const Schedule &schedule) { return schedule.contraction() == numbers; });
+  return found == candidates.end() ? nullptr : found;
+}
+
+Schedule mpc::hero::fastestSchedule(const Problem &problem, const GpuArch &arch) {
   llvm::SmallVector<Schedule> schedules = schedulesFor(problem, arch);
-  if (auto text = problem.dispatch->getAttrOfType<StringAttr>(scheduleAttr))
-    if (const Schedule *said = findSchedule(text, schedules))
-      return *said;
   return *std::min_element(schedules.begin(), schedules.end(), [&](const Schedule &x, const Schedule &y) {
     return estimate(problem, x, arch).clocks() < estimate(problem, y, arch).clocks();
   });
+}
+
+FailureOr<Schedule> mpc::hero::scheduleOf(const Problem &problem, const GpuArch &arch) {
+  kernel::DispatchOp dispatch = problem.dispatch;
+  kernel::ContractionAttr attribute = dispatch.getScheduleAttr();
+  if (!attribute)
+    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has no schedule", "run mpc-schedule before kernels are emitted");
+  llvm::SmallVector<Schedule> schedules = schedulesFor(problem, arch);
+  if (const Schedule *schedule = findSchedule(attribute.getSchedule(), schedules))
+    return *schedule;
+  return emitErrorWithHint(dispatch.getLoc(), "'" + llvm::Twine(attribute.getSchedule().text()) + "' is no schedule of this problem on " + arch.name,
+                           "take one of its own, as '" + fastestSchedule(problem, arch).contraction().text() + "', or leave the choice to mpc-schedule");
 }
 
 int64_t mpc::hero::scratchBytes(const Problem &problem, const Schedule &schedule) {

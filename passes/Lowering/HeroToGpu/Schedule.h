@@ -1,18 +1,13 @@
 //===- Schedule.h - tiles, as data ---------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_SCHEDULE_H
 #define MPC_LOWERING_HEROTOGPU_SCHEDULE_H
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "passes/Lowering/HeroToGpu/Problem.h"
 
 namespace mpc::hero {
 
-enum class Mainloop {
-  Simt,  ///< multiply-adds of every thread; operands widened to the accumulator's type
-  Mma,   ///< kernel.mma of every warp; f16, and bf16 where the architecture has it
-  Wgmma, ///< kernel.wgmma of warpgroups, and a warpgroup that feeds them; f16, bf16 and 8-bit floats
-};
-inline constexpr Mainloop allMainloops[] = {Mainloop::Simt, Mainloop::Mma, Mainloop::Wgmma};
-llvm::StringRef nameOf(Mainloop mainloop);
+using kernel::Mainloop;
+using kernel::nameOf;
 
 /// How a block computes its tile of C.
 struct Tile {
@@ -46,6 +41,8 @@ struct Schedule {
   /// What m and n are rounded up to.
   int64_t spanM() const { return int64_t(tile.m) * (clusterAxis == Axis::M ? cluster : 1); }
   int64_t spanN() const { return int64_t(tile.n) * (clusterAxis == Axis::N ? cluster : 1); }
+  /// The numbers that tell it apart from the problem's other schedules.
+  kernel::Contraction contraction() const;
 };
 
 /// The tiles that fit problem and architecture, the best for large problems first; none where a product of
@@ -53,10 +50,12 @@ struct Schedule {
 llvm::SmallVector<Tile> tilesFor(const Problem &problem, const GpuArch &arch);
 /// What a block can do with them: tiles, splits of k, clusters. No two are the same.
 llvm::SmallVector<Schedule> schedulesFor(const Problem &problem, const GpuArch &arch);
-/// The name of the dispatch's attribute that decides: textOf() one of them (ScheduleText.h).
-inline constexpr llvm::StringLiteral scheduleAttr = "schedule";
-/// What the dispatch says, where it is one of them; else that of least estimated time (Model.h).
-Schedule chooseSchedule(const Problem &problem, const GpuArch &arch);
+/// The one with these numbers among `candidates`; null where none has them.
+const Schedule *findSchedule(const kernel::Contraction &numbers, llvm::ArrayRef<Schedule> candidates);
+/// The schedule of least estimated time (Model.h).
+Schedule fastestSchedule(const Problem &problem, const GpuArch &arch);
+/// The schedule that the dispatch carries. Fails with a diagnostic where it carries none, or one that the problem does not have on this architecture.
+mlir::FailureOr<Schedule> scheduleOf(const Problem &problem, const GpuArch &arch);
 /// The number of splits that are not empty when k's tiles are dealt out to `wanted`.
 int64_t usefulSplits(int64_t tiles, int64_t wanted);
 /// Partial sums, in bytes.

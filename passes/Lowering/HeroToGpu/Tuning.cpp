@@ -1,6 +1,6 @@
 //===- Tuning.cpp - schedules by measurement ----------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Tuning.h"
-#include "passes/Lowering/HeroToGpu/ScheduleText.h"
+#include "passes/Lowering/HeroToGpu/ProblemKey.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -15,55 +15,100 @@ static const std::vector<Tuning::Measured> *measurementsOf(const std::string &pr
   return found == tuning->problems.end() ? nullptr : &found->second;
 }
 
-void mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuning *tuning) {
-  Builder b(module.getContext());
-  llvm::StringSet<> seen; // problems
+namespace {
+/// Decides for one dispatch after the other and remembers what the tuning lacked.
+class Scheduler {
+public:
+  Scheduler(const GpuArch &arch, const Tuning *tuning) : arch(arch), tuning(tuning) {}
+  LogicalResult schedule(kernel::DispatchOp dispatch);
+  void warnOfUnusedTuning(MLIRContext *context) const;
+
+private:
+  /// Nothing where none of the problem's measured schedules is a candidate.
+  std::optional<Schedule> fastestMeasured(const Problem &problem);
+
+  const GpuArch &arch;
+  const Tuning *tuning;
+  llvm::StringSet<> seen; ///< problems
   int stale = 0, found = 0;
   std::string firstStale;
-  module.walk([&](kernel::DispatchOp dispatch) {
-    if (!dispatch.getLibrary())
-      return;
-    ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
-    FailureOr<Problem> problem = describeHero(dispatch);
-    if (failed(problem) || tilesFor(*problem, arch).empty())
-      return;
-    std::string key = keyOf(*problem).text();
-    bool isNew = seen.insert(key).second;
-    Schedule schedule = chooseSchedule(*problem, arch);
-    if (const auto *measurements = measurementsOf(key, tuning)) {
-      ++found;
-      llvm::SmallVector<Schedule> candidates = schedulesFor(*problem, arch);
-      const Schedule *fastest = nullptr;
-      for (const Tuning::Measured &measured : *measurements) {
-        const Schedule *candidate = findSchedule(measured.schedule, candidates);
-        if (!fastest)
-          fastest = candidate;
-        if (!candidate && isNew && stale++ == 0)
-          firstStale = "'" + measured.schedule + "' of '" + key + "'";
-      }
-      if (fastest)
-        schedule = *fastest;
-    }
-    dispatch->setAttr(scheduleAttr, b.getStringAttr(textOf(schedule)));
-    if (int64_t bytes = scratchBytes(*problem, schedule))
-      dispatch.setScratchBytes(bytes);
-  });
-  if (tuning && tuning->arch == arch.name && found == 0 && !seen.empty()) {
-    InFlightDiagnostic warning = emitWarning(NameLoc::get(b.getStringAttr(tuning->file)));
+};
+} // namespace
+
+std::optional<Schedule> Scheduler::fastestMeasured(const Problem &problem) {
+  std::string key = keyOf(problem).text();
+  bool isNew = seen.insert(key).second;
+  const auto *measurements = measurementsOf(key, tuning);
+  if (!measurements)
+    return std::nullopt;
+  ++found;
+  llvm::SmallVector<Schedule> candidates = schedulesFor(problem, arch);
+  std::optional<Schedule> fastest;
+  for (const Tuning::Measured &measured : *measurements) {
+    std::optional<kernel::Contraction> numbers = kernel::Contraction::parse(measured.schedule);
+    const Schedule *candidate = numbers ? findSchedule(*numbers, candidates) : nullptr;
+    if (candidate && !fastest)
+      fastest = *candidate;
+    if (!candidate && isNew && stale++ == 0)
+      firstStale = "'" + measured.schedule + "' of '" + key + "'";
+  }
+  return fastest;
+}
+
+LogicalResult Scheduler::schedule(kernel::DispatchOp dispatch) {
+  FailureOr<Problem> problem = failure();
+  {
+    ScopedDiagnosticHandler silent(dispatch.getContext(), [](Diagnostic &) { return success(); });
+    problem = describeHero(dispatch);
+  }
+  if (failed(problem) || tilesFor(*problem, arch).empty())
+    return success();
+  FailureOr<Schedule> schedule = failure();
+  if (dispatch.getSchedule())
+    schedule = scheduleOf(*problem, arch);
+  else if (std::optional<Schedule> measured = fastestMeasured(*problem))
+    schedule = *measured;
+  else
+    schedule = fastestSchedule(*problem, arch);
+  if (failed(schedule))
+    return failure();
+  dispatch.setScheduleAttr(kernel::ContractionAttr::get(dispatch.getContext(), schedule->contraction()));
+  if (int64_t bytes = scratchBytes(*problem, *schedule))
+    dispatch.setScratchBytes(bytes);
+  return success();
+}
+
+void Scheduler::warnOfUnusedTuning(MLIRContext *context) const {
+  if (!tuning)
+    return;
+  auto file = NameLoc::get(StringAttr::get(context, tuning->file));
+  if (tuning->arch == arch.name && found == 0 && !seen.empty()) {
+    InFlightDiagnostic warning = emitWarning(file);
     warning << "none of the measured problems is one of this program";
     warning.attachNote() << "hint: tune the same model with the same --batch, --precision and --opt-level";
   }
   if (stale > 0) {
-    InFlightDiagnostic warning = emitWarning(NameLoc::get(b.getStringAttr(tuning->file)));
+    InFlightDiagnostic warning = emitWarning(file);
     warning << stale << " measured schedules are not known any more, the first: " << firstStale;
     warning.attachNote() << "hint: measure again with a tuner of this version (--emit=tuner)";
   }
 }
 
+LogicalResult mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuning *tuning) {
+  Scheduler scheduler(arch, tuning);
+  WalkResult walked = module.walk([&](kernel::DispatchOp dispatch) {
+    return dispatch.getLibrary() && failed(scheduler.schedule(dispatch)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  scheduler.warnOfUnusedTuning(module.getContext());
+  return success();
+}
+
 PlannedHero mpc::hero::planOf(kernel::DispatchOp dispatch, const GpuArch &arch, const Tuning *tuning) {
   Problem problem = *describeHero(dispatch);
-  Schedule schedule = chooseSchedule(problem, arch);
-  PlannedHero plan{keyOf(problem).text(), textOf(schedule), estimate(problem, schedule, arch),
+  Schedule schedule = *scheduleOf(problem, arch);
+  PlannedHero plan{keyOf(problem).text(), schedule.contraction().text(), estimate(problem, schedule, arch),
                    rooflineOf(problem, arch), false};
   if (const auto *measurements = measurementsOf(plan.problem, tuning))
     plan.measured = llvm::any_of(*measurements, [&](const auto &m) { return m.schedule == plan.schedule; });

@@ -12,7 +12,7 @@ struct Tuning {
   std::string gpu;  ///< "NVIDIA H200"
   std::string arch; ///< "sm_90a"
   struct Measured {
-    std::string schedule; ///< textOf()
+    std::string schedule; ///< kernel::Contraction::text()
     double microseconds;
   };
   /// By ProblemKey::text(), the fastest first.
@@ -28,11 +28,10 @@ struct PlannedHero {
 };
 PlannedHero planOf(kernel::DispatchOp dispatch, const GpuArch &arch, const Tuning *tuning);
 
-/// Decides the schedule of every library dispatch: `schedule` names it, and `scratch_bytes` is what it takes.
-/// The fastest measured one that is still a candidate wins; problems that the tuning (which may be null) does
-/// not know get the least estimate. Warns once where measured schedules are no candidates any more.
-/// Dispatches without a describable hero stay as they are: emitGpuHero says why.
-void assignSchedules(mlir::ModuleOp module, const GpuArch &arch, const Tuning *tuning);
+/// mpc-schedule (Passes.td). The fastest measured schedule that is still a candidate wins; problems that the tuning (which may be null) does not know get the
+/// least estimate. Warns once where measured schedules are no candidates any more. Fails with a diagnostic at a dispatch that carries a schedule that it does not
+/// have. Dispatches without a describable hero stay as they are: emitGpuHero says why.
+mlir::LogicalResult assignSchedules(mlir::ModuleOp module, const GpuArch &arch, const Tuning *tuning);
 
 } // namespace mpc::hero
 #endif

@@ -31,8 +31,8 @@ struct Alike {
 
 class BatchEmitter {
 public:
-  BatchEmitter(DispatchOp batch, ModuleOp module, StringRef symbol)
-      : batch(batch), module(module), symbol(symbol) {}
+  BatchEmitter(DispatchOp batch, ModuleOp module, StringRef symbol, const GpuArch &arch)
+      : batch(batch), module(module), symbol(symbol), arch(arch) {}
   FailureOr<GpuLaunch> run();
 
 private:
@@ -51,6 +51,7 @@ private:
   DispatchOp batch;
   ModuleOp module;
   StringRef symbol;
+  const GpuArch &arch;
   std::vector<Alike> kinds;
   LLVM::LLVMFuncOp function;
   ElementEmitter *e = nullptr;
@@ -90,7 +91,7 @@ LogicalResult BatchEmitter::emitMembers() {
       continue;
     }
     std::string name = (symbol + "_" + Twine(kinds.size())).str();
-    FailureOr<GpuLaunch> launch = emitGpuKernel(member, module, name);
+    FailureOr<GpuLaunch> launch = emitGpuKernel(member, module, name, arch);
     if (failed(launch))
       return failure();
     assert(launch->grid[1] == 1 && launch->grid[2] == 1 && "members have grids of one axis");
@@ -192,6 +193,6 @@ FailureOr<GpuLaunch> BatchEmitter::run() {
   return GpuLaunch{{blocks, 1, 1}, threads};
 }
 
-FailureOr<GpuLaunch> mpc::emitGpuBatch(DispatchOp batch, ModuleOp module, StringRef symbol) {
-  return BatchEmitter(batch, module, symbol).run();
+FailureOr<GpuLaunch> mpc::emitGpuBatch(DispatchOp batch, ModuleOp module, StringRef symbol, const GpuArch &arch) {
+  return BatchEmitter(batch, module, symbol, arch).run();
 }

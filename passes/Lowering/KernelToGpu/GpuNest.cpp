@@ -71,8 +71,8 @@ constexpr int64_t tileSide = 32, tilePitch = tileSide + 1;
 /// Bytes that one access moves at best, neighbours that a thread takes at most, and bytes that memory moves
 /// at least.
 constexpr int64_t vectorBytes = 16, mostNeighbours = 8, sectorBytes = 32;
-/// Blocks below which those of a column reduction become narrower: two for each of 132 multiprocessors.
-constexpr int64_t wantedBlocks = 264;
+/// Blocks for each multiprocessor, below which those of a column reduction become narrower.
+constexpr int64_t wantedBlocks = 2;
 
 int64_t product(ArrayRef<LoopVar> vars) {
   int64_t n = 1;
@@ -103,9 +103,9 @@ class GpuNestEmitter : NestSpace {
 public:
   /// n: neighbours that a thread computes, the extent of the innermost factor when more than one
   /// (splitNeighbours).
-  GpuNestEmitter(const Plan &plan, int64_t n, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
-                 ElementEmitter &e)
-      : NestSpace(plan, dispatch, results, e), n(n), pieceBytes(n * widestBytes(plan, dispatch)),
+  GpuNestEmitter(const Plan &plan, int64_t n, kernel::DispatchOp dispatch, const GpuArch &arch,
+                 ArrayRef<Buffer> results, ElementEmitter &e)
+      : NestSpace(plan, dispatch, results, e), arch(arch), n(n), pieceBytes(n * widestBytes(plan, dispatch)),
         ops(llvm::range_size(dispatch.getBody().front())),
         mostThreads(isa<kernel::DispatchOp>(dispatch->getParentOp()) ? mostMemberThreads : mostRowThreads),
         t{e} {}
@@ -135,6 +135,7 @@ private:
   /// `space` is that of the last.
   void unrolled(Value first, int64_t step, llvm::function_ref<void(Value inside)> body);
 
+  const GpuArch &arch;
   const int64_t n;
   const int64_t pieceBytes;  ///< of n neighbours
   const int64_t ops;         ///< of the dispatch
@@ -384,7 +385,7 @@ GpuLaunch GpuNestEmitter::columns() {
   while (width > 1 && width / 2 >= column.extent)
     width /= 2;
   // Few columns, more blocks: as long as a row's part is a whole sector.
-  while (width * pieceBytes > sectorBytes && ceilDiv(column.extent, width) * product(outer) < wantedBlocks)
+  while (width * pieceBytes > sectorBytes && ceilDiv(column.extent, width) * product(outer) < wantedBlocks * arch.multiprocessors)
     width /= 2;
   int64_t groups = blockThreads / width;
   while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
@@ -478,14 +479,14 @@ GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
   return {{ceilDiv(count, threads), 1, 1}, threads};
 }
 
-GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results,
                            ElementEmitter &e) {
   if (plan.form == LoopForm::Special)
     return emitGpuGatherGrad(dispatch, results[0], e);
   if (isTransposedCopy(plan, dispatch))
     return emitGpuTransposedCopy(dispatch, results, e);
   int64_t n = plan.irregular ? 1 : splitNeighbours(plan, dispatch);
-  GpuNestEmitter nest(plan, n, dispatch, results, e);
+  GpuNestEmitter nest(plan, n, dispatch, arch, results, e);
   if (plan.irregular)
     return nest.slices(dispatch);
   if (plan.form == LoopForm::Pointwise)

@@ -14,8 +14,8 @@ inline constexpr int64_t blockThreads = 256;
 
 /// Emits the body of a kernel at e's insertion point: the share of one thread. `results`: a buffer per result
 /// of the dispatch.
-GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
-                      ElementEmitter &e);
+GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch,
+                      llvm::ArrayRef<Buffer> results, ElementEmitter &e);
 /// Whether results are values and their transposes, which one launch writes in wide accesses.
 bool isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch);
 /// emitGpuNest of such a dispatch.
@@ -25,7 +25,7 @@ GpuLaunch emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buff
 GpuLaunch emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
 /// emitGpuKernel of a batch.
 mlir::FailureOr<GpuLaunch> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module,
-                                        llvm::StringRef symbol);
+                                        llvm::StringRef symbol, const GpuArch &arch);
 /// `llvm.func @symbol` at b's insertion point, which returns: a pointer per input, then per result of the
 /// dispatch, with what LLVM may know of them.
 mlir::LLVM::LLVMFuncOp createGpuFunction(mlir::OpBuilder &b, kernel::DispatchOp dispatch,

@@ -30,9 +30,9 @@ LLVM::LLVMFuncOp mpc::createGpuFunction(OpBuilder &b, kernel::DispatchOp dispatc
   return function;
 }
 
-FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol, const GpuArch &arch) {
   if (dispatch.isBatch())
-    return emitGpuBatch(dispatch, module, symbol);
+    return emitGpuBatch(dispatch, module, symbol, arch);
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()),
                                             SmallVector<Type>(dispatch.getResultTypes())))
     if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
@@ -64,26 +64,11 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
                        cast<RankedTensorType>(yielded[r].getType()),
                        {},
                        {}});
-  GpuLaunch launch = emitGpuNest(*plan, dispatch, results, e);
+  GpuLaunch launch = emitGpuNest(*plan, dispatch, arch, results, e);
   function->setAttr("kernel.threads", b.getI32IntegerAttr(launch.threads));
   if (e.failed())
     return failure();
   return launch;
-}
-
-/// A member's result takes over what this member alone reads.
-static bool mayShareInBatch(kernel::DispatchOp batch, unsigned result, unsigned input) {
-  auto [owner, number] = batch.memberOf(result);
-  bool reads = false;
-  for (kernel::DispatchOp member : batch.members())
-    for (auto [i, read] : llvm::enumerate(member.getInputs())) {
-      if (cast<BlockArgument>(read).getArgNumber() != input)
-        continue;
-      if (member != owner || !mayShareBufferOnGpu(member, number, i))
-        return false;
-      reads = true;
-    }
-  return reads;
 }
 
 /// Whether only results per row or column need the input, and no reduction does: the thread that stores such
@@ -104,14 +89,32 @@ static bool readBehindReductions(kernel::DispatchOp dispatch, const Plan &plan, 
                        [&](unsigned r) { return forward.contains(yield->getOperand(r).getDefiningOp()); });
 }
 
-bool mpc::mayShareBufferOnGpu(kernel::DispatchOp dispatch, unsigned result, unsigned input) {
+/// A member's result takes over what this member alone reads, and reads once.
+static Reuses reusesInBatch(kernel::DispatchOp batch) {
+  llvm::SmallVector<int> readers(batch.getInputs().size());
+  for (kernel::DispatchOp member : batch.members())
+    for (Value input : member.getInputs())
+      ++readers[cast<BlockArgument>(input).getArgNumber()];
+  Reuses reuses;
+  for (kernel::DispatchOp member : batch.members())
+    for (const auto &inputs : gpuReusableInputs(member)) {
+      llvm::SmallVector<int64_t> &outer = reuses.emplace_back();
+      for (int64_t input : inputs)
+        if (unsigned position = cast<BlockArgument>(member.getInputs()[input]).getArgNumber(); readers[position] == 1)
+          outer.push_back(position);
+    }
+  return reuses;
+}
+
+Reuses mpc::gpuReusableInputs(kernel::DispatchOp dispatch) {
   if (dispatch.isBatch())
-    return mayShareInBatch(dispatch, result, input);
-  if (!mayShareBuffer(dispatch, result, input))
-    return false;
-  FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/false);
-  if (failed(plan) || plan->sliced())
-    return false;
-  return plan->form == LoopForm::Pointwise || llvm::is_contained(plan->fullResults, result) ||
-         readBehindReductions(dispatch, *plan, input);
+    return reusesInBatch(dispatch);
+  FailureOr<PlannedLoops> planned = planLoopsAndReuses(dispatch, /*diagnose=*/false);
+  if (failed(planned) || planned->plan.sliced())
+    return Reuses(dispatch.getNumResults());
+  const Plan &plan = planned->plan;
+  for (auto [r, inputs] : llvm::enumerate(planned->reuses))
+    if (plan.form != LoopForm::Pointwise && !llvm::is_contained(plan.fullResults, unsigned(r)))
+      llvm::erase_if(inputs, [&](int64_t input) { return !readBehindReductions(dispatch, plan, unsigned(input)); });
+  return std::move(planned->reuses);
 }

@@ -2,7 +2,9 @@
 #ifndef MPC_LOWERING_KERNELTOGPU_KERNELTOGPU_H
 #define MPC_LOWERING_KERNELTOGPU_KERNELTOGPU_H
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Lowering/LoopPlan/LoopForm.h"
 #include <array>
 
 namespace mpc {
@@ -19,12 +21,12 @@ struct GpuLaunch {
 /// LoopPlan/LoopForm.h) makes a result use its input's pointer. Fails with a diagnostic at an op that has no
 /// elemental model.
 mlir::FailureOr<GpuLaunch> emitGpuKernel(kernel::DispatchOp dispatch, mlir::ModuleOp module,
-                                         llvm::StringRef symbol);
+                                         llvm::StringRef symbol, const GpuArch &arch);
 
-/// `mayShareBuffer` for GPUs. Only what each thread reads for itself qualifies: of what the threads of a row
-/// or column read together, one thread's store would come before another's load. In a batch, only one member
+/// `reusableInputs` for GPUs: of what the threads of a row or column read together, one thread's store would
+/// come before another's load, so only what each thread reads for itself qualifies. In a batch, only one member
 /// may read the input.
-bool mayShareBufferOnGpu(kernel::DispatchOp dispatch, unsigned result, unsigned input);
+Reuses gpuReusableInputs(kernel::DispatchOp dispatch);
 
 } // namespace mpc
 #endif

@@ -23,9 +23,11 @@ enum class LoopForm {
 /// and runs once per row, not once per use. nullopt: it is slow, or no loop dispatch at all.
 std::optional<LoopForm> classify(kernel::DispatchOp dispatch);
 
-/// Whether `result` may share the buffer of `input`: same size of elements, and the kernel reads no element
-/// of the input after it, or another slice of the grid, has written that address.
-bool mayShareBuffer(kernel::DispatchOp dispatch, unsigned result, unsigned input);
+/// By result of a dispatch: the inputs whose buffer it may take over.
+using Reuses = llvm::SmallVector<llvm::SmallVector<int64_t>>;
+/// The reuses that the order of loops allows, on any target: elements of the same size, and the kernel reads no
+/// element of the input after it, or another slice of the grid, has written that address. None for dispatches that are no regular loops.
+Reuses reusableInputs(kernel::DispatchOp dispatch);
 
 } // namespace mpc
 #endif

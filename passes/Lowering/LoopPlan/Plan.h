@@ -66,5 +66,12 @@ mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch, bool diagnose);
 /// same for every target.
 mlir::FailureOr<Plan> planLoops(kernel::DispatchOp dispatch, bool diagnose);
 
+/// planLoops, and what the same rehearsal tells about buffers.
+struct PlannedLoops {
+  Plan plan;
+  Reuses reuses;
+};
+mlir::FailureOr<PlannedLoops> planLoopsAndReuses(kernel::DispatchOp dispatch, bool diagnose);
+
 } // namespace mpc
 #endif

@@ -141,6 +141,43 @@ static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose)
   return done;
 }
 
+/// Whether an access to one may be an access to the other: as many elements of the same size.
+static bool fits(Type input, Type result) {
+  auto from = cast<RankedTensorType>(input), to = cast<RankedTensorType>(result);
+  auto bits = [](RankedTensorType tensor) {
+    return ElementEmitter::storageType(tensor.getElementType()).getIntOrFloatBitWidth();
+  };
+  return bits(from) == bits(to) && from.getNumElements() == to.getNumElements();
+}
+
+/// All reads of the input are at the index at which the result is written.
+static Reuses reusesOf(const Rehearsal &rehearsal, kernel::DispatchOp dispatch) {
+  Reuses reuses(dispatch.getNumResults());
+  if (!rehearsal.regular() || rehearsal.plan.form == LoopForm::Special)
+    return reuses;
+  for (auto [r, pointer] : llvm::enumerate(rehearsal.resultPointers)) {
+    const Index *written = nullptr;
+    for (const auto &access : rehearsal.accesses)
+      if (access.isStore && access.pointer == pointer)
+        written = &access.linear;
+    for (auto [i, input] : llvm::enumerate(rehearsal.inputPointers))
+      if (written && fits(dispatch.getInputs()[i].getType(), dispatch.getResultTypes()[r]) &&
+          llvm::all_of(rehearsal.accesses, [&](const ElementEmitter::Access &access) {
+            return access.pointer != input || access.linear == *written;
+          }))
+        reuses[r].push_back(int64_t(i));
+  }
+  return reuses;
+}
+
+FailureOr<PlannedLoops> mpc::planLoopsAndReuses(kernel::DispatchOp dispatch, bool diagnose) {
+  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, diagnose);
+  if (failed(rehearsal))
+    return failure();
+  Reuses reuses = reusesOf(*rehearsal, dispatch);
+  return PlannedLoops{std::move(rehearsal->plan), std::move(reuses)};
+}
+
 FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch, bool diagnose) {
   FailureOr<Rehearsal> rehearsal = rehearse(dispatch, diagnose);
   if (failed(rehearsal))
@@ -157,22 +194,7 @@ std::optional<LoopForm> mpc::classify(kernel::DispatchOp dispatch) {
   return rehearsal->plan.form;
 }
 
-bool mpc::mayShareBuffer(kernel::DispatchOp dispatch, unsigned result, unsigned input) {
-  auto from = cast<RankedTensorType>(dispatch.getInputs()[input].getType());
-  auto to = cast<RankedTensorType>(dispatch.getResultTypes()[result]);
-  auto bits = [](RankedTensorType tensor) {
-    return ElementEmitter::storageType(tensor.getElementType()).getIntOrFloatBitWidth();
-  };
-  if (bits(from) != bits(to) || from.getNumElements() != to.getNumElements())
-    return false;
-  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, /*diagnose=*/false);
-  if (failed(rehearsal) || !rehearsal->regular() || rehearsal->plan.form == LoopForm::Special)
-    return false;
-  const Index *written = nullptr;
-  for (const auto &access : rehearsal->accesses)
-    if (access.isStore && access.pointer == rehearsal->resultPointers[result])
-      written = &access.linear;
-  return written && llvm::all_of(rehearsal->accesses, [&](const ElementEmitter::Access &access) {
-           return access.pointer != rehearsal->inputPointers[input] || access.linear == *written;
-         });
+Reuses mpc::reusableInputs(kernel::DispatchOp dispatch) {
+  FailureOr<PlannedLoops> planned = planLoopsAndReuses(dispatch, /*diagnose=*/false);
+  return succeeded(planned) ? std::move(planned->reuses) : Reuses(dispatch.getNumResults());
 }

@@ -1,5 +1,5 @@
 // What the kernels of loops are made of.
-// RUN: mpc-opt %s --mpc-kernel-to-gpu=only | mpc-ptx --arch=sm_80 | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | mpc-ptx --arch=sm_80 | FileCheck %s
 
 // Eight f16 a thread, in one access each way; the channel's factors in two; no division but by shifts.
 // CHECK-LABEL: .entry k0(

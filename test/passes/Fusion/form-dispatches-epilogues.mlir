@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-form-dispatches=epilogues=pointwise --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-form-dispatches --split-input-file | FileCheck %s
 // RUN: mpc-opt %s --mpc-form-dispatches --split-input-file | FileCheck %s --check-prefix=LIBRARY
 
 // A residual block's end: bias, addition of the other branch, relu, all behind the product.

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-pad-channels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-pad-channels --canonicalize --cse | FileCheck %s
 
 // Three channels become four, of input and weights; the gradient of the fourth is dropped. The padded input is computed once.
 // CHECK-LABEL: @picture

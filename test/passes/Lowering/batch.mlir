@@ -1,8 +1,8 @@
-// RUN: mpc-opt %s --mpc-kernel-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // Two members compute the same: blocks 0 and 1 are theirs, block 2 the reduction's. A block has 256 threads, of which the latter takes 128.
-// CHECK: kernel.dispatch "b"{{.*}}grid = array<i64: 3, 1, 1>, {{.*}}kernel = "k0", threads = 256
-// CHECK: kernel.dispatch "c"{{.*}}kernel = "k1"
+// CHECK: kernel.dispatch "b"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 3, 1, 1
+// CHECK: kernel.dispatch "c"{{.*}}@k1 
 
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: %[[X:arg0]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}

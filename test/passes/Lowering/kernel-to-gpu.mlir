@@ -1,10 +1,10 @@
-// RUN: mpc-opt %s --mpc-kernel-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "scale"{{.*}}grid = array<i64: 256, 1, 1>, kernel = "k0", threads = 256
-// CHECK: kernel.dispatch "columns"{{.*}}grid = array<i64: 4, 1, 1>, kernel = "k1", threads = 256
-// CHECK: kernel.dispatch "row"{{.*}}grid = array<i64: 33, 1, 1>, kernel = "k2", threads = 128
-// CHECK: kernel.dispatch "long"{{.*}}grid = array<i64: 4, 1, 1>, kernel = "k3", threads = 512
-// CHECK: kernel.dispatch "ragged"{{.*}}grid = array<i64: 2, 1, 1>, kernel = "k4", threads = 256
+// CHECK: kernel.dispatch "scale"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 256, 1, 1
+// CHECK: kernel.dispatch "columns"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 4, 1, 1
+// CHECK: kernel.dispatch "row"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 33, 1, 1
+// CHECK: kernel.dispatch "long"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 4, 1, 1
+// CHECK: kernel.dispatch "ragged"{{.*}}launches = [#kernel.launch<@kernels0::@k4 grid = 2, 1, 1
 
 // A thread computes 16 bytes of f16: 8 neighbours at constant offsets.
 // CHECK-LABEL: llvm.func @k0(%arg0: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias, llvm.readonly}

@@ -1,8 +1,8 @@
-// RUN: mpc-opt %s --mpc-kernel-to-host | FileCheck %s
+// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
 // Contiguous operands: one flat loop over the slices [begin, end) of 1024 elements, and the alias scopes of three memories.
 // CHECK-DAG: #[[S0:.*]] = #llvm.alias_scope<{{.*}}>
-// CHECK: kernel.dispatch "flat"{{.*}}form = "pointwise", grain = {{[0-9]+}} : i64, grid = 118 : i64, kernel = "k0"
+// CHECK: kernel.dispatch "flat"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 118, 1, 1 grain = {{[0-9]+}}>]
 func.func @flat(%x: tensor<30x4000xf32>, %y: tensor<30x4000xf32>) -> tensor<30x4000xf32> {
   %r = kernel.dispatch "flat" (%x, %y) : (tensor<30x4000xf32>, tensor<30x4000xf32>) -> (tensor<30x4000xf32>) {
   ^bb0(%a: tensor<30x4000xf32>, %b: tensor<30x4000xf32>):

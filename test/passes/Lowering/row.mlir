@@ -1,7 +1,7 @@
-// RUN: mpc-opt %s --mpc-kernel-to-host | FileCheck %s
+// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
 // Softmax: per row a loop for the maximum, one for the sum, one that stores. Both reductions stay in registers.
-// CHECK: kernel.dispatch "softmax"{{.*}}form = "row", {{.*}}grid = 100 : i64
+// CHECK: kernel.dispatch "softmax"{{.*}}grid = 100, 1, 1
 func.func @softmax(%x: tensor<100x300xf32>) -> tensor<100x300xf32> {
   %r = kernel.dispatch "softmax" (%x) : (tensor<100x300xf32>) -> (tensor<100x300xf32>) {
   ^bb0(%a: tensor<100x300xf32>):
@@ -15,10 +15,9 @@ func.func @softmax(%x: tensor<100x300xf32>) -> tensor<100x300xf32> {
   return %r : tensor<100x300xf32>
 }
 
-// Reductions over different axes do not make one nest: no form, though correct code.
+// Reductions over different axes do not make one nest, but correct code.
 // CHECK: kernel.dispatch "two axes"
-// CHECK-NOT: form
-// CHECK-SAME: kernel = "k1"
+// CHECK-SAME: @kernels0::@k1
 func.func @no_form(%x: tensor<10x30xf32>) -> (tensor<10xf32>, tensor<30xf32>) {
   %r:2 = kernel.dispatch "two axes" (%x) : (tensor<10x30xf32>) -> (tensor<10xf32>, tensor<30xf32>) {
   ^bb0(%a: tensor<10x30xf32>):

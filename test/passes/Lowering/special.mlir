@@ -1,7 +1,7 @@
-// RUN: mpc-opt %s --mpc-kernel-to-host | FileCheck %s
+// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
 // Zero, then add in the order of the indices; the grid is over blocks of 64 columns.
-// CHECK: kernel.dispatch "scatter"{{.*}}form = "special", {{.*}}grid = 2 : i64
+// CHECK: kernel.dispatch "scatter"{{.*}}grid = 2, 1, 1
 func.func @scatter(%dy: tensor<50x128xf32>, %i: tensor<50xi32>) -> tensor<1000x128xf32> {
   %r = kernel.dispatch "scatter" (%dy, %i) : (tensor<50x128xf32>, tensor<50xi32>) -> (tensor<1000x128xf32>) {
   ^bb0(%a: tensor<50x128xf32>, %b: tensor<50xi32>):
@@ -12,7 +12,7 @@ func.func @scatter(%dy: tensor<50x128xf32>, %i: tensor<50xi32>) -> tensor<1000x1
 }
 
 // A transpose walks tiles of 16 x 16: every cache line that is touched is used whole.
-// CHECK: kernel.dispatch "transpose"{{.*}}form = "pointwise", {{.*}}grid = 12 : i64
+// CHECK: kernel.dispatch "transpose"{{.*}}grid = 12, 1, 1
 func.func @transpose(%x: tensor<64x48xf32>) -> tensor<48x64xf32> {
   %r = kernel.dispatch "transpose" (%x) : (tensor<64x48xf32>) -> (tensor<48x64xf32>) {
   ^bb0(%a: tensor<64x48xf32>):

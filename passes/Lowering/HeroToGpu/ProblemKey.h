@@ -1,26 +1,16 @@
-//===- ScheduleText.h - schedules and problems as text -----------------------------------------===//
+//===- ProblemKey.h - what tells the problems of heroes apart, as text ---------------------------===//
 //
-// What --kernel-report prints, tuning files hold, and a dispatch carries as its schedule.
+// What --kernel-report prints and tuning files hold:
 //
-//   schedule:  wgmma 128x256x64 stages=4 splits=2 cluster_m=2
-//   problem:   matmul bf16 nt m=8192 n=2304 k=768 z=1 a=tiled b=tiled
-//              conv f16 nhwc,ohwi x=64x56x56x64 w=64x3x3x64 y=64x56x56x64 strides=1x1 dilations=1x1 pads=1x1
-//              groups=1 a=im2col b=tiled
+//   matmul bf16 nt m=8192 n=2304 k=768 z=1 a=tiled b=tiled
+//   conv f16 nhwc,ohwi x=64x56x56x64 w=64x3x3x64 y=64x56x56x64 strides=1x1 dilations=1x1 pads=1x1 groups=1 a=im2col b=tiled
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef MPC_LOWERING_HEROTOGPU_SCHEDULETEXT_H
-#define MPC_LOWERING_HEROTOGPU_SCHEDULETEXT_H
-#include "passes/Lowering/HeroToGpu/Schedule.h"
+#ifndef MPC_LOWERING_HEROTOGPU_PROBLEMKEY_H
+#define MPC_LOWERING_HEROTOGPU_PROBLEMKEY_H
+#include "passes/Lowering/HeroToGpu/Problem.h"
 
 namespace mpc::hero {
-
-/// The form in which schedules of one problem differ: mainloop, tile m x n x k, then fields that are not at
-/// their default.
-std::string textOf(const Schedule &schedule);
-/// The schedule of this text among `candidates`; null where none has it.
-const Schedule *findSchedule(llvm::StringRef text, llvm::ArrayRef<Schedule> candidates);
-/// Whether the text has the form of a schedule, of whatever tile.
-bool isScheduleText(llvm::StringRef text);
 
 /// All of a problem that decides about its schedules; problems with equal keys have the same ones.
 struct ProblemKey {

@@ -1,6 +1,6 @@
 //===- Structure.h - when two dispatches are one kernel ---------------------------===//
-#ifndef MPC_CODEGEN_STRUCTURE_H
-#define MPC_CODEGEN_STRUCTURE_H
+#ifndef MPC_LOWERING_EMITKERNELS_STRUCTURE_H
+#define MPC_LOWERING_EMITKERNELS_STRUCTURE_H
 #include "dialects/Kernel/IR/Kernel.h"
 
 namespace mpc {

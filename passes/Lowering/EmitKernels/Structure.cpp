@@ -1,4 +1,4 @@
-#include "compiler/Codegen/Structure.h"
+#include "passes/Lowering/EmitKernels/Structure.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -8,8 +8,10 @@ std::string mpc::structureOf(kernel::DispatchOp dispatch) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   // Whatever is said of the dispatch may change its code, but not what it is called and where its memory lies.
+  const StringAttr others[] = {dispatch.getNameAttrName(), dispatch.getArgsAttrName(), dispatch.getScratchBytesAttrName(),
+                               dispatch.getScratchOffsetAttrName(), dispatch.getMayReuseAttrName(), dispatch.getLaunchesAttrName()};
   for (NamedAttribute attribute : dispatch->getAttrDictionary())
-    if (!llvm::is_contained({dispatch.getNameAttrName(), dispatch.getArgsAttrName(), dispatch.getScratchBytesAttrName(), dispatch.getScratchOffsetAttrName()}, attribute.getName()))
+    if (!llvm::is_contained(others, attribute.getName()))
       stream << attribute.getName() << '=' << attribute.getValue() << ' ';
   OpPrintingFlags flags;
   flags.printGenericOpForm().useLocalScope();

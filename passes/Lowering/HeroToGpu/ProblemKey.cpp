@@ -1,5 +1,5 @@
-//===- ScheduleText.cpp - schedules and problems as text ---------------------------------------===//
-#include "passes/Lowering/HeroToGpu/ScheduleText.h"
+//===- ProblemKey.cpp - what tells the problems of heroes apart, as text -------------------------===//
+#include "passes/Lowering/HeroToGpu/ProblemKey.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/HeroToGpu/Box.h"
 #include "llvm/ADT/StringExtras.h"
@@ -10,72 +10,23 @@ using namespace mpc;
 using namespace mpc::hero;
 using namespace mpc::graph;
 
-//===-- Schedules ------------------------------------------------------------------------------===//
-
-namespace {
-/// A number of a schedule behind its tile. A field in which schedules of one problem differ has a row here.
-struct Field {
-  llvm::StringLiteral name;
-  int64_t (*get)(const Schedule &);
-  int64_t standard; ///< is not printed
-};
-constexpr Field fields[] = {
-    {"stages", [](const Schedule &s) -> int64_t { return s.tile.stages; }, 0},
-    {"pingpong", [](const Schedule &s) -> int64_t { return s.tile.pingPong; }, 0},
-    {"splits", [](const Schedule &s) { return s.splits; }, 1},
-    {"cluster_m", [](const Schedule &s) -> int64_t { return s.clusterAxis == Axis::M ? s.cluster : 1; }, 1},
-    {"cluster_n", [](const Schedule &s) -> int64_t { return s.clusterAxis == Axis::N ? s.cluster : 1; }, 1},
-};
-} // namespace
-
 static std::string joined(ArrayRef<int64_t> numbers) {
   return llvm::join(llvm::map_range(numbers, [](int64_t n) { return std::to_string(n); }), "x");
 }
 
-/// "3x28x28" as positive numbers; nullopt for anything else.
-static std::optional<Digits> parseDigits(StringRef text, bool zeros) {
+/// "3x28x28" as numbers; nullopt for anything else.
+static std::optional<Digits> parseDigits(StringRef text) {
   Digits digits;
   SmallVector<StringRef> parts;
   text.split(parts, 'x');
   for (StringRef part : parts) {
     int64_t value = 0;
-    if (part.getAsInteger(10, value) || value < (zeros ? 0 : 1))
+    if (part.getAsInteger(10, value) || value < 0)
       return std::nullopt;
     digits.push_back(value);
   }
   return digits;
 }
-
-std::string mpc::hero::textOf(const Schedule &schedule) {
-  const Tile &tile = schedule.tile;
-  std::string text = (nameOf(tile.mainloop) + " " + joined({tile.m, tile.n, tile.k})).str();
-  for (const Field &field : fields)
-    if (int64_t value = field.get(schedule); value != field.standard)
-      text += (" " + field.name + "=" + Twine(value)).str();
-  return text;
-}
-
-const Schedule *mpc::hero::findSchedule(StringRef text, ArrayRef<Schedule> candidates) {
-  auto *found = llvm::find_if(candidates, [&](const Schedule &schedule) { return textOf(schedule) == text; });
-  return found == candidates.end() ? nullptr : found;
-}
-
-bool mpc::hero::isScheduleText(StringRef text) {
-  SmallVector<StringRef> words;
-  text.split(words, ' ');
-  if (words.size() < 2)
-    return false;
-  bool known = llvm::any_of(allMainloops, [&](Mainloop mainloop) { return nameOf(mainloop) == words[0]; });
-  std::optional<Digits> tile = parseDigits(words[1], /*zeros=*/false);
-  // Fields need not be ours: a file may have been written by a version with others.
-  return known && tile && tile->size() == 3 &&
-         llvm::all_of(ArrayRef(words).drop_front(2), [](StringRef word) {
-           auto [name, value] = word.split('=');
-           return !name.empty() && parseDigits(value, /*zeros=*/true);
-         });
-}
-
-//===-- Problems -------------------------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral kinds[] = {"matmul", "conv", "conv_input_grad", "conv_weight_grad"};
 
@@ -97,7 +48,7 @@ std::optional<ProblemKey> ProblemKey::parse(StringRef text) {
                  words.back().str()};
   for (StringRef word : ArrayRef(words).drop_front(3).drop_back(2)) {
     auto [name, value] = word.split('=');
-    std::optional<Digits> digits = parseDigits(value, /*zeros=*/true);
+    std::optional<Digits> digits = parseDigits(value);
     if (name.empty() || !digits)
       return std::nullopt;
     key.extents.push_back({name.str(), *digits});

@@ -1,6 +1,6 @@
 //===- GpuArch.h - what NVIDIA's architectures can do, as data --------------------===//
-#ifndef MPC_LOWERING_GPUARCH_GPUARCH_H
-#define MPC_LOWERING_GPUARCH_GPUARCH_H
+#ifndef MPC_KERNEL_TARGET_GPUARCH_H
+#define MPC_KERNEL_TARGET_GPUARCH_H
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>

@@ -1,6 +1,7 @@
-//===- Passes.h - host kernels -----------------------------------------------===//
-#ifndef MPC_LOWERING_KERNELTOHOST_PASSES_H
-#define MPC_LOWERING_KERNELTOHOST_PASSES_H
+//===- Passes.h - kernels of dispatches --------------------------------------===//
+#ifndef MPC_LOWERING_EMITKERNELS_PASSES_H
+#define MPC_LOWERING_EMITKERNELS_PASSES_H
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,6 +12,6 @@
 namespace mpc {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "passes/Lowering/KernelToHost/Passes.h.inc"
+#include "passes/Lowering/EmitKernels/Passes.h.inc"
 } // namespace mpc
 #endif

@@ -1,5 +1,5 @@
 //===- GpuArch.cpp - the table of architectures -------------------------------------===//
-#include "passes/Lowering/GpuArch/GpuArch.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mpc;

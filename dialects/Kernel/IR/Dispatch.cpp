@@ -1,0 +1,108 @@
+//===- Dispatch.cpp - what one launch computes: verifiers and questions ---------------------===//
+#include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mpc::kernel;
+
+LogicalResult DispatchOp::verifySchedule() {
+  if (getSchedule() && !getLibrary())
+    return emitOpError("has the schedule of a contraction, but is a loop dispatch");
+  return success();
+}
+
+/// What memory planning has said of the values.
+LogicalResult DispatchOp::verifyPlaces() {
+  if (auto reuses = getMayReuse()) {
+    if (reuses->size() != getNumResults())
+      return emitOpError("may_reuse has ") << reuses->size() << " entries for " << getNumResults() << " results";
+    for (auto inputs : reuses->getAsRange<DenseI64ArrayAttr>())
+      for (int64_t input : inputs.asArrayRef())
+        if (input < 0 || input >= int64_t(getInputs().size()))
+          return emitOpError("may_reuse names input ") << input << " of " << getInputs().size();
+  }
+  if (auto places = getInPlace()) {
+    if (places->size() != getNumResults())
+      return emitOpError("in_place has ") << places->size() << " entries for " << getNumResults() << " results";
+    for (auto [result, input] : llvm::zip_equal(getResults(), *places)) {
+      if (input < -1 || input >= int64_t(getInputs().size()))
+        return emitOpError("in_place names input ") << input << " of " << getInputs().size();
+      if (input >= 0 && graph::bytesOf(getInputs()[input].getType()) != graph::bytesOf(result.getType()))
+        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which is of another size";
+    }
+  }
+  if (getArgs() && getArgs()->size() != getNumOperands() + getNumResults())
+    return emitOpError("args has ") << getArgs()->size() << " entries for " << getNumOperands() + getNumResults() << " inputs and results";
+  if (getScratchOffset() && !getScratchBytes())
+    return emitOpError("has a scratch_offset, but no scratch_bytes");
+  return success();
+}
+
+LogicalResult DispatchOp::verifyLaunches() {
+  if (!getLaunches())
+    return success();
+  int64_t positions = getInputs().size() + getNumResults();
+  for (auto launch : getLaunches()->getAsRange<LaunchAttr>())
+    for (int64_t position : launch.getArgs())
+      if (position >= positions)
+        return emitOpError("a launch passes argument ") << position << " of " << positions << " inputs and results";
+  return success();
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getLaunches())
+    return success();
+  for (auto launch : getLaunches()->getAsRange<LaunchAttr>())
+    if (!symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, launch.getKernel()))
+      return emitOpError("launches ") << launch.getKernel() << ", which is no function";
+  return success();
+}
+
+LogicalResult DispatchOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("block arguments differ from the inputs");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getOperandTypes() != getResultTypes())
+    return emitOpError("results differ from what is yielded");
+  if (failed(verifySchedule()) || failed(verifyPlaces()) || failed(verifyLaunches()))
+    return failure();
+  if (!isBatch())
+    return success();
+  llvm::SmallVector<Value> results;
+  for (Operation &op : block.without_terminator()) {
+    auto member = dyn_cast<DispatchOp>(op);
+    if (!member || member.getLibrary() || member.isBatch())
+      return op.emitOpError("is in a batch, which has dispatches that are loops");
+    if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
+      return member.emitOpError("reads another member of its batch");
+    llvm::append_range(results, member.getResults());
+  }
+  if (yield.getValues() != ValueRange(results))
+    return emitOpError("is a batch, which yields all results of its members in order");
+  return success();
+}
+
+SmallVector<int64_t> DispatchOp::inPlaceInputs() {
+  return getInPlace() ? SmallVector<int64_t>(*getInPlace()) : SmallVector<int64_t>(getNumResults(), -1);
+}
+
+bool DispatchOp::computesNothing() {
+  return llvm::all_of(getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).getNumElements() == 0; });
+}
+
+bool DispatchOp::mayReuse(unsigned result, unsigned input) {
+  return getMayReuse() && llvm::is_contained(cast<DenseI64ArrayAttr>((*getMayReuse())[result]).asArrayRef(), int64_t(input));
+}
+
+std::pair<DispatchOp, unsigned> DispatchOp::memberOf(unsigned result) {
+  auto computed = cast<OpResult>(getBody().front().getTerminator()->getOperand(result));
+  return {cast<DispatchOp>(computed.getOwner()), computed.getResultNumber()};
+}
+
+std::vector<DispatchOp> DispatchOp::members() {
+  auto all = getBody().front().getOps<DispatchOp>();
+  return std::vector<DispatchOp>(all.begin(), all.end());
+}

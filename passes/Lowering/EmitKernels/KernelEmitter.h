@@ -1,0 +1,38 @@
+//===- KernelEmitter.h - emits each distinct dispatch once ---------------------===//
+#ifndef MPC_LOWERING_EMITKERNELS_KERNELEMITTER_H
+#define MPC_LOWERING_EMITKERNELS_KERNELEMITTER_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mpc {
+
+class KernelEmitter {
+public:
+  /// Kernels go into modules `@kernels0`, ... that are made at the end of `parent`, at most `units` of them. `gpu`: null for the host.
+  KernelEmitter(mlir::ModuleOp parent, const GpuArch *gpu, unsigned units) : parent(parent), gpu(gpu), units(units) {}
+
+  /// The launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal dispatch was added before. Fails with a located diagnostic.
+  mlir::FailureOr<mlir::ArrayAttr> add(kernel::DispatchOp dispatch);
+
+  /// Distinct dispatches so far.
+  size_t size() const { return known.size(); }
+  /// The modules of kernels so far.
+  llvm::ArrayRef<mlir::ModuleOp> modules() const { return made; }
+
+private:
+  mlir::ModuleOp nextModule();
+  mlir::FailureOr<mlir::ArrayAttr> emit(kernel::DispatchOp dispatch, llvm::StringRef symbol);
+
+  mlir::ModuleOp parent;
+  const GpuArch *gpu;
+  unsigned units;
+  llvm::SmallVector<mlir::ModuleOp> made;
+  llvm::StringMap<mlir::ArrayAttr> known; ///< by the dispatch's structure
+};
+
+/// The modules of kernels of a planned module, in their order.
+llvm::SmallVector<mlir::ModuleOp> kernelModules(mlir::ModuleOp module);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,13 @@
+//===- Passes.h - what a module is compiled for -----------------------------===//
+#ifndef MPC_PASSES_TARGET_PASSES_H
+#define MPC_PASSES_TARGET_PASSES_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Target/Passes.h.inc"
+} // namespace mpc
+#endif

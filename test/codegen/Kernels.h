@@ -1,0 +1,41 @@
+//===- Kernels.h - the kernels of dispatches, as mpc-emit-kernels makes them --------===//
+#ifndef MPC_TEST_CODEGEN_KERNELS_H
+#define MPC_TEST_CODEGEN_KERNELS_H
+#include "compiler/Codegen/HostCodegen.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/Lowering/EmitKernels/KernelEmitter.h"
+
+namespace mpc::test {
+
+/// Emits dispatches that lie in modules of their own into one module.
+class Kernels {
+public:
+  /// `gpu`: null for the host.
+  explicit Kernels(mlir::MLIRContext *context, const GpuArch *gpu = nullptr)
+      : parent(mlir::ModuleOp::create(mlir::UnknownLoc::get(context))), emitter(*parent, gpu, gpu ? 1 : hostUnits) {}
+
+  /// All launches of a dispatch: [#kernel.launch].
+  mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) { return emitter.add(dispatch); }
+  /// The one launch of a dispatch.
+  mlir::FailureOr<kernel::LaunchAttr> add(kernel::DispatchOp dispatch) {
+    mlir::FailureOr<mlir::ArrayAttr> launches = emitter.add(dispatch);
+    if (failed(launches))
+      return mlir::failure();
+    assert(launches->size() == 1 && "loops are one launch");
+    return mlir::cast<kernel::LaunchAttr>((*launches)[0]);
+  }
+  size_t size() const { return emitter.size(); }
+  llvm::ArrayRef<mlir::ModuleOp> modules() const { return emitter.modules(); }
+  mlir::FailureOr<std::vector<HostObject>> compile(llvm::ArrayRef<HostCpu> cpus, unsigned threads = 2) const {
+    return compileHostKernels(emitter.modules(), cpus, threads);
+  }
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> parent;
+  KernelEmitter emitter;
+};
+
+inline std::string symbolOf(kernel::LaunchAttr launch) { return launch.getKernel().getLeafReference().str(); }
+
+} // namespace mpc::test
+#endif

@@ -1,0 +1,20 @@
+//===- MlirOptions.h - MLIR's own options on mpc's command line ------------------------------------===//
+#ifndef MPC_TOOLS_MPC_MLIROPTIONS_H
+#define MPC_TOOLS_MPC_MLIROPTIONS_H
+#include <string>
+#include <vector>
+
+namespace mlir {
+class MLIRContext;
+}
+
+namespace mpc::tool {
+
+/// Takes --mlir-... options (--mlir-timing, --mlir-print-ir-after-all, --mlir-pass-pipeline-crash-reproducer=FILE, ...) out of `words`, which the rest of the command
+/// line is, and hands them to MLIR. Prints an error and returns false where MLIR does not know one.
+bool takeMlirOptions(std::vector<std::string> &words);
+/// Prepares a context for them: IR is printed by one thread.
+void applyMlirOptions(mlir::MLIRContext &context);
+
+} // namespace mpc::tool
+#endif
