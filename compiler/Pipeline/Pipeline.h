@@ -10,6 +10,7 @@
 #include "compiler/Package/Manifest.h"
 #include "passes/Lowering/HeroToGpu/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "mpc/library.h"
@@ -132,8 +133,8 @@ void buildGpuPlanPipeline(mlir::OpPassManager &manager, const GpuOptions &option
 /// The same, then the kernels.
 void buildHostPipeline(mlir::OpPassManager &manager, const HostOptions &options, StageMark mark);
 void buildGpuPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
-/// Registers them with MLIR's pass pipelines. `libraryScratch`: of mpc-host.
-void registerPipelines(LibraryScratchFn libraryScratch);
+/// Registers all passes and these pipelines with MLIR, which then finds them by name. `libraryScratch`: what mpc-host asks.
+void registerAllPasses(LibraryScratchFn libraryScratch);
 
 /// Brings the entries of a target-free module into the form that host code is made of: dispatches, and a place in the arena for every tensor.
 mlir::LogicalResult planForHost(mlir::ModuleOp module, const HostOptions &options, const Watch &watch = {});

@@ -11,12 +11,10 @@ mlir::LogicalResult runPipeline(mlir::ModuleOp module, llvm::StringRef name, con
 /// The figures of a planned module (mpc-plan-arena).
 TargetSummary summarize(mlir::ModuleOp module, llvm::StringRef target);
 
-/// Plans the module and makes its code: sections and a summary are added to the program.
-mlir::FailureOr<TargetPlan> compileForHost(mlir::OwningOpRef<mlir::ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch);
-mlir::FailureOr<TargetPlan> compileForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch);
 /// The first passes of a GPU's plan: dispatches, one launch (or two, where sums are split) each.
 void buildGpuDispatchPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
-/// The last of compileForGpu: the code of a module whose kernels are emitted.
+/// Makes the code of a module whose kernels are emitted (the module behind mpc-host or mpc-gpu): sections and a summary are added to the program.
+mlir::FailureOr<TargetPlan> packageForHost(mlir::OwningOpRef<mlir::ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch);
 mlir::FailureOr<TargetPlan> packageForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch);
 
 } // namespace mpc

@@ -20,9 +20,9 @@ SplitSizes mpc::splitSizesFor(const GpuArch *gpu) {
   // Columns of the host: a slice of its column reduction (KernelToHost/Nest.cpp). Sixty-four slices keep a large machine busy.
   if (!gpu)
     return {.wantedPieces = 64, .enoughPieces = 32, .mostPieces = 512, .leastElements = 1 << 16, .leastPiece = 1024, .columns = 32};
-  // Columns of a GPU: 32 threads with 16 bytes of f16 (KernelToGpu/GpuNest.cpp). Four blocks keep a multiprocessor busy; one for nearly each (a power of two, as extents often are) will do
+  // Columns of a GPU: 32 threads with 16 bytes of f16 (KernelToGpu/GpuNest.cpp). Four blocks keep a multiprocessor busy; about one for each (the nearest power of two, as extents often are) will do
   // where that spares the reshape. A piece is worth a block's while when its 256 threads have 16 elements each.
-  return {.wantedPieces = 4 * gpu->multiprocessors, .enoughPieces = int64_t(llvm::bit_floor(unsigned(gpu->multiprocessors))), .mostPieces = 2048, .leastElements = 1 << 15, .leastPiece = 4096, .columns = 256};
+  return {.wantedPieces = 4 * gpu->multiprocessors, .enoughPieces = int64_t(llvm::bit_floor(unsigned(gpu->multiprocessors) * 4 / 3)), .mostPieces = 2048, .leastElements = 1 << 15, .leastPiece = 4096, .columns = 256};
 }
 
 namespace {

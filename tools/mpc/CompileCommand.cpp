@@ -216,8 +216,7 @@ int compile(CompileFlags &flags) {
   if (!module || !knownOutputsAreFree(flags, report.files))
     return 1;
   bool dumped = false;
-  Watch watch{.timing = &times};
-  watch.stage = [&](StringRef stage, ModuleOp m) {
+  auto dump = [&](StringRef stage, ModuleOp m) {
     if (flags.dumpIr != stage && flags.dumpIr != "all")
       return;
     dumped = true;
@@ -228,7 +227,10 @@ int compile(CompileFlags &flags) {
     m->print(llvm::errs(), printing);
     llvm::errs() << '\n';
   };
-  watch.stage("import", *module);
+  Watch watch{.stage = {}, .timing = &times};
+  if (!flags.dumpIr.empty())
+    watch.stage = dump;
+  dump("import", *module);
   if (failed(buildTraining(*module, flags.training.options, watch)))
     return 1;
   if (!flags.quiet) {

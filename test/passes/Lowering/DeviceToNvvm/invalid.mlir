@@ -30,13 +30,6 @@ llvm.func @much() attributes {kernel.threads = 64 : i32} {
 
 // -----
 
-// expected-error @+1 {{kernel.threads is 48, not a multiple of 32 up to 1024}}
-llvm.func @threads() attributes {kernel.threads = 48 : i32} {
-  llvm.return
-}
-
-// -----
-
 llvm.func @hopper(%f: f32) attributes {kernel.threads = 128 : i32} {
   %a = kernel.shared 8
   // expected-error @+2 {{'kernel.mbarrier_init' op is an instruction of sm_90a and later, and this kernel is for sm_75}}
