@@ -52,7 +52,7 @@ func.func @scratch(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{invalid}}
+  // expected-error @+1 {{attribute 'scratch_bytes' failed to satisfy constraint: 64-bit signless integer attribute}}
   %0 = kernel.dispatch "d" (%x) {scratch_bytes = "many"} : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     kernel.yield %a : tensor<8xf32>

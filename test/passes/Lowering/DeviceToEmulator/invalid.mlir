@@ -1,6 +1,6 @@
 // RUN: mpc-opt --mpc-device-to-emulator --split-input-file --verify-diagnostics %s
 
-// expected-error@+1 {{has 48 : i32 threads: a block has a multiple of 32 of them, at most 1024}}
+// expected-error@+1 {{is an i32 from 32 to 1024, a multiple of 32, not 48 : i32}}
 llvm.func @threads() attributes {kernel.threads = 48 : i32} {
   llvm.return
 }
