@@ -76,7 +76,7 @@ train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters
 
 // -----
 
-// An op that does not say why.
+// This op does not say why it has none.
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w'), or replace the op by ones that have a gradient}}
 train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {

@@ -18,7 +18,7 @@ module {
 }
 
 // -----
-// Through a view, too.
+// A view is no obstacle.
 // CHECK: kernel.plan = {arena_bytes = 2048 : i64,
 // CHECK: kernel.dispatch "exp"{{.*}}args = array<i64: 0, 1024>
 // CHECK: kernel.dispatch "neg"{{.*}}args = array<i64: 1024, 1024>, in_place = array<i64: 0>, may_reuse = [array<i64: 0>]

@@ -26,7 +26,7 @@ func.func @chain(%x: tensor<4xf32>) -> tensor<64x4xf32> {
 }
 
 // -----
-// The same without permission: two buffers by turns.
+// Without permission two buffers take turns.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 2048 : i64,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 1024, 0>}
 // CHECK: kernel.dispatch "second"{{.*}}args = array<i64: 0, 1024>}

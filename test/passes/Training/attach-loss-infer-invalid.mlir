@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-attach-loss --split-input-file --verify-diagnostics
 
-// Which of two?
+// Two outputs could be meant.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // expected-error@+2 {{none can be inferred: 2 outputs are float tensors, and one is needed}}
 // expected-note-re@+1 {{hint: say what is trained: --loss=softmax_cross_entropy:LOGITS:LABELS, {{.*}}; the outputs are 'y', 'z'}}

@@ -23,7 +23,7 @@ func.func @forward(%x: tensor<4xf32> {train.name = "x", train.batched}) -> (tens
 
 // -----
 
-// As many tokens as classes.
+// There are as many tokens as classes, so that the labels fit both.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // expected-error@+2 {{the labels 't' [4,3] fit the classes of 'y' [4,3,3] along dimension 1 and along dimension 2}}
 // expected-note@+1 {{hint: say which: --loss=softmax_cross_entropy:y:t,axis=1 or --loss=softmax_cross_entropy:y:t,axis=2}}
