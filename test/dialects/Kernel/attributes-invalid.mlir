@@ -103,22 +103,22 @@ func.func private @f() attributes {a = #kernel.launch<@k0 grid = 1 args = -2>}
 
 // -----
 
-// expected-error@+1 {{"kernel.threads" is an i32 from 32 to 1024, a multiple of 32, not 48 : i32}}
+// expected-error@+1 {{kernel.threads is an i32 from 32 to 1024, a multiple of 32, not 48 : i32}}
 llvm.func @k0() attributes {kernel.threads = 48 : i32}
 
 // -----
 
-// expected-error@+1 {{"kernel.cluster" is an i32 from 1 to 16, not 2 : i64}}
+// expected-error@+1 {{kernel.cluster is an i32 from 1 to 16, not 2 : i64}}
 llvm.func @k0() attributes {kernel.cluster = 2 : i64}
 
 // -----
 
-// expected-error@+1 {{"kernel.min_blocks" is an i32 from 1 to 32, not 0 : i32}}
+// expected-error@+1 {{kernel.min_blocks is an i32 from 1 to 32, not 0 : i32}}
 llvm.func @k0() attributes {kernel.min_blocks = 0 : i32}
 
 // -----
 
-// expected-error@+1 {{"kernel.tensor_maps" is an array of #kernel.tensor_map}}
+// expected-error@+1 {{kernel.tensor_maps is an array of #kernel.tensor_map}}
 llvm.func @k0() attributes {kernel.tensor_maps = 1 : i32}
 
 // -----
@@ -128,7 +128,7 @@ llvm.func @k0(!llvm.ptr<1>) attributes {kernel.tensor_maps = [#kernel.tensor_map
 
 // -----
 
-// expected-error@+1 {{"kernel.tensor_maps" has #kernel.tensor_map, not 1 : i32}}
+// expected-error@+1 {{kernel.tensor_maps has #kernel.tensor_map, not 1 : i32}}
 llvm.func @k0(!llvm.ptr<1>) attributes {kernel.tensor_maps = [1 : i32]}
 
 // -----
@@ -138,5 +138,5 @@ func.func private @f() attributes {kernel.tensor_maps = []}
 
 // -----
 
-// expected-error@+1 {{"kernel.resident" is an i32 from 1 to 32, not 33 : i32}}
+// expected-error@+1 {{kernel.resident is an i32 from 1 to 32, not 33 : i32}}
 llvm.func @k0() attributes {kernel.resident = 33 : i32}
