@@ -59,3 +59,43 @@ func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %0 : tensor<8xf32>
 }
+
+// -----
+func.func @arguments(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{block arguments differ from the inputs}}
+  %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @argument_types(%x: tensor<8xf32>) -> tensor<8xf16> {
+  // expected-error @+1 {{block arguments differ from the inputs}}
+  %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf16> {
+  ^bb0(%a: tensor<8xf16>):
+    kernel.yield %a : tensor<8xf16>
+  }
+  return %0 : tensor<8xf16>
+}
+
+// -----
+func.func @results(%x: tensor<8xf32>) -> tensor<8xf16> {
+  // expected-error @+1 {{results differ from what is yielded}}
+  %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf16> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf16>
+}
+
+// -----
+func.func @other_terminator(%x: tensor<8xf32>) {
+  // expected-error @+1 {{results differ from what is yielded}}
+  kernel.dispatch "d" (%x) : (tensor<8xf32>) -> () {
+  ^bb0(%a: tensor<8xf32>):
+    llvm.unreachable
+  }
+  return
+}

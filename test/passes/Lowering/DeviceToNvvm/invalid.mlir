@@ -37,3 +37,29 @@ llvm.func @hopper(%f: f32) attributes {kernel.threads = 128 : i32} {
   kernel.mbarrier_init %a, 1
   llvm.return
 }
+
+// -----
+
+llvm.func @groups() attributes {kernel.threads = 32 : i32} {
+  // expected-error @+2 {{'kernel.copy_async_commit' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-note @+1 {{hint: emitters ask the architecture's row}}
+  kernel.copy_async_commit
+  // expected-error @+2 {{'kernel.copy_async_wait' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-note @+1 {{hint: emitters ask the architecture's row}}
+  kernel.copy_async_wait 0
+  llvm.return
+}
+
+// -----
+
+// A launch is no op of a kernel.
+llvm.func @nested() attributes {kernel.threads = 32 : i32} {
+  // expected-error @+2 {{'kernel.dispatch' op has no PTX form}}
+  // expected-note @+1 {{hint: give it one in passes/Lowering/DeviceToNvvm}}
+  kernel.dispatch "d" () : () -> () {
+    // expected-error @+2 {{'kernel.yield' op has no PTX form}}
+    // expected-note @+1 {{hint: give it one in passes/Lowering/DeviceToNvvm}}
+    "kernel.yield"() : () -> ()
+  }
+  llvm.return
+}
