@@ -20,8 +20,8 @@ LogicalResult SubOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// (a b): da = dy b, db = dy a. One rounding, so in the operands' type, unless the product is then summed over broadcast
-/// dimensions: exact products are summed.
+/// (a b): da = dy b, db = dy a. The product rounds once, so it is computed in the operands' type, unless it is then summed
+/// over broadcast dimensions: then the products are computed in the compute type, where products of f16 and bf16 are exact.
 LogicalResult MulOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   for (unsigned i : {0u, 1u}) {
