@@ -14,7 +14,7 @@ struct EvalFormCounts {
 /// dropouts become the identity, nothing is assigned.
 EvalFormCounts toEvalForm(EntryBuilder &entry);
 
-/// The batch normalisations whose statistics an assigned value is made of.
+/// Returns the batch normalisations whose statistics an assigned value is made of.
 llvm::SmallVector<graph::BatchNormOp> normsBehind(mlir::Value assigned);
 
 } // namespace mpc::training
