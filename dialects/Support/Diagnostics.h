@@ -1,6 +1,6 @@
 //===- Diagnostics.h - errors with a hint -----------------------------------===//
 //
-// A user's mistake is a located error followed by one `hint:` note with the next action.
+// A user's mistake is reported as a located error, followed by one `hint:` note with the next action.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_SUPPORT_DIAGNOSTICS_H

@@ -19,7 +19,7 @@ def AutodiffPass : Pass<"mpc-autodiff", "::mlir::ModuleOp"> {
     becomes
     ```mlir
       ...
-      %seed = train.seed : tensor<f32>                 // d loss/d loss; the loss scale later
+      %seed = train.seed : tensor<f32>                 // d loss/d loss; the loss scale replaces it later
       %dp = graph.broadcast %seed : tensor<f32> to tensor<2x3xf32>
       %dw = graph.mul %dp, %x ...
       train.update @w, %dw : tensor<2x3xf32>

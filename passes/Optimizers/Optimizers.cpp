@@ -93,7 +93,7 @@ LogicalResult StepExpander::setHyperparameter(StringRef key, Attribute value) {
       llvm::find_if(optimizer->hyperparameters, [&](const Hyperparameter &h) { return h.name == key; });
   if (known == optimizer->hyperparameters.end())
     return fail("no hyperparameter '" + key + "'", "the optimizers are " + describeOptimizers());
-  auto flag = dyn_cast<BoolAttr>(value); // nesterov
+  auto flag = dyn_cast<BoolAttr>(value); // only nesterov is a bool
   std::optional<double> number = flag ? flag.getValue() : asNumber(value);
   if (!number || !std::isfinite(*number) || *number < known->least || *number >= known->below)
     return fail("'" + key + "' is " + (number ? describe(*number) : std::string("no number")) +

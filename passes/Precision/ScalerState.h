@@ -38,7 +38,7 @@ mlir::Value inverseScale(mlir::OpBuilder &b, mlir::Location loc, mlir::Value sca
 /// These signals are what one call of a step found out.
 struct ScalerSignals {
   mlir::Value overflow; ///< tensor<i1>: this update is skipped for a non-finite gradient
-  mlir::Value due;      ///< tensor<i1> or null: this call updates at all (accumulation)
+  mlir::Value due;      ///< tensor<i1>: this call updates, because it ends an accumulation window; null without accumulation
   mlir::Value largest;  ///< tensor<f32>, calibration only: the largest scaled magnitude of this call's cotangents
 };
 /// Assigns the scaler's state for the next step.

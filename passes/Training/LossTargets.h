@@ -1,7 +1,6 @@
 //===- LossTargets.h - what a loss compares a prediction with --------------------===//
 //
-// The target is a data input of the entry: one that the network has, or a new one. For labels this decides where
-// the classes lie.
+// The target is a data input of the entry: one that the network has, or a new one. For labels this file also decides where the classes lie.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_TRAINING_LOSSTARGETS_H

@@ -45,7 +45,7 @@ LogicalResult DivOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// a mod b = a - q b, with the integer q constant between jumps: da = dy, db = -q dy, q = (a - y)/b.
+/// y = a mod b = a - q b, where the integer q is constant between jumps: da = dy, db = -q dy, q = (a - y)/b.
 LogicalResult ModOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   ctx.set(0, ctx.cotangent());

@@ -75,7 +75,7 @@ def CompositeLoop : Loop<"Composite">;
 
 class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits>
     : Op<Graph_Dialect, mnemonic, !listconcat([Pure, PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {
-  // An op may add these to its declaration: it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
+  // An op adds these to its declaration if it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
   string dependsOn = "bool dependsOn(::mlir::OpOperand &operand, ::mlir::OpResult result);\n";
   string keepsMagnitudes = "bool keepsMagnitudes() { return true; }\n";
   string classDeclaration =

@@ -1,8 +1,8 @@
 //===- Normal.h - the normal numbers of graph.random ------------------------------===//
 //
-// Box and Muller's transform (A note on the generation of random normal deviates, 1958) as a fixed sequence of operations that IEEE 754 defines exactly:
-// additions, multiplications, divisions and a square root in f64. It is written once for all who compute it, the evaluator with numbers and the kernels
-// with code, so that they agree bit for bit. Nobody may contract, reorder or approximate it.
+// This is Box and Muller's transform (A note on the generation of random normal deviates, 1958) as a fixed sequence of operations that IEEE
+// 754 defines exactly: additions, multiplications, divisions and a square root in f64. It is written once for everything that computes it,
+// the evaluator with numbers and the kernels with code, so that they agree bit for bit. Nobody may contract, reorder or approximate it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_IR_NORMAL_H
@@ -17,7 +17,7 @@ namespace mpc::graph {
 /// Returns one of the two normal numbers that two words make:
 /// sqrt(-2 ln((a + 1)/2^32)) * cos(2 pi b/2^32), or with `sine` (1, else 0) the sine. The largest is 6.7.
 ///
-/// `Ops` computes: `Word` is an integer of 32 bits modulo 2^32, `Real` a double.
+/// `Ops` does the arithmetic: `Word` is an integer of 32 bits modulo 2^32, and `Real` is a double. It has
 ///   word(n), real(x): constants;           add, sub, shiftLeft, shiftRight (unsigned), bitAnd: of words
 ///   plus, minus, times, over, root: of reals        fromUnsigned(w), fromSigned(w): exact
 ///   exponent(x), mantissa(x): x = mantissa * 2^exponent with a mantissa in [1, 2), of a normal positive x
