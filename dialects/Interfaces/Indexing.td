@@ -16,8 +16,9 @@ def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
     StaticInterfaceMethod<"What the op is in a nest of loops.", "::mpc::LoopKind", "getLoopKind">,
     InterfaceMethod<[{Returns whether `result` depends on the elements of `operand` at all, and not on its shape alone.}],
       "bool", "dependsOn", (ins "::mlir::OpOperand &":$operand, "::mlir::OpResult":$result), [{}], [{ return true; }]>,
-    InterfaceMethod<[{Returns the dimension of `result` that follows dimension `dim` of `operand`, an operand that `result` depends on: both dimensions have the same size, and
-      the elements of `result` at an index of the one depend only on the elements of `operand` at the same index of the other. It is nullopt where there is none.}],
+    InterfaceMethod<[{Returns the dimension of `result` that follows dimension `dim` of `operand`, which is an operand that `result` depends on. Both dimensions
+      have the same size, and the elements of `result` at an index of the one depend only on the elements of `operand` at the same index of the other.
+      Returns nullopt where there is no such dimension.}],
       "::std::optional<int64_t>", "followingDim", (ins "::mlir::OpOperand &":$operand, "::mlir::OpResult":$result, "int64_t":$dim), [{}],
       [{ return ::mpc::alignedDim(operand, result, dim); }]>,
     InterfaceMethod<[{Returns whether each element of the results is, but for its sign, an element of an operand or zero, so that no magnitude grows.}],
