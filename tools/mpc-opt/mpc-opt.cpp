@@ -30,7 +30,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, mpc::graph::GraphDialect, mpc::train::TrainDialect, mpc::kernel::KernelDialect>();
-  // What kernels are made of.
+  // Kernels consist of ops of these dialects.
   registry.insert<mlir::arith::ArithDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect>();
   mpc::registerElementalModels(registry);
   mlir::registerCanonicalizerPass();
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   mpc::registerPrecisionPasses();
   mpc::registerOptimizersPasses();
   mpc::registerSimplifyPasses();
-  // mpc-training, mpc-host, mpc-gpu: what `mpc compile` runs.
+  // These pipelines, mpc-training, mpc-host and mpc-gpu, are the ones that `mpc compile` runs.
   mpc::registerPipelines(mpc::tool::libraryScratch());
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer driver\n", registry));
 }
