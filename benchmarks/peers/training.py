@@ -1,4 +1,4 @@
-"""The same training steps in PyTorch; a server that a benchmark drives over its standard input.
+"""Runs the same training steps in PyTorch, as a server that a benchmark drives over its standard input.
 
 usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]
 Reads lines `STEPS`, runs that many steps on one made-up batch and answers with a line of JSON that holds the seconds of each: measured by a clock on the

@@ -111,7 +111,7 @@ struct Port {
   std::string refusal(int64_t value, int64_t element) const;
 };
 
-/// Floats in the arena.
+/// A range of floats in the arena.
 struct FloatTensor {
   int64_t offset = 0;
   mpc_dtype dtype = MPC_F32;

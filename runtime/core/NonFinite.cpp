@@ -28,7 +28,7 @@ struct Scanned : Numbers {
 
 /// A dispatch, which may be several launches.
 struct Record {
-  const Launch *launch; // the last one
+  const Launch *launch; // its last launch
   std::vector<Scanned> operands, results;
 };
 

@@ -9,7 +9,7 @@
 
 namespace mpc::rt {
 
-/// What one optimizer did in an iteration.
+/// Says what one optimizer did in an iteration.
 struct StepReport {
   double loss = 0;       // unscaled, before the update
   double rate = 0;       // learning rate

@@ -49,7 +49,7 @@ inline uint32_t slotOfWarpgroup(const Block &block, uint32_t number) {
   return block.firstSlot + block.threadCount + kMaxMbarriers + number;
 }
 
-/// into = max(into, from), count a multiple of 16.
+/// Sets into = max(into, from); count is a multiple of 16.
 void joinClocks(uint32_t *into, const uint32_t *from, uint32_t count);
 /// Hands on what the thread did and knows; its later accesses belong to a new epoch.
 void release(Thread &t, uint32_t *into);

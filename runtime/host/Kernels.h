@@ -16,7 +16,7 @@ namespace mpc::rt {
 using KernelTable = std::map<std::string, mpc_kernel_fn, std::less<>>;
 
 /// Returns the name of the section to load on this CPU: host.native.so (needs the features that host.native.cpu
-/// lists), then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Empty when there is no
+/// lists), then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Returns "" when there is no
 /// host object; throws Error (located at `where`) when there are some but the CPU can run none.
 std::string bestKernelObject(const std::map<std::string, std::string_view> &sections,
                              const std::string &where);

@@ -71,7 +71,7 @@ typedef struct mpc_library {
   uint32_t abi;        /* MPC_LIBRARY_ABI */
   const char *name;    /* "generic", "oneDNN 2.6.3" */
 
-  /* Returns null and writes one sentence to `error` when the description is unsupported. Thread-safe. */
+  /* Returns null and writes one sentence to `error` when the description is unsupported. It is thread-safe. */
   mpc_library_primitive *(*create)(const mpc_library_desc *desc, char *error, size_t error_bytes);
   /* Returns the bytes of 64-byte aligned scratch memory that execute needs; constant for a primitive. */
   size_t (*scratch_bytes)(const mpc_library_primitive *);

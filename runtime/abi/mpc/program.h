@@ -42,9 +42,9 @@ typedef struct mpc_open_options {
 
 /* path: a program or library made by mpc; null means the library that contains this function. */
 mpc_session *mpc_open(const char *path, const mpc_open_options *options);
-void mpc_close(mpc_session *session); /* null is allowed; closing a session twice does nothing */
+void mpc_close(mpc_session *session); /* null is allowed; a session that is closed already is left alone */
 
-/* The message of the calling thread's last failure: "WHERE: WHAT; HINT". Valid until its next failure. */
+/* Returns the message of the calling thread's last failure: "WHERE: WHAT; HINT". It is valid until the thread's next failure. */
 const char *mpc_error(void);
 
 /* Describes the program as a JSON object: model, precision, ports, hyperparameters, memory plan. */

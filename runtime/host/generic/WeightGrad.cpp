@@ -1,6 +1,6 @@
 //===- WeightGrad.cpp - Weight gradients of convolutions ------------------===//
 //
-// dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] * dy[p, o], per
+// Computes dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] * dy[p, o], per
 // group.
 //
 // For one line of the kernel (fixed outer taps) the rows (innermost tap, c) of the gradient are consecutive
