@@ -6,7 +6,7 @@
 
 namespace mpc {
 
-/// What an op is in a nest of loops.
+/// A loop kind says what an op is in a nest of loops.
 enum class LoopKind {
   /// No element of a tensor is read: constants, indices.
   Generator,

@@ -1,6 +1,6 @@
 //===- Indexing.td - how results are indexed by operands -------*- tablegen -*-===//
 //
-// What fusion, layout, loop plans, loss scaling and the search for samples ask an op, instead of keeping lists of ops. Every op of the graph dialect states its
+// Fusion, layout, loop plans, loss scaling and the search for samples ask an op these questions instead of keeping lists of ops. Every op of the graph dialect states its
 // loop kind in its ODS base class; every op but the elementwise ones says which dimensions follow which (dialects/Graph/IR/Indexing.cpp).
 //
 //===----------------------------------------------------------------------===//
