@@ -5,6 +5,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <sys/mman.h>
+#ifdef MPC_EMU_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace mpc::rt::emulator {
 
@@ -22,7 +25,24 @@ Stacks::Stacks(size_t count) : count_(count), bytes_(count * (kStackBytes + kGua
       failErrno("emulator", "cannot protect stacks", errno);
 }
 
-Stacks::~Stacks() { munmap(base_, bytes_); }
+#ifdef MPC_EMU_ASAN
+/// Takes away AddressSanitizer's marks of computations on stacks that were never continued: the memory has another use now. __asan_unpoison_memory_region would do it,
+/// but not under allow_user_poisoning=0, which tools/ci/sanitize.py needs for LLVM's allocators.
+__attribute__((no_sanitize_address)) static void clearMarks(const char *begin, const char *end) {
+  size_t scale, offset;
+  __asan_get_shadow_mapping(&scale, &offset);
+  auto *mark = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(begin) >> scale) + offset);
+  for (auto *last = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(end) >> scale) + offset); mark != last; ++mark)
+    *mark = 0;
+}
+#else
+static void clearMarks(const char *, const char *) {}
+#endif
+
+Stacks::~Stacks() {
+  clearMarks(base_, base_ + bytes_);
+  munmap(base_, bytes_);
+}
 
 void *Stacks::top(size_t i) const {
   // Tops at the same distance from a page's start would share a handful of cache sets.
@@ -140,7 +160,6 @@ static void switchRegisters(void *&from, void *to) {
 #ifdef MPC_EMU_ASAN
 } // namespace mpc::rt::emulator
 #include <pthread.h>
-#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 namespace mpc::rt::emulator {
 /// The stack of the running OS thread.
@@ -156,16 +175,6 @@ static Context ownStack() {
     return Context{nullptr, bottom, bytes};
   }();
   return own;
-}
-
-/// Takes away the marks of a computation on that stack that was never continued. __asan_unpoison_memory_region would do it, but not under allow_user_poisoning=0,
-/// which tools/ci/sanitize.py needs for LLVM's allocators.
-__attribute__((no_sanitize_address)) static void clearMarks(const char *begin, const char *end) {
-  size_t scale, offset;
-  __asan_get_shadow_mapping(&scale, &offset);
-  auto *mark = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(begin) >> scale) + offset);
-  for (auto *last = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(end) >> scale) + offset); mark != last; ++mark)
-    *mark = 0;
 }
 
 Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument) {
