@@ -264,7 +264,7 @@ void StepScaler::run(train::SeedOp seed) {
   if (step.getTrace())
     returnGradients(scale);
   Value largest = options.calibrates() ? largestMagnitude() : Value();
-  if (guardsLoss)
+  if (guardsLoss && step.getBody().front().getTerminator()->getNumOperands() > 0)
     badLoss = nonFiniteLoss();
   if (accumulates())
     accumulate();

@@ -22,6 +22,10 @@ LogicalResult DispatchOp::verifyPlaces() {
       for (int64_t input : inputs.asArrayRef())
         if (input < 0 || input >= int64_t(getInputs().size()))
           return emitOpError("may_reuse names input ") << input << " of " << getInputs().size();
+    for (auto [result, inputs] : llvm::zip_equal(getResults(), reuses->getAsRange<DenseI64ArrayAttr>()))
+      for (int64_t input : inputs.asArrayRef())
+        if (graph::bytesOf(getInputs()[input].getType()) != graph::bytesOf(result.getType()))
+          return emitOpError("may_reuse lets result ") << result.getResultNumber() << " take over the buffer of input " << input << ", which is of another size";
   }
   if (auto places = getInPlace()) {
     if (places->size() != getNumResults())
@@ -29,12 +33,18 @@ LogicalResult DispatchOp::verifyPlaces() {
     for (auto [result, input] : llvm::zip_equal(getResults(), *places)) {
       if (input < -1 || input >= int64_t(getInputs().size()))
         return emitOpError("in_place names input ") << input << " of " << getInputs().size();
+      if (input >= 0 && llvm::count(*places, input) > 1)
+        return emitOpError("in_place lets two results share the buffer of input ") << input;
       if (input >= 0 && graph::bytesOf(getInputs()[input].getType()) != graph::bytesOf(result.getType()))
         return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which is of another size";
     }
   }
   if (getArgs() && getArgs()->size() != getNumOperands() + getNumResults())
     return emitOpError("args has ") << getArgs()->size() << " entries for " << getNumOperands() + getNumResults() << " inputs and results";
+  if (getArgs() && llvm::any_of(*getArgs(), [](int64_t offset) { return offset < 0; }))
+    return emitOpError("args are offsets in the arena, none of them negative");
+  if (getScratchBytes().value_or(0) < 0 || getScratchOffset().value_or(0) < 0)
+    return emitOpError("scratch has a size and an offset that are not negative");
   if (getScratchOffset() && !getScratchBytes())
     return emitOpError("has a scratch_offset, but no scratch_bytes");
   return success();
@@ -43,6 +53,8 @@ LogicalResult DispatchOp::verifyPlaces() {
 LogicalResult DispatchOp::verifyLaunches() {
   if (!getLaunches())
     return success();
+  if (isa<DispatchOp>((*this)->getParentOp()))
+    return emitOpError("is a member of a batch, which is launched as a whole, and has launches of its own");
   int64_t positions = getInputs().size() + getNumResults();
   for (auto launch : getLaunches()->getAsRange<LaunchAttr>())
     for (int64_t position : launch.getArgs())

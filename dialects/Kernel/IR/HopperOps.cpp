@@ -34,14 +34,21 @@ LogicalResult TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> err
   return success();
 }
 
-static LogicalResult verifyMap(Operation *op, uint32_t map, size_t coordinates, size_t offsets, bool load) {
+/// The tensor map with this number of the kernel that the op is in; null where it has none.
+static TensorMapAttr mapOf(Operation *op, uint32_t map) {
   auto function = op->getParentOp();
   while (function && !function->hasAttr("kernel.threads"))
     function = function->getParentOp();
   auto maps = function ? function->getAttrOfType<ArrayAttr>("kernel.tensor_maps") : ArrayAttr();
-  auto about = maps && map < maps.size() ? dyn_cast<TensorMapAttr>(maps[map]) : TensorMapAttr();
+  return maps && map < maps.size() ? dyn_cast<TensorMapAttr>(maps[map]) : TensorMapAttr();
+}
+
+static LogicalResult hasNoMap(Operation *op, uint32_t map) { return op->emitOpError("names tensor map ") << map << ", which the kernel does not have"; }
+
+static LogicalResult verifyMap(Operation *op, uint32_t map, size_t coordinates, size_t offsets, bool load) {
+  TensorMapAttr about = mapOf(op, map);
   if (!about)
-    return op->emitOpError("names tensor map ") << map << ", which the kernel does not have";
+    return hasNoMap(op, map);
   size_t rank = about.getSizes().size();
   if (coordinates != rank)
     return op->emitOpError("has ") << coordinates << " coordinates in a tensor of " << rank << " dimensions";
@@ -50,6 +57,7 @@ static LogicalResult verifyMap(Operation *op, uint32_t map, size_t coordinates, 
   return success();
 }
 
+LogicalResult TensorPrefetchOp::verify() { return mapOf(*this, getMap()) ? success() : hasNoMap(*this, getMap()); }
 LogicalResult TensorLoadOp::verify() {
   return verifyMap(*this, getMap(), getCoordinates().size(), getOffsets().size(), /*load=*/true);
 }

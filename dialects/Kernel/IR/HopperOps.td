@@ -99,6 +99,7 @@ def Kernel_TensorPrefetchOp : Kernel_DeviceOp<"tensor_prefetch"> {
   let summary = "fetches the tensor map itself";
   let arguments = (ins I32Attr:$map);
   let assemblyFormat = "$map attr-dict";
+  let hasVerifier = 1;
 }
 def Kernel_TensorStoreOp : Kernel_DeviceOp<"tensor_store"> {
   let summary = "starts a copy of a box from shared memory to tensor map `map`";

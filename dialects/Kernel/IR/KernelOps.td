@@ -22,7 +22,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops. A dispatch whose body
     holds dispatches, its *members*, is a batch: blocks of one launch are dealt out to them. Members read the batch's inputs alone, and it yields all their results in order.
 
-    Later passes add how it is computed (passes/Schedule), where its values lie (passes/Memory) and what computes it (passes/Lowering):
+    Later passes add how it is computed (passes/Lowering/HeroToGpu), where its values lie (passes/Memory) and what computes it (passes/Lowering/EmitKernels):
 
     - `schedule` of a matrix product or convolution for a GPU;
     - `scratch_bytes`: memory of its own that the launch needs;
@@ -65,7 +65,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
 def Kernel_YieldOp : Op<Kernel_Dialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"DispatchOp">]> {
   let summary = "results of a dispatch";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
 }
 #endif

@@ -221,6 +221,11 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
     auto threads = function->getAttrOfType<IntegerAttr>("kernel.threads");
     if (!threads)
       continue;
+    if (function.isExternal() || !isa<LLVM::LLVMVoidType>(function.getFunctionType().getReturnType())) {
+      function.emitOpError("is not a kernel: it has no body, or returns a value");
+      ok = false;
+      continue;
+    }
     OpBuilder b(function);
     KernelLowering lowering{function, module, arch, int32_t(threads.getInt())};
     if (!lowering.lowerShared()) {

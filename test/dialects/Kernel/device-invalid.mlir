@@ -225,3 +225,11 @@ llvm.func @no_offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {k
   kernel.tensor_load %s, %s map 0 [%c, %c, %c, %c]
   llvm.return
 }
+
+// -----
+
+llvm.func @no_map() attributes {kernel.threads = 32 : i32} {
+  // expected-error@+1 {{names tensor map 0, which the kernel does not have}}
+  kernel.tensor_prefetch 0
+  llvm.return
+}

@@ -99,3 +99,44 @@ func.func @other_terminator(%x: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+func.func @reuse_size(%x: tensor<8xf32>) -> tensor<8xf16> {
+  // expected-error @+1 {{may_reuse lets result 0 take over the buffer of input 0, which is of another size}}
+  %0 = kernel.dispatch "d" (%x) {may_reuse = [array<i64: 0>]} : (tensor<8xf32>) -> tensor<8xf16> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.cast %a : tensor<8xf32> to tensor<8xf16>
+    kernel.yield %1 : tensor<8xf16>
+  }
+  return %0 : tensor<8xf16>
+}
+
+// -----
+func.func @twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // expected-error @+1 {{in_place lets two results share the buffer of input 0}}
+  %0:2 = kernel.dispatch "d" (%x) {in_place = array<i64: 0, 0>} : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a, %a : tensor<8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+func.func @negative(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{args are offsets in the arena, none of them negative}}
+  %0 = kernel.dispatch "d" (%x) {args = array<i64: 0, -64>} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @negative_scratch(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{scratch has a size and an offset that are not negative}}
+  %0 = kernel.dispatch "d" (%x) {scratch_bytes = -1 : i64} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}

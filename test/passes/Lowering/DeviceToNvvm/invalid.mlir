@@ -63,3 +63,8 @@ llvm.func @nested() attributes {kernel.threads = 32 : i32} {
   }
   llvm.return
 }
+
+// -----
+
+// expected-error @+1 {{is not a kernel: it has no body, or returns a value}}
+llvm.func @outside(!llvm.ptr<1>) attributes {kernel.threads = 32 : i32, kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>]}
