@@ -5,18 +5,19 @@
 
 namespace mpc {
 
-/// Runs a pipeline over the module. `name`: of its times.
+/// Runs a pipeline over the module. Its times are reported under `name`.
 mlir::LogicalResult runPipeline(mlir::ModuleOp module, llvm::StringRef name, const Watch &watch, llvm::function_ref<void(mlir::OpPassManager &, StageMark)> build);
 
-/// The figures of a planned module (mpc-plan-arena).
+/// The numbers of a planned module (mpc-plan-arena).
 TargetSummary summarize(mlir::ModuleOp module, llvm::StringRef target);
 
-/// Plans the module and makes its code: sections and a summary are added to the program.
+/// Plans the module and compiles its code. Sections and a summary are added to the program.
 mlir::FailureOr<TargetPlan> compileForHost(mlir::OwningOpRef<mlir::ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch);
 mlir::FailureOr<TargetPlan> compileForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch);
-/// The first passes of a GPU's plan: dispatches, one launch (or two, where sums are split) each.
+/// The first passes of a GPU's plan, which form dispatches: each has one launch (or two, where sums are
+/// split).
 void buildGpuDispatchPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
-/// The last of compileForGpu: the code of a module whose kernels are emitted.
+/// The last part of compileForGpu: compiles a module whose kernels have been emitted.
 mlir::FailureOr<TargetPlan> packageForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch);
 
 } // namespace mpc
