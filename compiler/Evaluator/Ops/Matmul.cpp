@@ -46,9 +46,9 @@ struct MatMulModel : EvalModel<MatMulModel, MatMulOp> {
 /// A convolution with its spatial dimensions filled up to three.
 struct ConvGeometry {
   int64_t samples, groups, inChannels, outChannels; // channels per group
-  bool channelsInside;                              // the order in which the weight stores its taps: true is
-                                                    // channels within positions, false is positions within
-                                                    // channels
+  // The order in which the weight stores its taps: true is channels within positions, false is positions within
+  // channels.
+  bool channelsInside;
   int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
   // The strides of x and y, in elements.
   int64_t xSample, xChannel, xSpace[3], ySample, yChannel, ySpace[3];
