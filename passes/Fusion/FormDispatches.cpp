@@ -1,6 +1,6 @@
 //===- FormDispatches.cpp - groups ops into kernel.dispatches ------------------===//
 //
-// See Passes.td; Grouping.h decides, this file rewrites.
+// See Passes.td. Grouping.h makes the decisions, and this file rewrites the ops.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Fusion/Grouping.h"

@@ -51,7 +51,8 @@ private:
   bool moveBroadcast(BroadcastOp op);
   bool moveTranspose(TransposeOp op);
 
-  /// Returns whether the op is to be computed channels-last, which holds if one of `activations` was or if all are channels-last behind a transpose.
+  /// Whether the op is to be computed channels-last: it is where one of `activations` was, or where all of them
+  /// are channels-last behind a transpose.
   bool wantsLast(ValueRange activations);
   /// v, which broadcasts to an activation of `rank` dimensions, in a form that broadcasts to the
   /// channels-last activation.

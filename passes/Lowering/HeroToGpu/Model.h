@@ -26,7 +26,7 @@
 
 namespace mpc::hero {
 
-/// All times in clocks of a multiprocessor.
+/// All times are in clocks of a multiprocessor.
 struct Estimate {
   int64_t tiles = 0; ///< work items: tiles of C times splits of k, with m and n rounded up to whole clusters
   double waves = 0;  ///< tiles of one multiprocessor, not rounded

@@ -1,6 +1,6 @@
 //===- ProblemKey.h - what tells the problems of heroes apart, as text ---------------------------===//
 //
-// What --kernel-report prints and tuning files hold:
+// --kernel-report prints problems in this form, which tuning files hold, too:
 //
 //   matmul bf16 nt m=8192 n=2304 k=768 z=1 a=tiled b=tiled
 //   conv f16 nhwc,ohwi x=64x56x56x64 w=64x3x3x64 y=64x56x56x64 strides=1x1 dilations=1x1 pads=1x1 groups=1 a=im2col b=tiled

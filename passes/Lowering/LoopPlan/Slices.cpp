@@ -1,6 +1,6 @@
-//===- Slices.cpp - kernels that are written slice by slice, the same for every target -===//
+//===- Slices.cpp - kernels that are written slice by slice, without a plan -------------===//
 //
-// graph.gather_grad:
+// graph.gather_grad (GPUs have a kernel of their own, KernelToGpu/GatherGrad.cpp):
 //
 //   for (a, block of b) in grid:
 //     for v: dx[a, v, block] = 0

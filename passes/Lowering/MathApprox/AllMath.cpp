@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-/// Functions that no target has instructions for.
+/// Whether the op is a function that no target has instructions for.
 static bool isFunction(Operation *op) {
   return isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::SinOp, math::CosOp, math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::SinhOp, math::CoshOp,
              math::TanhOp, math::AsinhOp, math::AcoshOp, math::AtanhOp, math::ErfOp, math::ErfcOp, math::PowFOp, arith::RemFOp>(op);
