@@ -3,6 +3,6 @@ import platform
 
 
 def cpu():
-    """The CPU's model name."""
+    """Returns the CPU's model name."""
     with open("/proc/cpuinfo") as file:
         return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.machine())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles a small network, trains it in fp16 (O2), evaluates, and takes the trained weights back to ONNX.
+# Compiles a small network, trains it in fp16 (O2), evaluates it, and writes the trained weights back to ONNX.
 # usage: tools/demo.sh BUILD_DIR
 set -euo pipefail
 build=$(cd "${1:-build}" && pwd)
@@ -10,7 +10,7 @@ run() { echo "\$ ${*/#$build\//}"; "$@"; echo; }
 
 /usr/bin/python3 "$source/tools/demo/make_demo.py" "$demo"
 cd "$demo"
-rm -rf demo-checkpoints # of an earlier demo
+rm -rf demo-checkpoints # an earlier demo may have left them
 run "$mpc" compile digits.onnx -o digits --bundle --batch 64 --precision fp16 --opt-level O2 \
   --loss softmax_cross_entropy:logits:label --optimizer sgd --momentum 0.9 --lr 0.05
 run ./digits train --data train.npz --val test.npz --epochs 3 --schedule cosine --seed 1 --checkpoint-dir demo-checkpoints --log run.jsonl
@@ -25,7 +25,7 @@ import numpy as np
 label = np.load("test.npz")["label"]
 predicted, reproduced = np.load("predicted.npz")["logits"], np.load("reproduced.npz")["logits"]
 accuracy = [float((logits.argmax(1) == label).mean()) for logits in (predicted, reproduced)]
-# fp16 activations against fp32 ones: 2^-11 relative per operation.
+# The logits differ because each operation on fp16 activations has a relative error of up to 2^-11.
 difference = float(np.abs(predicted - reproduced).max() / np.abs(reproduced).max())
 print(f"accuracy on {len(label)} test pictures: program {accuracy[0]:.2%}, exported model {accuracy[1]:.2%}; logits differ by {difference:.1e}")
 sys.exit(0 if accuracy[0] >= 0.97 and abs(accuracy[0] - accuracy[1]) < 0.005 and difference < 2e-2 else "the demo did not reach what it should")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what mpc's build and tests need and the machine lacks: Debian 12 and Ubuntu 24.04, apt packages only.
+# Installs the packages that mpc's build and tests need and the machine lacks: Debian 12 and Ubuntu 24.04, apt packages only.
 # Ubuntu gets MLIR 22 from LLVM's own apt repository, which must be set up first (the error below says so).
 set -euo pipefail
 packages=(
@@ -8,7 +8,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler
   libdnnl-dev
   nlohmann-json3-dev libcli11-dev
-  clang-22 libclang-rt-22-dev # for the fuzz targets and the sanitizers alone
+  clang-22 libclang-rt-22-dev # only for the fuzz targets and the sanitizers
   libgtest-dev libonnx-testdata python3 python3-numpy python3-onnx
 )
 missing=()

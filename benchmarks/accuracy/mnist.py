@@ -4,7 +4,7 @@
 usage: mnist.py --data FOLDER [--mpc build/bin/mpc] [--seeds 1,2,3] [--epochs 5] [--only "fp16 O1,..."] > docs/results/mnist-lenet.md
 FOLDER holds the four IDX files of MNIST (.gz or not): train-images*, train-labels*, t10k-*images*, t10k-*labels*.
 The seed decides the initial values and the order of the samples; everything else is the same for all runs.
-Exit status 1 when a mean misses what the page promises: >= 98.6 % for O0, fp16 O1, fp16 O2, bf16 O1, within 0.3 points of O0's.
+Exits with status 1 when a mean misses what the page promises: >= 98.6 % for O0, fp16 O1, fp16 O2 and bf16 O1, and within 0.3 points of O0's.
 """
 import argparse
 import glob

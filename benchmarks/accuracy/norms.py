@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Measures norms in 16 bits against float64, and against torch's CPU autocast where Python has torch, and prints a Markdown table.
+"""Measures norms in 16 bits against float64, and against torch's CPU autocast if Python has torch, and prints a Markdown table.
 
 usage: norms.py [--mpc build/bin/mpc] [--target host|emulator] [--forms layer,rms] [--configurations 'fp16 O1'] [--rows] > docs/results/norms.md
-Each input is values mean + deviation*N(0,1) that the storage type holds exactly, behind a product (with the identity), so that the norm's
-operand is stored in 16 bits. The inputs of a norm share a program: each has parameters, an output and a share of the loss of its own.
-The error is the largest of a tensor, in ULPs of the storage type at the tensor's largest magnitude; that of the loss in ULPs at the largest term of its mean.
-An input is within its bound when each error is at most the larger of twice torch's (where torch's is finite) and 2 ULP, and what float64 rounded to storage has finite is finite.
-Exit status 1 when one is not.
+Each input consists of values mean + deviation*N(0,1), rounded so that the storage type holds them exactly. A product with the identity comes first,
+so that the norm's operand is stored in 16 bits. All inputs of a norm share one program, where each has its own parameters, output and term of the loss.
+The error of a tensor is its largest, in ULPs of the storage type at the tensor's largest magnitude; the error of the loss is in ULPs at the largest term of its mean.
+An input keeps its bound when each error is at most the larger of 2 ULP and twice torch's error (if that is finite), and no value that float64 rounded to storage has finite is infinite or NaN.
+Exits with status 1 when an input exceeds its bound.
 """
 import argparse
 import os
@@ -27,19 +27,19 @@ except ImportError:
     torch = None
 
 ROWS, WIDTH = 16, 64
-SCALE = 1024  # of the loss in fp16: 1/SCALE is what a mean over ROWS*WIDTH elements multiplies with, so that cotangents are exact
-# deviation, mean, epsilon
+SCALE = 1024  # the loss scale in fp16: the mean over ROWS*WIDTH elements multiplies by 1/SCALE, so that the cotangents are exact
+# Each tuple is (deviation, mean, epsilon).
 INPUTS = [(1, 0, 1e-5), (1, 0, 1e-12), (1, 0, 1e-3), (340, 0, 1e-5), (2e4, 0, 1e-5), (2e4, 0, 1e-12), (1, 10, 1e-5), (1, 100, 1e-5), (300, 3e4, 1e-5), (300, 3e4, 1e-8),
           (1e-2, 0, 1e-8), (1e-3, 0, 1e-5), (1e-3, 0, 1e-12), (1e-3, 0.1, 1e-8), (3e-5, 0, 1e-12), (3e-5, 0, 1e-3)]
 FORMS = ("layer", "layer composed", "layer composed pow", "rms", "rms composed", "group", "instance", "l2", "l2 composed")
 CONFIGURATIONS = {"fp16 O1": ("fp16", "O1"), "fp16 O2": ("fp16", "O2"), "fp16 O3": ("fp16", "O3"), "bf16 O1": ("bf16", "O1")}
 OPSETS = {"rms": 23, "group": 21}
-SHAPES = {"group": (4, 8, 32), "instance": (4, 4, 64)}  # the others: ROWS x WIDTH
+SHAPES = {"group": (4, 8, 32), "instance": (4, 4, 64)}  # the other forms have shape ROWS x WIDTH
 GROUPS = 4
 
 
 def affine(form):
-    """The shape of scale and bias; none for L2."""
+    """Returns the shape of scale and bias; it is empty for L2, which has neither."""
     return () if form.startswith("l2") else (SHAPES[form][1],) if form in SHAPES else (WIDTH,)
 
 
@@ -49,7 +49,7 @@ def has_bias(form):
 
 # -- numbers ----------------------------------------------------------------------------------------------
 def to_storage(values, precision):
-    """Rounded to nearest even, in float64."""
+    """Rounds to the nearest even value of the storage type; the result is float64."""
     if precision == "fp16":
         with np.errstate(over="ignore"):
             return np.asarray(values, np.float64).astype(np.float16).astype(np.float64)
@@ -65,7 +65,7 @@ def ulp(magnitude, precision):
 
 
 def data(precision):
-    """For each input: x, scale, bias and the weights c of the loss, all of which the storage type holds."""
+    """Returns for each input x, scale, bias and the weights c of the loss; the storage type holds all of them exactly."""
     rng = np.random.default_rng(5)
     made = []
     for deviation, mean, _ in INPUTS:
@@ -77,7 +77,7 @@ def data(precision):
 
 # -- float64 ----------------------------------------------------------------------------------------------
 def reference(form, epsilon, d):
-    """Output, loss and gradients by the formulas, in float64."""
+    """Computes output, loss and gradients by the formulas, in float64."""
     shape = SHAPES.get(form, (ROWS, WIDTH))
     x, c = d["x"].reshape(shape), d["c"].reshape(shape)
     dy = c / c.size
@@ -106,7 +106,7 @@ def reference(form, epsilon, d):
 
 # -- torch --------------------------------------------------------------------------------------------------
 def by_torch(form, epsilon, d, precision):
-    """The same by torch's autocast on the CPU, which has one level."""
+    """Computes the same with torch's autocast on the CPU, which has no optimization levels."""
     f, shape = torch.nn.functional, SHAPES.get(form, (ROWS, WIDTH))
     leaf = lambda v: torch.tensor(np.asarray(v, np.float32), requires_grad=True)
     x = leaf(d["x"])
@@ -142,7 +142,7 @@ def by_torch(form, epsilon, d, precision):
 
 # -- mpc ------------------------------------------------------------------------------------------------------
 def network(form, made):
-    """One network with a branch for each input: parameters x{i}, scale{i}, bias{i}; inputs c{i}; outputs y{i} and the loss."""
+    """Makes one network with a branch for each input: parameters x{i}, scale{i}, bias{i}; inputs c{i}; outputs y{i} and the loss."""
     n = Network(opset=OPSETS.get(form, 17))
     shape, terms = SHAPES.get(form, (ROWS, WIDTH)), []
     for i, (d, (_, _, epsilon)) in enumerate(zip(made, INPUTS)):
@@ -159,7 +159,7 @@ def network(form, made):
 
 
 def branch(n, form, x, parts, epsilon, i):
-    """The norm, as exporters write it; returns y{i}."""
+    """Adds the norm in the form that exporters write; returns y{i}."""
     y = f"y{i}"
     if form == "layer":
         return n.node("LayerNormalization", [x] + parts, y, epsilon=epsilon)
@@ -179,7 +179,7 @@ def branch(n, form, x, parts, epsilon, i):
     squares = n.node("Mul", [centred, centred], f"square{i}") if form == "layer composed" else n.node("Pow", [centred, n.constant(f"two{i}", 2.0, np.float32)], f"square{i}")
     variance = n.node("Add", [n.node("ReduceMean", [squares], f"variance{i}", axes=[-1], keepdims=1), n.constant(f"eps{i}", epsilon, np.float32)], f"sum{i}")
     root = n.node("Sqrt", [variance], f"root{i}")
-    if form.startswith("rms"):  # as Llama's
+    if form.startswith("rms"):  # the form that Llama's export has
         hat = n.node("Mul", [x, n.node("Reciprocal", [root], f"inverse{i}")], f"hat{i}")
         return n.node("Mul", [parts[0], hat], y)
     hat = n.node("Div", [centred, root], f"hat{i}")
@@ -187,7 +187,7 @@ def branch(n, form, x, parts, epsilon, i):
 
 
 def by_mpc(mpc, work, form, made, configuration, target):
-    """For each input what by_torch returns."""
+    """Returns for each input what by_torch returns."""
     precision, level = CONFIGURATIONS[configuration]
     model, program, file = (os.path.join(work, name) for name in ("norm.onnx", "norm", "norm.npz"))
     onnx.save(network(form, made).proto(), model)
@@ -215,7 +215,7 @@ def by_mpc(mpc, work, form, made, configuration, target):
 
 # -- rows -----------------------------------------------------------------------------------------------------
 def errors(got, want, d, precision):
-    """Largest errors in ULPs: of output, loss and of the worst gradient."""
+    """Returns the largest errors in ULPs of the output, the loss and the worst gradient."""
     result = {}
     for name, value in want.items():
         have = np.asarray(got[name]).reshape(np.shape(value))
@@ -246,7 +246,7 @@ def main():
     parser.add_argument("--rows", action="store_true", help="a line for each input instead of each norm and precision")
     options = parser.parse_args()
     lines, short, broken, rows = [], [], 0, 0
-    warnings.filterwarnings("ignore")  # torch: which of its kernels it takes
+    warnings.filterwarnings("ignore")  # torch warns about its choice of kernels
     with tempfile.TemporaryDirectory() as work:
         for form in options.forms.split(","):
             for configuration in options.configurations.split(","):

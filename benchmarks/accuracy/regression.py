@@ -4,8 +4,8 @@
 usage: regression.py [--mpc build/bin/mpc] [--seeds 1,2,3] [--epochs 30] [--samples 32768] [--floor RMSE] > docs/results/regression.md
 The data are Friedman's first function (Friedman 1991, Multivariate Adaptive Regression Splines, section 4.3) of x uniform in [0,1]^8, whose last
 three coordinates do not matter: y = 10 sin(pi x1 x2) + 20 (x3 - 0.5)^2 + 10 x4 + 5 x5 + N(0, 1); x and y are standardised. No model
-can get below the noise: RMSE 1 in the units of y.
-Exit status 1 when a mean RMSE lies above --floor or further than 5 % from fp32's.
+can get below the noise, which is RMSE 1 in the units of y.
+Exits with status 1 when a mean RMSE lies above --floor or further than 5 % from fp32's.
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ CONFIGURATIONS = ("fp32 O0", "fp16 O2", "bf16 O1")
 
 
 def make_data(path, count, seed):
-    """Arrays x [count,8] and target [count,1], standardised by the function's known moments; returns the scale of y."""
+    """Writes arrays x [count,8] and target [count,1], standardised by the function's known moments; returns the scale of y."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(0, 1, (count, 8))
     y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(0, 1, count)

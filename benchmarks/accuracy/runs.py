@@ -10,13 +10,13 @@ SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(SOURCE, "benchmarks"))
 import machine  # noqa: E402
 
-# name -> precision, opt level
+# maps the name to precision and opt level
 CONFIGURATIONS = {"fp32 O0": ("fp32", "O0"), "fp16 O1": ("fp16", "O1"), "fp16 O2": ("fp16", "O2"), "fp16 O3": ("fp16", "O3"),
                   "bf16 O1": ("bf16", "O1")}
 
 
 def call(command, **options):
-    """Runs a command; its output is returned, and shown when it fails."""
+    """Runs a command and returns its output; prints the output when the command fails."""
     done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
     if done.returncode != 0:
         sys.exit(f"failed ({done.returncode}): {' '.join(command)}\n{done.stdout[-2000:]}")
@@ -28,7 +28,7 @@ def make_model(name, path, seed):
 
 
 def run(mpc, work, model, configuration, compile_options, train_options, eval_options):
-    """One training from `model`; returns what `eval --json` says of its last checkpoint, and the number of skipped steps."""
+    """Trains once from `model`; returns what `eval --json` says of the last checkpoint, and the number of skipped steps."""
     precision, level = CONFIGURATIONS[configuration]
     program, folder = os.path.join(work, "program"), os.path.join(work, "checkpoints")
     call(["rm", "-rf", folder])
@@ -41,5 +41,5 @@ def run(mpc, work, model, configuration, compile_options, train_options, eval_op
 
 
 def where():
-    """One line: date, CPU, cores. (The library that computes products is named by the program's `info`.)"""
+    """Returns one line with date, CPU and cores. (The program's `info` names the library that computes products.)"""
     return f"{datetime.date.today()}, {machine.cpu()}, {len(os.sched_getaffinity(0))} cores"

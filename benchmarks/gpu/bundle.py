@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Builds a folder that measures this build's training programs on a GPU machine, which needs a driver, Python 3 and, for the peers, PyTorch.
+"""Builds a folder that measures this build's training programs on a GPU machine. That machine needs a driver, Python 3 and, for the peers, PyTorch.
 
 usage: bundle.py [--build DIR] [--out FOLDER] [--small] [--emulator]
-Contents: programs for sm_90a (cubin, where ptxas is found) and sm_80, sm_75 (PTX), the data and the host's results of
-those that are checked, tuners of single layers, the peers' scripts, and run.sh, which unpacks the programs, checks, measures, and prints one table. --small --emulator: a few tiny networks whose programs also hold the
-emulator's code, to try the folder without a GPU (`run.sh --device=emulator`).
+The folder holds programs for sm_90a (as cubin if ptxas is found) and sm_80, sm_75 (PTX), the data and the host's results of the programs
+that are checked, tuners of single layers, the peers' scripts, and run.sh, which unpacks the programs, checks, measures, and prints one table. --small --emulator builds a few tiny networks whose programs also hold
+the emulator's code, to try the folder without a GPU (`run.sh --device=emulator`).
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ import networks  # noqa: E402
 from network import Network  # noqa: E402
 
 LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
-CHECKS = {"full": {"mlp": 128, "lenet": 16, "resnet": 16}, "small": {"lenet": 16}}  # batch
+CHECKS = {"full": {"mlp": 128, "lenet": 16, "resnet": 16}, "small": {"lenet": 16}}  # network to batch size
 TRAINING = {"full": [("mlp", 128), ("mlp", 4096), ("lenet", 128), ("lenet", 2048), ("resnet18", 32), ("resnet18", 256)], "small": [("lenet", 4)]}
 MODEL = {"mlp": ["--no-values"], "lenet": [], "resnet": ["--blocks=1"]}
 SCALE = {"fp32": [], "fp16": ["--loss-scale=1024"], "bf16": ["--loss-scale=1024"]}
@@ -50,7 +50,7 @@ class Bundle:
         return path
 
     def compile(self, model, name, precision, batch, targets, *options):
-        """The path of the program in the folder; SGD with momentum."""
+        """Compiles the model for SGD with momentum; returns the path of the program in the folder."""
         program = os.path.join("programs", f"{name}-{precision}")
         subprocess.run([self.mpc, "compile", model, "-o", self.path(program), "--quiet", f"--target={targets}{self.emulator}", "--batch", str(batch), "--precision",
                         precision, "--opt-level", LEVEL[precision], "--loss=softmax_cross_entropy:logits:label", "--optimizer=sgd", "--lr=0.01",
@@ -58,7 +58,7 @@ class Bundle:
         return program
 
     def check(self, name, batch):
-        """Programs with data, and for each what its host plan gives: losses of STEPS steps, gradients of the first."""
+        """Adds the programs of a network with their data, and what the host plan of each gives: the losses of STEPS steps and the first step's gradients."""
         model = self.model(name, *MODEL[name])
         rng = np.random.default_rng(1)
         data = os.path.join("data", f"{name}.npz")
@@ -89,7 +89,7 @@ class Bundle:
             self.index["kernels"].append({"name": name, "kind": maker.__name__, "arguments": arguments, "precision": precision, "program": program, **about})
 
     def tuner(self, name, maker, *arguments):
-        """A tuner of the layer's product or convolution and its two gradients."""
+        """Adds a tuner of the layer's product or convolution and its two gradients."""
         net = Network("layer", values=False)
         about = maker(net, *arguments)
         program = os.path.join("programs", "tune-" + re.sub(r"[^A-Za-z0-9]+", "-", name))
@@ -103,7 +103,7 @@ class Bundle:
         if self.emulator:
             shutil.copy(os.path.join(os.path.dirname(self.mpc), "libmpc-emulator.so"), self.path("programs"))
         shutil.rmtree(self.path("models"))
-        # Programs share most of their bytes, the runner: together they compress to a tenth.
+        # Programs share most of their bytes, because each contains the runner: together they compress to a tenth.
         with tarfile.open(self.path("programs.tar.xz"), "w:xz") as archive:
             archive.add(self.path("programs"), "programs")
         shutil.rmtree(self.path("programs"))

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What the model of expected time (passes/Lowering/HeroToGpu/Model.h) says of the layers in networks.py, as Markdown tables.
+"""Prints what the model of expected time (passes/Lowering/HeroToGpu/Model.h) says of the layers in networks.py, as Markdown tables.
 
 usage: expected.py [--build DIR] [--target sm_90a] [--precision bf16] [--only REGEX] [--out docs/results/gpu-expected.md]
-A row a layer and product: its size, layout, the schedule that is chosen, tiles and waves of them, megabytes of global memory, what bounds it, the roofline's and the expected
-time, TFLOP/s, share of the GPU's peak. Compiles every layer without ptxas; measures nothing.
+The table has one row per layer and product: its size, layout, chosen schedule, number of tiles and of waves of them, megabytes of global memory, what bounds it, the roofline's and the expected
+time, TFLOP/s, and share of the GPU's peak. The script compiles every layer without ptxas and measures nothing.
 """
 import argparse
 import os
@@ -35,7 +35,7 @@ def product_of(problem):
 
 
 def short(problem):
-    """Layout and sizes of a problem."""
+    """Returns layout and sizes of a problem."""
     words = problem.split()
     size = dict(word.split("=") for word in words[3:])
     if words[0] == "matmul":
@@ -44,7 +44,7 @@ def short(problem):
 
 
 def heroes(mpc, model, target, precision, folder):
-    """The rows of the report's second table: dicts of its columns."""
+    """Yields the rows of the report's second table as dicts of its columns."""
     text = subprocess.run([mpc, "compile", model, "-o", os.path.join(folder, "program"), "-q", f"--target={target}", f"--precision={precision}", "--opt-level=O1", "--loss=mse:y:target",
                            "--params=.*", "--no-trace", "--ptxas=none", "--kernel-report"], check=True, capture_output=True, text=True).stdout
     lines = iter(text.splitlines())

@@ -2,8 +2,8 @@
 """Sums up what `mpc compile --kernel-report` says of networks' GPU kernels, as a Markdown table.
 
 usage: kernel_report.py [--build DIR] [--targets sm_75,sm_80,sm_90a] [--precisions fp32,fp16,bf16] [--launches] MODEL.onnx...
-A row a network, precision and target: kernels, launches of all entries, most registers and shared memory (bytes) of a kernel, bytes of spills in all, how many kernels
-have an instruction, and which share of the loads and stores in their code moves 16 bytes. With --launches instead the first target's table for each, a row a kernel. Needs ptxas.
+The table has one row per network, precision and target: the number of kernels, launches of all entries, the most registers and shared memory (bytes) of a kernel, the bytes of spills of all kernels, how many
+kernels have an instruction, and which share of the loads and stores in their code moves 16 bytes. With --launches it prints instead the first target's table, one row per kernel. It needs ptxas.
 """
 import argparse
 import itertools
@@ -16,8 +16,8 @@ LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
 
 
 def report(mpc, model, precision, target, folder):
-    """The lines of the table of kernels, split into columns; the last is the dispatch's name and a product's schedule."""
-    # In the model's folder: names of dispatches hold the path as it was given.
+    """Returns the lines of the table of kernels, split into columns; the last column is the dispatch's name and a product's schedule."""
+    # mpc runs in the model's folder, because names of dispatches contain the model's path as it was given.
     where, name = os.path.split(os.path.abspath(model))
     command = [os.path.abspath(mpc), "compile", name, "-o", os.path.join(folder, "program"), "-q", f"--target={target}", "--precision", precision, "--opt-level", LEVEL[precision],
                "--kernel-report"]

@@ -1,12 +1,12 @@
 """Networks around one layer or one kind of kernel, for measuring kernels on a GPU.
 
-Makers return {"flops", "products"}: the operations of each product of the layer, and regular expressions for the names of the launches that compute it forward,
-its input gradient, and its weight gradient (a launch has the name of the last node fused into it).
+Makers return {"flops", "products"}: the operations of each product of the layer, and regular expressions for the names of the launches that compute it forward, its
+input gradient and its weight gradient. A launch has the name of the last node that is fused into it.
 """
 
 
 def gemm(net, m, n, k):
-    """x [batch, 64] -> logits [batch, 16]; fc1 is the product [m, k] x [k, n] and its two gradients, batch = m."""
+    """Makes x [batch, 64] -> logits [batch, 16]; fc1 is the product [m, k] x [k, n] and its two gradients, with batch = m."""
     y = net.relu(net.linear(net.input("x", ["batch", 64]), "fc0", 64, k), "relu0")
     y = net.relu(net.linear(y, "fc1", k, n), "relu1")
     net.output(net.linear(y, "logits", n, 16), ["batch", 16])
@@ -14,7 +14,7 @@ def gemm(net, m, n, k):
 
 
 def conv(net, batch, size, c_in, c_out, kernel, stride):
-    """x [batch, 3, size, size] -> logits [batch, 16]; conv1 is the convolution under test with its two gradients."""
+    """Makes x [batch, 3, size, size] -> logits [batch, 16]; conv1 is the convolution under test with its two gradients."""
     y = net.relu(net.conv(net.input("x", ["batch", 3, size, size]), "conv0", 3, c_in, 1), "relu0")
     y = net.relu(net.conv(y, "conv1", c_in, c_out, kernel, stride, kernel // 2, bias=False), "relu1")
     y = net.node("Flatten", [net.node("GlobalAveragePool", [y], "pool")], "flatten")
@@ -24,13 +24,13 @@ def conv(net, batch, size, c_in, c_out, kernel, stride):
 
 
 def product(net, m, n, k):
-    """y = x w^T, x [m, k] trained too and w [n, k]: products NT, its input gradient NN, its weight gradient TN, and no other."""
+    """Makes y = x w^T with x [m, k], which is trained too, and w [n, k]: the only products are NT, its input gradient NN and its weight gradient TN."""
     net.output(net.node("Gemm", [net.parameter("x", (m, k), fan_in=k), net.parameter("w", (n, k), fan_in=k)], "y", transB=1), [m, n])
     return {"flops": 2 * m * n * k}
 
 
 def convolution(net, batch, size, c_in, c_out, kernel, stride):
-    """x [batch, c_in, size, size] trained too: a convolution padded by half its kernel, its two gradients, and no other."""
+    """Makes one convolution of x [batch, c_in, size, size], which is trained too, padded by half its kernel; the only other products are its two gradients."""
     out = (size - 1) // stride + 1
     x = net.parameter("x", (batch, c_in, size, size), fan_in=c_in)
     net.output(net.conv(x, "y", c_in, c_out, kernel, stride, kernel // 2, bias=False), [batch, c_out, out, out])
@@ -38,7 +38,7 @@ def convolution(net, batch, size, c_in, c_out, kernel, stride):
 
 
 def stream(net, channels, size):
-    """x [batch, 3, size, size] -> logits [batch, 16]: whatever only streams, after one small convolution."""
+    """Makes x [batch, 3, size, size] -> logits [batch, 16] of operations that only stream memory, after one small convolution."""
     y = net.conv(net.input("x", ["batch", 3, size, size]), "conv0", 3, channels, 1)
     y = net.relu(net.batch_norm(y, "bn1", channels), "relu1")
     y = net.max_pool(y, "pool1")
@@ -50,7 +50,7 @@ def stream(net, channels, size):
     return {}
 
 
-# name: (maker, its arguments; for `gemm` the batch is m). GPT-2 124M with 8192 tokens, BERT-large with 4096, ResNet-50 with 64 pictures.
+# Each entry is name: (maker, its arguments); for `gemm` the batch is m. The shapes are those of GPT-2 124M with 8192 tokens, BERT-large with 4096, ResNet-50 with 64 pictures.
 FULL = {
     "gemm-4096": (gemm, 4096, 4096, 4096), "gemm-8192": (gemm, 8192, 8192, 8192),
     "gpt2-attention-in": (gemm, 8192, 2304, 768), "gpt2-mlp-in": (gemm, 8192, 3072, 768), "gpt2-mlp-out": (gemm, 8192, 768, 3072),
@@ -60,7 +60,7 @@ FULL = {
     "stream": (stream, 256, 64),
 }
 SMALL = {"gemm-64": (gemm, 64, 64, 64), "conv-8-16": (conv, 2, 8, 16, 16, 3, 1), "stream": (stream, 16, 8)}
-# Layers alone, for tuners and the model of expected time: the products of GPT-2 124M with 8192 tokens (its vocabulary padded to 50304) and BERT-large with 4096, the
+# Single layers for tuners and the model of expected time: the products of GPT-2 124M with 8192 tokens (its vocabulary is padded to 50304) and of BERT-large with 4096, and the
 # convolutions of ResNet-50 with 64 pictures.
 LAYERS = {
     "4096^3": (product, 4096, 4096, 4096), "8192^3": (product, 8192, 8192, 8192),
@@ -81,7 +81,7 @@ LAYERS = {
     "ResNet 7 2048-512 1": (convolution, 64, 7, 2048, 512, 1, 1), "ResNet 7 512-512 3": (convolution, 64, 7, 512, 512, 3, 1),
 }
 SMALL_LAYERS = {"small product": (product, 64, 72, 256), "small convolution": (convolution, 2, 8, 64, 16, 3, 1)}
-# Those that the bundle has tuners of.
+# The layers that the bundle has tuners of.
 TUNED = {"full": LAYERS, "small": SMALL_LAYERS}
 BATCH = {"full": {"stream": 64}, "small": {"stream": 2}}
 

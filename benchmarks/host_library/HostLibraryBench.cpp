@@ -1,10 +1,10 @@
 //===- HostLibraryBench.cpp - GFLOP/s of the library providers ------------===//
 //
-// Prints one line per shape and type: each provider, and oneDNN's own primitives in the formats that it
-// prefers
-// ("any": operands reordered beforehand, nothing converted), which stand for what the machine can do.
+// Prints one line per shape and type with the GFLOP/s of each provider, and of oneDNN's own primitives in the formats
+// that they prefer
+// ("any": operands are reordered beforehand and nothing is converted). The latter stand for what the machine can do.
 //
-// With --threads=1 the time is processor time, so that a busy machine disturbs it little.
+// With --threads=1 it measures processor time, so that a busy machine disturbs it little.
 //
 //   mpc_host_library_bench [--threads=N] [--filter=SUBSTRING] [--types=f32,bf16,f16]
 //
@@ -33,7 +33,7 @@ void ompParallelFor(void *, int64_t n, int64_t, void (*body)(void *, int64_t, in
 
 struct Buffer {
   explicit Buffer(size_t bytes) : data(std::aligned_alloc(64, (bytes + 127) / 64 * 64)), bytes(bytes) {
-    // Small normal numbers in every type: subnormals would measure the exception path.
+    // The data are normal numbers in every type, because subnormals would measure the exception path.
     for (size_t i = 0; i + 1 < bytes; i += 2) {
       const uint16_t bits = uint16_t(0x3c00 + i / 2 % 61);
       std::memcpy(static_cast<char *>(data) + i, &bits, 2);
@@ -46,7 +46,7 @@ struct Buffer {
   size_t bytes;
 };
 
-/// GFLOP/s, or a negative number when the provider refuses.
+/// Returns GFLOP/s, or a negative number when the provider refuses.
 double measure(const mpc_library *library, const mpc_library_desc &desc, size_t &scratchBytes) {
   char error[256];
   mpc_library_primitive *primitive = library->create(&desc, error, sizeof error);
@@ -107,7 +107,7 @@ int run(int argc, char **argv) {
       desc.type_a = desc.type_b = desc.type_out = type;
       desc.type_bias = MPC_F32;
       if (desc.op == MPC_CONV_WEIGHT_GRAD || desc.transpose_a)
-        desc.type_out = MPC_F32; // weight gradients reach their masters in f32
+        desc.type_out = MPC_F32; // weight gradients are passed on to the fp32 master weights in f32
       size_t scratch[2] = {0, 0};
       const double own = measure(generic, desc, scratch[0]);
       const double library = plugin ? measure(plugin, desc, scratch[1]) : -1;

@@ -27,7 +27,7 @@ double now() {
 void useProcessorTime(bool on) { processorTime = on; }
 
 double fastest(const std::function<void()> &body) {
-  // std::clock counts microseconds: short bodies are repeated within one measurement.
+  // std::clock counts microseconds, so short bodies are repeated within one measurement.
   double start = now();
   int repetitions = 0;
   for (; repetitions < 1 || now() - start < 0.01; ++repetitions)

@@ -17,7 +17,7 @@ Shape matmul(std::string name, int64_t batch, int64_t m, int64_t n, int64_t k, b
   return {std::move(name), d};
 }
 
-/// y[batch, out] = x[batch, in] @ w[out, in]^T and its gradients, as an ONNX Gemm with transB has them.
+/// Adds y[batch, out] = x[batch, in] @ w[out, in]^T and its gradients, in the form of an ONNX Gemm with transB.
 void addLayer(std::vector<Shape> &all, int64_t batch, int64_t in, int64_t out) {
   const std::string name =
       "mlp " + std::to_string(batch) + "x" + std::to_string(in) + "x" + std::to_string(out);

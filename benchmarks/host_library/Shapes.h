@@ -14,13 +14,13 @@ struct Shape {
   mpc_library_desc desc; // types are left to the caller
 };
 
-/// Forward, input gradient and weight gradient of the layers of an MLP (batch 128, 784-512-512-10), LeNet
+/// Returns the forward pass, input gradient and weight gradient of the layers of an MLP (batch 128, 784-512-512-10), LeNet
 /// (batch 128) and ResNet-18 on 32x32 images (batch 32), and one attention head's products.
 std::vector<Shape> shapes();
 
-/// Multiply-adds times two.
+/// Returns the multiply-adds times two.
 double flops(const mpc_library_desc &);
-/// Elements of the two operands and the result.
+/// Returns the numbers of elements of the two operands and the result.
 void elements(const mpc_library_desc &, int64_t (&counts)[3]);
 
 } // namespace mpc::bench

@@ -1,9 +1,9 @@
-"""Matrix products and convolutions with their gradients by PyTorch (cuBLAS, cuDNN), and the bandwidth of a copy, on a GPU.
+"""Measures matrix products and convolutions with their gradients in PyTorch (cuBLAS, cuDNN), and the bandwidth of a copy, on a GPU.
 
 usage: kernels.py STEPS < SHAPES.json
 SHAPES: [{"name", "kind", "arguments", "precision"}]; kinds: gemm [m, n, k], x [m, k] and w [k, n]; product [m, n, k], w [n, k]; conv and convolution [batch, size, c_in, c_out,
-kernel, stride], padded by half the kernel, channels-last; others are left out. Prints {"products": [{"name", "precision", "ms": [forward, input gradient, weight gradient]}],
-"copy_gbs": number}. Random data in rotating buffers that together exceed the L2 cache, which one CUDA graph goes through, so that no kernel waits for Python; medians of events.
+kernel, stride], padded by half the kernel, channels-last; other kinds are left out. Prints {"products": [{"name", "precision", "ms": [forward, input gradient, weight gradient]}],
+"copy_gbs": number}. Random data lie in rotating buffers that together exceed the L2 cache. One CUDA graph goes through them, so that no kernel waits for Python. Times are medians of events.
 """
 import json
 import statistics
@@ -12,11 +12,11 @@ import sys
 import torch
 
 TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
-ROTATING_BYTES = 128 << 20  # as runtime/tuner has it
+ROTATING_BYTES = 128 << 20  # the value of runtime/tuner
 
 
 def median_ms(work, sets, steps):
-    """Milliseconds of work(set), at least `steps` times; all sets in turn are one graph."""
+    """Returns the milliseconds of one work(set), measured at least `steps` times; one graph runs all sets in turn."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for i in range(10):
@@ -76,7 +76,7 @@ def conv(batch, size, c_in, c_out, kernel, stride, dtype, steps):
 
 
 def copy_gbs(steps):
-    """Bytes read and written a second by a copy of 1 GiB."""
+    """Returns the gigabytes per second that a copy of 1 GiB reads and writes."""
     a, b = (torch.empty(1 << 28, device="cuda", dtype=torch.float32) for _ in range(2))
     return 2 * 4 * a.numel() / median_ms(lambda s: s[1].copy_(s[0]), [(a, b)], steps) / 1e6
 

@@ -6,7 +6,7 @@ import subprocess
 
 
 class Peer:
-    """A training.py of one network, precision and mode; `python` must have torch."""
+    """Runs a training.py of one network, precision and mode; `python` must have torch."""
 
     def __init__(self, python, network, model, batch, precision, mode, device, *threads):
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "training.py")
@@ -20,7 +20,7 @@ class Peer:
         self.version = json.loads(line)["torch"]
 
     def median(self, steps):
-        """Runs `steps` steps; the median's seconds."""
+        """Runs `steps` steps and returns the seconds of the median step."""
         self.process.stdin.write(f"{steps}\n")
         self.process.stdin.flush()
         return statistics.median(json.loads(self.process.stdout.readline()))

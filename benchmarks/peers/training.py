@@ -1,9 +1,9 @@
-"""The same training steps in PyTorch; a server that a benchmark drives over its standard input.
+"""Runs the same training steps in PyTorch, as a server that a benchmark drives over its standard input.
 
 usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]
-Reads lines `STEPS`, runs that many steps on one made-up batch and answers a line of JSON with the seconds of each: of a clock on the
-CPU, of events on a GPU, where nothing waits for a step. Channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in
-fp16. graphs: torch.compile in its mode reduce-overhead (CUDA graphs). `-`: PyTorch's own initial values.
+Reads lines `STEPS`, runs that many steps on one made-up batch and answers with a line of JSON that holds the seconds of each: measured by a clock on the
+CPU, and by events on a GPU, where nothing waits for a step. It uses channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in
+fp16. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
 """
 import json
 import sys
@@ -68,7 +68,7 @@ class ResNet18(nn.Module):
 
 
 def parameters(path):
-    """The initializers of the ONNX file under PyTorch's names; its linear weights are [in, out]."""
+    """Returns the initializers of the ONNX file under PyTorch's names; the file's linear weights are [in, out]."""
     import onnx
     from onnx import numpy_helper
     names = {"scale": "weight", "mean": "running_mean", "var": "running_var"}

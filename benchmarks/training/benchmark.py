@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Training steps of mpc's programs on the host against PyTorch's on the CPU: the same networks, values, batch and threads.
+"""Compares training steps of mpc's programs on the host with PyTorch's on the CPU: both have the same networks, values, batch and threads.
 
 usage: benchmark.py [--build DIR] [--torch PYTHON] [--threads N] [--rounds N] [--out RESULT.json] [NETWORK...]
 --torch names a Python that has torch, numpy and onnx (`pip install torch numpy onnx`); without it only mpc is measured.
 
 Every round runs some steps of mpc, of PyTorch eager and of torch.compile one after the other, so that a change of the machine's
-speed meets all of them; a ratio is the faster peer's median step over mpc's, and the median of the rounds is printed. Then, per
-program: compile time, start-up, memory, size, and the libraries that it opens.
+speed affects all of them; a ratio is the faster peer's median step over mpc's, and the median of the rounds is printed. Then it prints per
+program the compile time, start-up, memory, size, and the libraries that the program opens.
 """
 import argparse
 import json
@@ -25,9 +25,9 @@ import machine  # noqa: E402
 from peers.server import Peer  # noqa: E402
 
 BATCH = {"mlp": 128, "lenet": 128, "resnet18": 32}
-STEPS = {"mlp": 100, "lenet": 100, "resnet18": 8}  # timed steps a round
-LEVEL = {"fp32": "O0", "bf16": "O1", "fp16": "O1"}  # what torch.autocast does
-# PyTorch's fp16 on the CPU takes seconds for a step; it is reported from few.
+STEPS = {"mlp": 100, "lenet": 100, "resnet18": 8}  # timed steps per round
+LEVEL = {"fp32": "O0", "bf16": "O1", "fp16": "O1"}  # the levels that correspond to torch.autocast
+# PyTorch's fp16 on the CPU takes seconds for a step, so only a few steps are measured.
 STEPS_FP16 = {"mlp": 4, "lenet": 10, "resnet18": 1}
 
 
@@ -54,7 +54,7 @@ def bench(program, steps, warmup, threads):
 
 
 def startup(program, threads):
-    """Seconds of a whole process with one step, without the step: start to first step, and exit. The fastest of three."""
+    """Returns the seconds of a whole process with one step, minus the step: from start to the first step, and the exit. Takes the fastest of three."""
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
@@ -64,7 +64,7 @@ def startup(program, threads):
 
 
 def libraries(program):
-    """Every shared library that the program opens, libc's own left out."""
+    """Returns every shared library that the program opens, except those of libc."""
     text = subprocess.run([program, "bench", "--steps", "1", "--warmup", "0"], env={**os.environ, "LD_DEBUG": "files"}, text=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE).stderr
     names = {os.path.basename(path) for path in re.findall(r"calling init: (\S+\.so\S*)", text)}

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Memory of a training program by precision: what mpc plans, and what the process really grows by.
+"""Compares the memory of a training program by precision: what mpc plans, and by how much the process really grows.
 
 usage: memory.py [--build DIR] [--network NAME] [--batch N] [--no-run]
-Prints per precision the planned state, saved-for-backward bytes and peak, and the growth of the process's resident memory from before the
-program's state is set up until after the third step. Exit status 1 when O2 needs more than 0.55 of what O0 needs (saved, and peak without
+Prints per precision the planned state, saved-for-backward bytes and peak, and by how much the process's resident memory grows from before the
+program's state is set up until after the third step. Exits with status 1 when O2 needs more than 0.55 of what O0 needs (saved, and peak without
 state), or the plan is off by more than 10 %.
 """
 import argparse

@@ -220,7 +220,7 @@ static json tensorMap(kernel::TensorMapAttr map) {
 json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAttr launch, const TargetPlan &plan) {
   json j = launchHead(dispatch);
   j["kernel"] = launch.getKernel().getLeafReference().str();
-  ArrayRef<int64_t> offsets = argOffsets(dispatch);
+  ArrayRef<int64_t> offsets = *dispatch.getArgs();
   if (plan.kernels.empty()) {
     j.update({{"grid", launch.getGrid()[0]}, {"grain", launch.getGrain()}, {"args", offsets.vec()}});
     return j;

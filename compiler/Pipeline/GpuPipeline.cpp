@@ -97,12 +97,6 @@ static void addHero(kernel::DispatchOp dispatch, const GpuOptions &options, Targ
   ++report->dispatches;
 }
 
-FailureOr<TargetPlan> mpc::compileForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch) {
-  if (failed(runPipeline(*module, options.arch->name, watch, [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, options, mark); })))
-    return failure();
-  return packageForGpu(std::move(module), options, program, watch);
-}
-
 FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch) {
   TargetPlan plan{.target = options.arch->name.str(), .module = {}, .kernels = {}, .modules = {}};
   TargetSummary summary = summarize(*module, plan.target);

@@ -67,9 +67,7 @@ static LogicalResult addKernels(ArrayRef<ModuleOp> modules, const HostOptions &o
   return success();
 }
 
-FailureOr<TargetPlan> mpc::compileForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch) {
-  if (failed(runPipeline(*module, "host", watch, [&](OpPassManager &manager, StageMark mark) { buildHostPipeline(manager, options, mark); })))
-    return failure();
+FailureOr<TargetPlan> mpc::packageForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch) {
   TargetSummary summary = summarize(*module, "host");
   SmallVector<ModuleOp> modules = kernelModules(*module);
   // A network that consists only of library calls has no kernels.

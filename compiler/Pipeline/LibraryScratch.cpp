@@ -9,6 +9,7 @@ namespace {
 struct LibraryScratch : PassWrapper<LibraryScratch, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LibraryScratch)
   explicit LibraryScratch(LibraryScratchFn scratch) : scratch(std::move(scratch)) {}
+  StringRef getName() const override { return "LibraryScratchPass"; }
   StringRef getArgument() const override { return "mpc-library-scratch"; }
   StringRef getDescription() const override { return "Asks the host's library how much memory each of its calls needs"; }
 

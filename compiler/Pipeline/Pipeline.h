@@ -11,6 +11,7 @@
 #include "compiler/Package/Manifest.h"
 #include "passes/Lowering/HeroToGpu/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "mpc/library.h"
@@ -138,8 +139,9 @@ void buildGpuPlanPipeline(mlir::OpPassManager &manager, const GpuOptions &option
 /// These also emit the kernels.
 void buildHostPipeline(mlir::OpPassManager &manager, const HostOptions &options, StageMark mark);
 void buildGpuPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
-/// Registers them with MLIR's pass pipelines. mpc-host uses `libraryScratch`.
-void registerPipelines(LibraryScratchFn libraryScratch);
+/// Registers all passes and these pipelines with MLIR, which then finds them by name. mpc-host uses
+/// `libraryScratch`.
+void registerAllPasses(LibraryScratchFn libraryScratch);
 
 /// Brings the entries of a target-free module into the form that host code is made from: dispatches, and a
 /// place in the arena for every tensor.

@@ -45,26 +45,32 @@ static ProgramInfo describe(ModuleOp module, StringRef modelName, const Training
 FailureOr<CompiledProgram> mpc::compileProgram(ModuleOp module, const TargetOptions &targets, StringRef modelName,
                                                const TrainingOptions *training, const Watch &watch) {
   assert((targets.host || !targets.gpus.empty()) && "a program has a target");
-  CompiledProgram program;
-  std::vector<TargetPlan> plans;
-  auto add = [&](StringRef target, auto &&compile) {
-    Watch named{.timing = watch.timing};
+  // All passes, then all code: the linker of host code forgets MLIR's options (LLD resets every llvm::cl option).
+  std::vector<OwningOpRef<ModuleOp>> planned;
+  auto run = [&](StringRef target, llvm::function_ref<void(OpPassManager &, StageMark)> build) {
+    Watch named{.stage = {}, .timing = watch.timing};
+    bool first = planned.empty();
     if (watch.stage)
-      named.stage = [&](StringRef stage, ModuleOp planned) { watch.stage(plans.empty() ? stage.str() : (target + "." + stage).str(), planned); };
-    FailureOr<TargetPlan> plan = compile(OwningOpRef<ModuleOp>(module.clone()), named);
-    if (succeeded(plan))
-      plans.push_back(std::move(*plan));
-    return LogicalResult(plan);
+      named.stage = [&, first](StringRef stage, ModuleOp shown) { watch.stage(first ? stage.str() : (target + "." + stage).str(), shown); };
+    planned.emplace_back(module.clone());
+    return runPipeline(*planned.back(), target, named, build);
   };
-  if (targets.host && failed(add("host", [&](OwningOpRef<ModuleOp> clone, const Watch &named) {
-        return compileForHost(std::move(clone), *targets.host, program, named);
-      })))
+  if (targets.host && failed(run("host", [&](OpPassManager &manager, StageMark mark) { buildHostPipeline(manager, *targets.host, mark); })))
     return failure();
   for (const GpuOptions &gpu : targets.gpus)
-    if (failed(add(gpu.arch->name, [&](OwningOpRef<ModuleOp> clone, const Watch &named) {
-          return compileForGpu(std::move(clone), gpu, program, named);
-        })))
+    if (failed(run(gpu.arch->name, [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, gpu, mark); })))
       return failure();
+
+  CompiledProgram program;
+  std::vector<TargetPlan> plans;
+  for (auto [i, target] : llvm::enumerate(planned)) {
+    size_t gpu = i - (targets.host ? 1 : 0);
+    FailureOr<TargetPlan> plan = targets.host && i == 0 ? packageForHost(std::move(target), *targets.host, program, watch)
+                                                        : packageForGpu(std::move(target), targets.gpus[gpu], program, watch);
+    if (failed(plan))
+      return failure();
+    plans.push_back(std::move(*plan));
+  }
   FailureOr<Manifest> manifest = buildManifest(module, describe(module, modelName, training), plans);
   if (failed(manifest))
     return failure();

@@ -1,8 +1,23 @@
-//===- RegisterPipelines.cpp - mpc-training, mpc-host and mpc-gpu for mpc-opt ---------===//
+//===- RegisterPipelines.cpp - passes and pipelines by name -----------------------===//
 #include "compiler/Package/TuningFile.h"
 #include "compiler/Pipeline/LibraryScratch.h"
 #include "compiler/Pipeline/Pipeline.h"
+#include "passes/Autodiff/Passes.h"
+#include "passes/Decompose/Passes.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Layout/Passes.h"
+#include "passes/Lowering/DeviceToEmulator/Passes.h"
+#include "passes/Lowering/DeviceToNvvm/Passes.h"
+#include "passes/Lowering/EmitKernels/Passes.h"
+#include "passes/Lowering/HeroToGpu/Passes.h"
+#include "passes/Memory/Passes.h"
+#include "passes/Optimizers/Passes.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Simplify/Passes.h"
+#include "passes/Target/Passes.h"
+#include "passes/Training/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -31,10 +46,11 @@ struct TrainingPipelineOptions : PassPipelineOptions<TrainingPipelineOptions> {
   TrainingOptions options() const {
     TrainingOptions result;
     result.loss = loss, result.parameters = trainable, result.optimizer = optimizer;
-    result.steps = steps, result.groups = groups, result.outputs = outputs, result.metrics = metrics;
+    auto list = [](const ListOption<std::string> &option) { return std::vector<std::string>(option.begin(), option.end()); };
+    result.steps = list(steps), result.groups = list(groups), result.outputs = list(outputs), result.metrics = list(metrics);
     result.clipNorm = clipNorm, result.clipValue = clipValue, result.accumulate = accumulate;
     result.precision = precision, result.optLevel = optLevel, result.scaler = scaler;
-    result.allow = allow, result.deny = deny, result.infer = infer;
+    result.allow = list(allow), result.deny = list(deny), result.infer = list(infer);
     return result;
   }
 };
@@ -55,7 +71,8 @@ static LogicalResult addGpuPipeline(OpPassManager &manager, StringRef text, llvm
   GpuPipelineOptions options;
   if (failed(options.parseFromString(text)))
     return failure();
-  GpuOptions gpu{.arch = findGpuArch(options.arch)};
+  GpuOptions gpu;
+  gpu.arch = findGpuArch(options.arch);
   if (!gpu.arch)
     return fail("mpc-gpu: unknown architecture '" + options.arch + "'; write arch= and one of " + gpuArchNames());
   if (!options.tune.empty()) {
@@ -69,7 +86,27 @@ static LogicalResult addGpuPipeline(OpPassManager &manager, StringRef text, llvm
   return success();
 }
 
-void mpc::registerPipelines(LibraryScratchFn libraryScratch) {
+static void registerPasses() {
+  registerCanonicalizerPass();
+  registerCSEPass();
+  registerTrainingPasses();
+  registerPrecisionPasses();
+  registerAutodiffPasses();
+  registerOptimizersPasses();
+  registerSimplifyPasses();
+  registerMpcTargetPasses();
+  layout::registerMpcLayoutPasses();
+  registerMpcDecomposePasses();
+  fusion::registerMpcFusionPasses();
+  registerMpcHeroToGpuPasses();
+  memory::registerMpcMemoryPasses();
+  registerMpcEmitKernelsPasses();
+  registerMpcDeviceToEmulatorPasses();
+  registerMpcDeviceToNvvmPasses();
+}
+
+void mpc::registerAllPasses(LibraryScratchFn libraryScratch) {
+  registerPasses();
   PassPipelineRegistration<TrainingPipelineOptions>(
       "mpc-training", "From @forward of an imported network to train.steps, @eval and @predict, which know no target",
       [](OpPassManager &manager, const TrainingPipelineOptions &options) { buildTrainingPipeline(manager, options.options(), noMark); });

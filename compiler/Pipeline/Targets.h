@@ -11,13 +11,12 @@ mlir::LogicalResult runPipeline(mlir::ModuleOp module, llvm::StringRef name, con
 /// The numbers of a planned module (mpc-plan-arena).
 TargetSummary summarize(mlir::ModuleOp module, llvm::StringRef target);
 
-/// Plans the module and compiles its code. Sections and a summary are added to the program.
-mlir::FailureOr<TargetPlan> compileForHost(mlir::OwningOpRef<mlir::ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch);
-mlir::FailureOr<TargetPlan> compileForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch);
 /// The first passes of a GPU's plan, which form dispatches: each has one launch (or two, where sums are
 /// split).
 void buildGpuDispatchPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
-/// The last part of compileForGpu: compiles a module whose kernels have been emitted.
+/// Compiles a module whose kernels have been emitted (the module that mpc-host or mpc-gpu returns). Sections and
+/// a summary are added to the program.
+mlir::FailureOr<TargetPlan> packageForHost(mlir::OwningOpRef<mlir::ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch);
 mlir::FailureOr<TargetPlan> packageForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch);
 
 } // namespace mpc

@@ -96,4 +96,5 @@ LogicalResult mpc::buildInference(ModuleOp module, const Watch &watch) {
 void mpc::registerAllDialects(DialectRegistry &registry) {
   registry.insert<func::FuncDialect, graph::GraphDialect, train::TrainDialect, kernel::KernelDialect>();
   registerHostDialects(registry);
+  registerNvptxDialects(registry);
 }

@@ -1,6 +1,6 @@
 //===- Differentiable.h - interface of ops with a VJP -----------------------===//
 //
-// The contract between the autodiff pass, which knows no op names, and the ops, which know no traversal.
+// This header is the contract between the autodiff pass, which knows no op names, and the ops, which do not know how the graph is traversed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_INTERFACES_DIFFERENTIABLE_H
@@ -10,11 +10,12 @@
 
 namespace mpc {
 
-/// What an op gets and gives when its vector-Jacobian product is built.
+/// The autodiff pass hands an op this context to build its vector-Jacobian product:
+/// the op reads the cotangents of its results and sets the gradients of its operands.
 class VjpContext {
 public:
-  /// Adapts a contribution to an operand: sums over broadcast dimensions and casts to the operand's element
-  /// type. Set by the graph dialect, which owns the ops this takes.
+  /// Adapts a contribution to an operand: it sums over broadcast dimensions and casts to the operand's
+  /// element type. The graph dialect sets this function, because it owns the ops that the adaptation needs.
   using AdaptFn = mlir::Value (*)(mlir::OpBuilder &, mlir::Location, mlir::Value contribution,
                                   mlir::RankedTensorType operandType);
 
@@ -23,12 +24,12 @@ public:
       : builder(builder), loc(op->getLoc()), op(op), cotangents(cotangents), needed(needed), adapt(adapt),
         gradients(op->getNumOperands()) {}
 
-  /// The cotangent of result i, of the result's type; null when nothing depends on that result.
+  /// Returns the cotangent of result i, which has the result's type; null when nothing depends on that result.
   mlir::Value cotangent(unsigned i = 0) const { return cotangents[i]; }
-  /// Whether the gradient of operand i leads to a parameter.
+  /// Returns whether the gradient of operand i leads to a parameter.
   bool needs(unsigned i) const { return needed[i]; }
-  /// Sets the gradient of operand i. `value` may have any shape that the operand broadcasts to and any float
-  /// element type: it is summed and cast to the operand's.
+  /// Sets the gradient of operand i. `value` may have any shape that broadcasts with the
+  /// operand's shape and any float element type: it is summed and cast to the operand's type.
   void set(unsigned i, mlir::Value value);
   mlir::Value gradient(unsigned i) const { return gradients[i]; }
 
@@ -43,7 +44,7 @@ private:
   llvm::SmallVector<mlir::Value> gradients;
 };
 
-/// The derivative is zero wherever it exists: autodiff stops here without an error.
+/// An op with this trait has a derivative that is zero wherever it exists: autodiff stops there without an error.
 template <typename ConcreteType>
 class ZeroGradient : public mlir::OpTrait::TraitBase<ConcreteType, ZeroGradient> {};
 

@@ -3,7 +3,7 @@
 // Every op of the graph dialect says one of three things, in its ODS base class:
 //   Differentiable    it builds its vector-Jacobian product (dialects/Graph/Gradients);
 //   ZeroGradient      its derivative is zero wherever it exists (comparisons, rounding, argmax);
-//   NoGradient<why>   it has none that mpc can build: an error on a path to a parameter.
+//   NoGradient<why>   it has none that mpc can build, which is an error on a path to a parameter.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_INTERFACES_DIFFERENTIABLE
@@ -13,9 +13,9 @@ include "mlir/IR/OpBase.td"
 def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{
-    Reverse-mode differentiation of one op. Given the cotangents of its results, the op builds the cotangents of
-    those operands that are needed. The builder's insertion point is in the backward part of the step; the op's
-    operands and results are visible there (and thereby saved for the backward pass).
+    This interface differentiates one op in reverse mode. Given the cotangents of its results, the op builds
+    the cotangents of those operands that need one. The builder's insertion point is in the backward part of
+    the step; the op's operands and results are visible there (and are thereby saved for the backward pass).
   }];
   let methods = [
     InterfaceMethod<"Builds the VJP into `ctx`. Fails, with a diagnostic, when this instance has no derivative.",
@@ -25,7 +25,7 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 
 def NoGradientOpInterface : OpInterface<"NoGradientOpInterface"> {
   let cppNamespace = "::mpc";
-  let description = "An op that states that mpc has no gradient for it, and why.";
+  let description = "The op states that mpc has no gradient for it, and why.";
   let methods = [
     StaticInterfaceMethod<"The reason, one clause for a diagnostic.", "::llvm::StringRef", "getNoGradientReason">
   ];

@@ -6,29 +6,30 @@
 
 namespace mpc {
 
-/// What an op is in a nest of loops.
+/// The loop kind says which elements of its operands an op reads for one element of its result when the op is lowered to a loop nest.
 enum class LoopKind {
-  /// No element of a tensor is read: constants, indices.
+  /// The op reads no element of a tensor: constants, indices.
   Generator,
-  /// The same elements in the same order under another shape.
+  /// The result has the same elements in the same order under another shape.
   View,
   /// An element of the result is a function of one element of each operand, which broadcast as numpy does.
   Elementwise,
-  /// An element of the result is one of an operand's, or one number: transposes, slices, padding, concatenation, gathers.
+  /// An element of the result is an element of an operand or a fixed number: transposes, slices, padding, concatenation, gathers.
   Movement,
   /// An element of the result is a function of some elements of the operands, and is computed wherever it is used: pooling, resizing, argmax.
   Window,
-  /// One operand is combined along some dimensions (ReductionOpInterface).
+  /// The op combines one operand along some dimensions (ReductionOpInterface).
   Reduction,
-  /// Elements of an operand are added to those of the result that indices name.
+  /// The op adds elements of an operand to those elements of the result that indices name.
   Scatter,
-  /// Sums of products, with a kernel of its own: matrix products and convolutions.
+  /// The op sums products and has a kernel of its own: matrix products and convolutions.
   Contraction,
-  /// Becomes ops of the other kinds before there are loops (mpc-decompose).
+  /// The op is replaced by ops of the other kinds before there are loops (mpc-decompose).
   Composite,
 };
 
-/// numpy broadcasting aligns the last dimensions: the dimension of `result` that `dim` of `operand` becomes, unless it is spread there.
+/// Returns the dimension of `result` that `dim` of `operand` becomes under numpy broadcasting,
+/// which aligns the last dimensions; nullopt if the operand is broadcast along it.
 std::optional<int64_t> alignedDim(mlir::OpOperand &operand, mlir::OpResult result, int64_t dim);
 
 } // namespace mpc
@@ -36,7 +37,7 @@ std::optional<int64_t> alignedDim(mlir::OpOperand &operand, mlir::OpResult resul
 #include "dialects/Interfaces/Indexing.h.inc"
 
 namespace mpc {
-/// The kind of an op that states one.
+/// Returns the op's loop kind, or nullopt if the op does not implement IndexingOpInterface.
 inline std::optional<LoopKind> loopKindOf(mlir::Operation *op) {
   auto indexed = llvm::dyn_cast<IndexingOpInterface>(op);
   return indexed ? std::optional(indexed.getLoopKind()) : std::nullopt;

@@ -1,7 +1,7 @@
 //===- Precision.td - numerical safety classes of ops -----------*- tablegen -*-===//
 //
-// What autocast asks an op. The classes are those of torch.amp on CUDA; they speak of numerical safety only:
-// whether low precision is *fast* somewhere belongs to the schedules.
+// Autocast asks an op these questions. The classes are those of torch.amp on CUDA; they describe
+// numerical safety only: whether low precision is *fast* on a target is decided by the schedules.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_INTERFACES_PRECISION
@@ -10,11 +10,11 @@ include "mlir/IR/OpBase.td"
 
 def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::mpc";
-  let description = "Numerical safety of an op's operands, results and accumulator.";
+  let description = "This interface states the numerical safety of an op's operands, results and accumulator.";
   let methods = [
     StaticInterfaceMethod<"The class of the op.", "::mpc::PrecisionClass", "getPrecisionClass">,
-    InterfaceMethod<[{Whether operand `i` is fp32 whatever the others are (normalisation scales and statistics,
-      scalars of the training loop): autocast leaves it alone.}],
+    InterfaceMethod<[{Returns whether operand `i` is fp32 whatever the other operands are (normalisation scales and statistics,
+      scalars of the training loop): autocast leaves such an operand alone.}],
       "bool", "isFp32Operand", (ins "unsigned":$i), [{}], [{ return false; }]>
   ];
 }

@@ -6,7 +6,7 @@
 
 namespace mpc {
 
-/// The number that a float or an integer attribute holds; nothing for others, truth values among them.
+/// Returns the number that a float or integer attribute holds, and nullopt for any other attribute, including truth values.
 std::optional<double> asNumber(mlir::Attribute attr);
 
 } // namespace mpc

@@ -1,6 +1,6 @@
 //===- Diagnostics.h - errors with a hint -----------------------------------===//
 //
-// A user's mistake is a located error followed by one `hint:` note with the next action.
+// A user's mistake is reported as a located error, followed by one `hint:` note with the next action.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_SUPPORT_DIAGNOSTICS_H
@@ -13,10 +13,10 @@ namespace mpc {
 /// Emits `message` at `loc` with a note "hint: ..." and returns failure.
 mlir::LogicalResult emitErrorWithHint(mlir::Location loc, const llvm::Twine &message, const llvm::Twine &hint);
 
-/// The ONNX node's name of a location, "" when it has none.
+/// Returns the name of the ONNX node that a location stands for, or "" when it has none.
 std::string nodeName(mlir::Location loc);
 
-/// The user's name of a location: the ONNX node's name when there is one, else file:line:col, else "unknown".
+/// Returns the name of a location for the user: the ONNX node's name when there is one, else file:line:col, else "unknown".
 std::string locationName(mlir::Location loc);
 
 } // namespace mpc

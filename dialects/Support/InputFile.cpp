@@ -10,7 +10,7 @@ int mpc::openRegularFile(llvm::StringRef path, std::string &why) {
   struct stat info;
   int file = ::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   int error = errno;
-  // A socket cannot be opened at all.
+  // A socket cannot be opened at all: open fails with ENXIO, and stat tells what the file is.
   if (file < 0 ? error != ENXIO || ::stat(name.c_str(), &info) != 0 : ::fstat(file, &info) != 0) {
     why = std::strerror(file < 0 ? error : errno);
     if (file >= 0)
@@ -31,7 +31,7 @@ std::unique_ptr<llvm::MemoryBuffer> mpc::readRegularFile(llvm::StringRef path, s
   if (file < 0)
     return nullptr;
   auto buffer = llvm::MemoryBuffer::getOpenFile(file, path, /*FileSize=*/-1, /*RequiresNullTerminator=*/false);
-  ::close(file); // the mapping stays
+  ::close(file); // the mapping stays valid
   if (!buffer) {
     why = buffer.getError().message();
     return nullptr;

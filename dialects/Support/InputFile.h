@@ -8,11 +8,11 @@
 
 namespace mpc {
 
-/// Opens a regular file. Never waits, as opening a pipe would for its writer: what is no regular file is refused. Returns the descriptor, or -1;
-/// `why` then says why: "is a pipe, not a regular file".
+/// Opens a regular file and refuses any other kind, so that it never waits, as opening a pipe would for its
+/// writer. Returns the descriptor, or -1; `why` then holds the reason: "is a pipe, not a regular file".
 int openRegularFile(llvm::StringRef path, std::string &why);
 
-/// Its bytes, or null; without a null byte behind them.
+/// Returns the bytes of a regular file, without a null byte behind them; null on failure, with the reason in `why` as above.
 std::unique_ptr<llvm::MemoryBuffer> readRegularFile(llvm::StringRef path, std::string &why);
 
 } // namespace mpc

@@ -1,7 +1,7 @@
 //===- Pattern.h - regular expressions that users write ----------------------===//
 //
-// One rule for all of them (--params, --param-group, --allow ...): POSIX extended, and they match anywhere in
-// a name; ^ and $ tie them to its ends.
+// All options that take a pattern (--params, --param-group, --allow ...) follow one rule:
+// patterns are POSIX extended and match anywhere in a name; ^ and $ tie them to its ends.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_SUPPORT_PATTERN_H
@@ -12,7 +12,7 @@
 
 namespace mpc {
 
-/// Compiles `text`; an error at `loc` when it is malformed.
+/// Compiles `text`, and reports an error at `loc` when it is malformed.
 mlir::FailureOr<llvm::Regex> compilePattern(mlir::Location loc, llvm::StringRef text);
 
 } // namespace mpc

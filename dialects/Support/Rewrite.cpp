@@ -4,10 +4,10 @@
 
 using namespace mlir;
 
-/// Rewrites that one op may take part in, on average, and rewrites that a small program may take. Canonicalization needs fewer than two
-/// for each op of any network in the tests.
+/// One pass over the ops may make kLeastBudget rewrites, which is enough for a small program, plus
+/// kRewritesPerOp for each op. Canonicalization needs fewer than two for each op of any network in the tests.
 static constexpr int64_t kRewritesPerOp = 32, kLeastBudget = 4096;
-/// Times that the driver starts again from all ops. Patterns that make progress settle in two or three.
+/// The driver may start again from all ops this many times. Patterns that make progress settle in two or three.
 static constexpr int64_t kMostIterations = 16;
 
 namespace {

@@ -1,7 +1,6 @@
 //===- Autodiff.cpp - reverse-mode differentiation of train.steps -----------------===//
 //
-// Traversal and accumulation only: what an op's derivative is, the op says (dialects/Graph/Gradients). See
-// Passes.td for the IR before and after.
+// This file has the traversal and the accumulation only: each op states its own derivative (dialects/Graph/Gradients). Passes.td shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -55,7 +54,7 @@ private:
   llvm::DenseSet<Value> active;
   /// Ops that lie between a trained parameter and the loss, in program order.
   SmallVector<Operation *> onPath;
-  /// The gradient summed so far.
+  /// The gradient of each value, summed so far.
   DenseMap<Value, Value> gradients;
 };
 
@@ -86,7 +85,7 @@ void Differentiator::findNeeded(Value loss) {
   std::reverse(onPath.begin(), onPath.end());
 }
 
-/// Notes from the op back to the nearest parameter.
+/// Attaches notes that lead from the op back to the nearest parameter.
 void Differentiator::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
   for (unsigned length = 0;; ++length) {
     Value next;
@@ -149,7 +148,7 @@ LogicalResult Differentiator::differentiate(Operation *op, OpBuilder &b) {
 
   VjpContext context(op, b, cotangents, needed, graph::adaptContribution);
   if (failed(cast<DifferentiableOpInterface>(op).buildVjp(context))) {
-    // The op has said why; this says what needs its gradient.
+    // The op has already said why; this error says what needs its gradient.
     InFlightDiagnostic diagnostic = emitError(op->getLoc())
                                     << "'" << op->getName() << "' (" << locationName(op->getLoc())
                                     << ") is on the path from the loss to a parameter";
@@ -208,7 +207,7 @@ LogicalResult Differentiator::run() {
   Operation *lastForward = yield->getPrevNode();
   if (active.contains(loss))
     gradients[loss] = train::SeedOp::create(b, loss.getLoc(), type);
-  // All that fails is reported, not only the first.
+  // Every failure is reported, not only the first.
   LogicalResult built = success();
   for (Operation *op : llvm::reverse(onPath))
     if (failed(differentiate(op, b)))
@@ -217,7 +216,7 @@ LogicalResult Differentiator::run() {
     return failure();
   emitUpdates(b);
 
-  // A VJP may build more than what was needed of it.
+  // A VJP may build ops that nothing needs in the end; they are erased.
   while (yield->getPrevNode() != lastForward) {
     Operation *op = yield->getPrevNode();
     if (isOpTriviallyDead(op))

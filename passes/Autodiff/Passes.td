@@ -6,8 +6,8 @@ include "mlir/Pass/PassBase.td"
 def AutodiffPass : Pass<"mpc-autodiff", "::mlir::ModuleOp"> {
   let summary = "appends the backward pass to every train.step";
   let description = [{
-    Walks each `train.step` backwards from its loss and asks every op on a path to a trained parameter for its vector-Jacobian product
-    (DifferentiableOpInterface); this pass knows no op by name.
+    The pass walks each `train.step` backwards from its loss and asks every op on a path to a trained
+    parameter for its vector-Jacobian product (DifferentiableOpInterface); it knows no op by name.
 
     ```mlir
     train.step @main(%x: tensor<2x3xf32>) -> tensor<f32> attributes {parameters = [@w], ...} {
@@ -19,17 +19,17 @@ def AutodiffPass : Pass<"mpc-autodiff", "::mlir::ModuleOp"> {
     becomes
     ```mlir
       ...
-      %seed = train.seed : tensor<f32>                 // d loss/d loss; the loss scale later
+      %seed = train.seed : tensor<f32>                 // d loss/d loss; the loss scale replaces it later
       %dp = graph.broadcast %seed : tensor<f32> to tensor<2x3xf32>
       %dw = graph.mul %dp, %x ...
       train.update @w, %dw : tensor<2x3xf32>
       train.yield %l
     ```
-    Contributions to one value are added in its own type (as torch). The gradient of a value that no parameter needs is not built. Backward
-    ops have the location of the op that they differentiate.
+    Contributions to one value are added in the value's own type (as in torch). The gradient of a value
+    that no parameter needs is not built. Backward ops have the location of the op that they differentiate.
 
-    An op without a gradient on a path to a parameter is an error that names the path; all of them are reported. A parameter that
-    the loss does not depend on is a warning and is not updated. A step that already holds a `train.update` is left alone.
+    An op without a gradient on a path to a parameter is an error that names the path; all such ops are reported. A parameter that
+    the loss does not depend on causes a warning and is not updated. A step that already holds a `train.update` is left alone.
   }];
   let statistics = [
     Statistic<"numVjps", "vjps", "ops differentiated">,

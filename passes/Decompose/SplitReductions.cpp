@@ -22,10 +22,10 @@ SplitSizes mpc::splitSizesFor(const GpuArch *gpu) {
   if (!gpu)
     return {.wantedPieces = 64, .enoughPieces = 32, .mostPieces = 512, .leastElements = 1 << 16, .leastPiece = 1024, .columns = 32};
   // On a GPU the columns are those of 32 threads with 16 bytes of f16 each (KernelToGpu/GpuNest.cpp). Four
-  // blocks keep a multiprocessor busy; one for nearly each multiprocessor (a power of two, as extents often
-  // are) is enough where that spares the reshape. A piece is worth a block when its 256 threads have 16
+  // blocks keep a multiprocessor busy; about one for each multiprocessor (the nearest power of two, as extents
+  // often are) is enough where that spares the reshape. A piece is worth a block when its 256 threads have 16
   // elements each.
-  return {.wantedPieces = 4 * gpu->multiprocessors, .enoughPieces = int64_t(llvm::bit_floor(unsigned(gpu->multiprocessors))), .mostPieces = 2048, .leastElements = 1 << 15, .leastPiece = 4096, .columns = 256};
+  return {.wantedPieces = 4 * gpu->multiprocessors, .enoughPieces = int64_t(llvm::bit_floor(unsigned(gpu->multiprocessors) * 4 / 3)), .mostPieces = 2048, .leastElements = 1 << 15, .leastPiece = 4096, .columns = 256};
 }
 
 namespace {

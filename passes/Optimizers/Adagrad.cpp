@@ -1,6 +1,6 @@
 //===- Adagrad.cpp - steps that shrink with the gradients seen so far ---------------------===//
 //
-// torch.optim.Adagrad (Duchi et al. 2011), with lr_decay = 0 and an accumulator that starts at zero:
+// This is torch.optim.Adagrad (Duchi et al. 2011), with lr_decay = 0 and an accumulator that starts at zero:
 //   g = gradient + weight_decay * w
 //   s = s + g^2
 //   w = w - lr * g / (sqrt(s) + eps)

@@ -1,6 +1,6 @@
 //===- Adam.cpp - adaptive moments -----------------------------------------------------------===//
 //
-// torch.optim.Adam (Kingma & Ba 2015, algorithm 1), t counting this update:
+// This is torch.optim.Adam (Kingma & Ba 2015, algorithm 1), where t counts this update:
 //   g = gradient + weight_decay * w
 //   m = beta1 * m + (1 - beta1) * g
 //   v = beta2 * v + (1 - beta2) * g^2

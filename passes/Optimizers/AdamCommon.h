@@ -7,11 +7,10 @@ namespace mpc::optimizers {
 
 llvm::SmallVector<llvm::StringRef> adamSlots(const llvm::StringMap<double> &hyper);
 
-/// {1 - beta1^t, sqrt(1 - beta2^t)} of this update, f64: near t = 1 the difference 1 - beta2^t has few
-/// correct bits in fp32.
+/// Returns {1 - beta1^t, sqrt(1 - beta2^t)} of this update in f64, because near t = 1 the difference 1 - beta2^t has few correct bits in fp32.
 llvm::SmallVector<mlir::Value> adamShared(StepContext &context);
 
-/// With m and v updated by `gradient`: parameter - lr/(1 - beta1^t) * m / (sqrt(v)/sqrt(1 - beta2^t) + eps).
+/// Updates m and v with `gradient` and returns parameter - lr/(1 - beta1^t) * m / (sqrt(v)/sqrt(1 - beta2^t) + eps).
 mlir::Value adamStep(UpdateContext &u, mlir::Value parameter, mlir::Value gradient);
 
 } // namespace mpc::optimizers

@@ -1,7 +1,7 @@
 //===- AdamW.cpp - Adam with decoupled weight decay ---------------------------------------------===//
 //
-// torch.optim.AdamW (Loshchilov & Hutter 2019, algorithm 2): first w = w * (1 - lr * weight_decay), then
-// Adam's step with the gradient as it is.
+// This is torch.optim.AdamW (Loshchilov & Hutter 2019, algorithm 2):
+// first w = w * (1 - lr * weight_decay), then Adam's step follows with the gradient as it is.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"

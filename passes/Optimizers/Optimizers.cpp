@@ -1,7 +1,6 @@
 //===- Optimizers.cpp - train.update to arithmetic and assignments ---------------------------------===//
 //
-// What all optimizers have in common: hyperparameters, groups, slots, predication. See Passes.td for the IR
-// before and after.
+// This file has what all optimizers have in common: hyperparameters, groups, slots, predication. Passes.td shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -32,7 +31,7 @@ std::string describe(double number) {
   llvm::raw_string_ostream(text) << llvm::format("%g", number);
   return text;
 }
-/// The values that a hyperparameter may take: "[0, 1)".
+/// Returns the range that a hyperparameter may lie in: "[0, 1)".
 std::string describeRange(const Hyperparameter &h) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -85,7 +84,7 @@ LogicalResult StepExpander::setHyperparameter(StringRef key, Attribute value) {
         step.getLoc(), "optimizer " + optimizer->name + " of step @" + step.getSymName() + ": " + message,
         hint);
   };
-  // torch's spelling of both decays.
+  // torch writes both decays as one entry, `betas`.
   if (auto pair = dyn_cast<ArrayAttr>(value);
       pair && key == "betas" && pair.size() == 2 && hyper.contains("beta1"))
     return failure(failed(setHyperparameter("beta1", pair[0])) ||
@@ -94,7 +93,7 @@ LogicalResult StepExpander::setHyperparameter(StringRef key, Attribute value) {
       llvm::find_if(optimizer->hyperparameters, [&](const Hyperparameter &h) { return h.name == key; });
   if (known == optimizer->hyperparameters.end())
     return fail("no hyperparameter '" + key + "'", "the optimizers are " + describeOptimizers());
-  auto flag = dyn_cast<BoolAttr>(value); // nesterov
+  auto flag = dyn_cast<BoolAttr>(value); // only nesterov is a bool
   std::optional<double> number = flag ? flag.getValue() : asNumber(value);
   if (!number || !std::isfinite(*number) || *number < known->least || *number >= known->below)
     return fail("'" + key + "' is " + (number ? describe(*number) : std::string("no number")) +
@@ -160,7 +159,7 @@ Value StepExpander::learningRate(double factor) {
     return lr;
   Value &scaled = scaledRates[llvm::bit_cast<uint64_t>(factor)];
   if (!scaled) {
-    // Shared by updates all over the step: it stands where the learning rate is read.
+    // Updates all over the step share this product, so it stands where the learning rate is read.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(lr);
     scaled =
@@ -244,7 +243,7 @@ public:
       if (failed(expander.run()))
         return signalPassFailure();
       if (step.getTrace())
-        continue; // the same state as the step it traces
+        continue; // a trace form has the same state as the step it traces
       numUpdates += expander.numUpdates;
       slotBytes += expander.slotBytes;
     }

@@ -20,11 +20,11 @@ def OptimizersPass : Pass<"mpc-optimizers", "::mlir::ModuleOp"> {
       train.assign @"w/momentum", graph.select(%skip, %m0, %m1)
       train.assign @w, graph.select(%skip, %w0, %w1)
     ```
-    All arithmetic is fp32; a low-precision parameter is widened, updated and rounded once. `@"<step>/step"` (i64) counts the updates that
-    were not skipped. Hyperparameters other than the learning rate are constants. `groups` change the learning rate (a factor) and the weight
-    decay of the parameters that they match; the first matching group counts.
+    All arithmetic is fp32; a low-precision parameter is widened, updated and rounded once. `@"<step>/step"` (i64) counts the
+    updates that were not skipped. Hyperparameters other than the learning rate are constants. `groups` change the learning
+    rate (by a factor) and the weight decay of the parameters that they match; the first group that matches applies.
 
-    The optimizers, their hyperparameters and slots stand in Registry.cpp, one file each.
+    Each optimizer has a file of its own with its hyperparameters and slots; Registry.cpp lists the optimizers.
   }];
   let statistics = [
     Statistic<"numUpdates", "updates", "train.updates expanded">,

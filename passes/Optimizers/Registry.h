@@ -7,7 +7,7 @@
 
 namespace mpc::optimizers {
 
-/// A number that the user may set. Booleans are 0 and 1.
+/// A hyperparameter is a number that the user may set. Booleans are 0 and 1.
 struct Hyperparameter {
   llvm::StringLiteral name;
   double defaultValue;
@@ -16,30 +16,30 @@ struct Hyperparameter {
   llvm::StringLiteral doc;
 };
 
-/// Builds the update of one parameter; everything fp32.
+/// Builds the update of one parameter; everything is fp32.
 class UpdateContext {
 public:
   mlir::OpBuilder &b;
   mlir::Location loc;
   /// The parameter's value before the step and its unscaled, clipped gradient: same shape, f32.
   mlir::Value parameter, gradient;
-  /// Learning rate of this parameter's group. tensor<f32>.
+  /// The learning rate of this parameter's group, a tensor<f32>.
   mlir::Value lr;
-  /// The slots' values before the step, in the order of Optimizer::slots, and after it, to be set.
+  /// The slots' values before the step, in the order of Optimizer::slots, and after the step, which the optimizer sets.
   llvm::SmallVector<mlir::Value> slots, newSlots;
-  /// What Optimizer::shared returned, in its order.
+  /// The values that Optimizer::shared returned, in its order.
   llvm::ArrayRef<mlir::Value> shared;
   const llvm::StringMap<double> &hyper;
 
   double get(llvm::StringRef name) const { return hyper.at(name); }
-  // Elementwise arithmetic; a double is an f32 constant, scalars broadcast.
+  // These build elementwise arithmetic; a double becomes a constant of x's element type, and scalars broadcast.
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value sub(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, double y);
   mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value sqrt(mlir::Value x);
-  /// A rank-0 constant of x's element type.
+  /// Makes a rank-0 constant of `like`'s element type.
   mlir::Value constant(mlir::Value like, double v);
 };
 
@@ -48,34 +48,33 @@ class StepContext {
 public:
   mlir::OpBuilder &b;
   train::StepOp step;
-  /// tensor<i1> or null: this update does not happen.
+  /// This tensor<i1> is true if the update is skipped; null means that it never is.
   mlir::Value skip;
-  /// Updates before this one. tensor<i64>.
+  /// The number of updates before this one, a tensor<i64>.
   mlir::Value count;
   const llvm::StringMap<double> &hyper;
 
   double get(llvm::StringRef name) const { return hyper.at(name); }
-  /// base^(updates including this one), tensor<f64>, as a running product in `@"<step>/<suffix>"`. A product
-  /// and not a power: it is exact enough (t roundings of 2^-53) and needs no library function on any target.
+  /// Returns base^(updates including this one), a tensor<f64>, as a running product in `@"<step>/<suffix>"`. It is a product
+  /// and not a power, because a product is exact enough (t roundings of 2^-53) and needs no library function on any target.
   mlir::Value runningPower(llvm::StringRef suffix, double base);
 };
 
 struct Optimizer {
   llvm::StringLiteral name, doc;
   llvm::ArrayRef<Hyperparameter> hyperparameters;
-  /// State variables of every parameter: `@"<parameter>/<slot>"`, f32, zero at first. May depend on
-  /// hyperparameters.
+  /// Names the state variables of every parameter: `@"<parameter>/<slot>"`, which are f32 and zero at first. They may depend on hyperparameters.
   llvm::SmallVector<llvm::StringRef> (*slots)(const llvm::StringMap<double> &hyper);
-  /// Values shared by all parameters; may be null.
+  /// Builds the values that all parameters share; may be null.
   llvm::SmallVector<mlir::Value> (*shared)(StepContext &);
-  /// The new parameter; sets newSlots.
+  /// Returns the new parameter and sets newSlots.
   mlir::Value (*update)(UpdateContext &);
 };
 
-/// All optimizers, by name.
+/// Returns all optimizers.
 llvm::ArrayRef<const Optimizer *> allOptimizers();
 const Optimizer *findOptimizer(llvm::StringRef name);
-/// One line per optimizer with its hyperparameters and defaults, for `--help` and errors.
+/// Describes each optimizer with its hyperparameters and defaults, for `--help` and errors.
 std::string describeOptimizers();
 
 extern const Optimizer sgd, adam, adamw, adagrad;

@@ -1,6 +1,6 @@
 //===- Sgd.cpp - stochastic gradient descent --------------------------------------------===//
 //
-// torch.optim.SGD:
+// This is torch.optim.SGD:
 //   g = gradient + weight_decay * w
 //   m = momentum * m + (1 - dampening) * g      (first update: m = g)
 //   w = w - lr * (nesterov ? g + momentum * m : m)
@@ -28,8 +28,8 @@ static SmallVector<StringRef> slots(const llvm::StringMap<double> &hyper) {
   return {"momentum"};
 }
 
-/// The share of the gradient that enters the momentum: 1 - dampening, but all of it the first time. Without
-/// dampening nothing is special about the first time, because the momentum starts at zero.
+/// Returns the share of the gradient that enters the momentum: 1 - dampening, but all of it in the first
+/// update. Without dampening the first update is not special, because the momentum starts at zero.
 static SmallVector<Value> shared(StepContext &context) {
   if (context.get("momentum") == 0 || context.get("dampening") == 0)
     return {};

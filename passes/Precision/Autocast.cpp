@@ -1,8 +1,7 @@
 //===- Autocast.cpp - each op's precision, and the fewest casts ------------------------------===//
 //
-// One walk in program order over every entry: an op's class and its operands' types decide the type that it
-// computes in, its operands are cast to it, its results get it. See Passes.td for the rules and the IR before
-// and after.
+// The pass walks over every entry once, in program order: an op's class and its operands' types decide the type that the op
+// computes in, its operands are cast to that type, and its results get it. Passes.td has the rules and the IR before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -44,8 +43,8 @@ bool isFp32Operand(Operation *op, unsigned i) {
   return stated && stated.isFp32Operand(i);
 }
 
-/// Whether numbers written into the graph, which are exact in no type, would lose more than their last digits: one becomes infinite, or
-/// the largest becomes zero or a subnormal of fewer digits (the epsilon of a norm).
+/// Returns whether a constant would lose more than its last digits in the low type: one number becomes infinite, or the largest becomes zero or a
+/// subnormal of fewer digits (the epsilon of a norm). Losing last digits is accepted, because numbers written into the graph are exact in no type.
 bool leavesRange(DenseElementsAttr constant, FloatType low) {
   bool underflows = false;
   std::optional<APFloat> largest;
@@ -68,7 +67,7 @@ bool leavesRange(DenseElementsAttr constant, FloatType low) {
   return underflows;
 }
 
-/// Casts in one entry.
+/// Inserts the casts of one entry.
 class EntryCaster {
 public:
   EntryCaster(FunctionOpInterface entry, PrecisionPolicy &policy, const train::VariableTable &variables, bool cache)
@@ -85,7 +84,7 @@ private:
   Type computeType(Operation *op, const Decision &decision);
   Type widest(Operation *op);
   bool widens(Operation *op, unsigned i);
-  /// Whether a value is a parameter, possibly reshaped.
+  /// Returns whether a value is a parameter, possibly reshaped.
   bool isParameter(Value v) const;
   std::string reason(Operation *op, const Decision &decision, Type type);
   void castOp(Operation *op);
@@ -99,7 +98,7 @@ private:
   const train::VariableTable &variables;
   Caster caster;
   Type f32;
-  /// Ops with a low op (matmul, convolution) downstream, or being one.
+  /// The ops that are low (matmul, convolution) or have a low op downstream.
   llvm::DenseSet<Operation *> reachesLow;
 };
 
@@ -118,7 +117,7 @@ void EntryCaster::findReachesLow() {
   }
 }
 
-/// Whether operand i has a say in the type of a promoting or following op.
+/// Returns whether operand i counts for the type of a promoting or following op.
 bool EntryCaster::widens(Operation *op, unsigned i) {
   Value v = op->getOperand(i);
   if (!isFloatTensor(v) || isFp32Operand(op, i))
@@ -127,7 +126,7 @@ bool EntryCaster::widens(Operation *op, unsigned i) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
     return !dense || leavesRange(dense, policy.low);
   }
-  // The bias of a matrix product or convolution: part of the op for torch, an addition of its own here.
+  // The bias of a matrix product or convolution is part of the op in torch, and an addition of its own here.
   if (isa<AddOp>(op) && isParameter(v)) {
     Operation *other = stripMoves(op->getOperand(1 - i)).getDefiningOp();
     return !other || policy.classify(other).precision != PrecisionClass::Low;
@@ -135,7 +134,7 @@ bool EntryCaster::widens(Operation *op, unsigned i) {
   return true;
 }
 
-/// The widest type among the operands that have a say; of all operands if none has.
+/// Returns the widest type among the operands that count, or among all operands if none counts.
 Type EntryCaster::widest(Operation *op) {
   llvm::SmallBitVector says(op->getNumOperands());
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
@@ -146,7 +145,7 @@ Type EntryCaster::widest(Operation *op) {
     if (says.any() ? !says[i] : !isFloatTensor(v) || isFp32Operand(op, i))
       continue;
     Type type = elementOf(v);
-    // In a cast model inputs and parameters are low wherever a low op follows.
+    // In a cast model, inputs and parameters are low wherever a low op follows.
     Value source = stripMoves(v);
     if (policy.castsModel && reachesLow.contains(op) && type == f32 &&
         (isa<BlockArgument>(source) || source.getDefiningOp<train::ReadOp>()))
@@ -232,7 +231,7 @@ void EntryCaster::castOp(Operation *op) {
       op->setOperand(i, caster.get(v, type, op, reason(op, decision, type)));
       continue;
     }
-    // The statistics' side of a normalisation. Parameters may be asked to have been low once.
+    // The operand is on the statistics' side of a normalisation. The user may want parameters there to have been rounded to the low type.
     if (policy.castsModel && !policy.keepsBatchNorm && elementOf(v) == f32 && isParameter(v))
       v = caster.get(v, policy.low, op, "keep-batchnorm-fp32 is off");
     op->setOperand(
@@ -243,7 +242,7 @@ void EntryCaster::castOp(Operation *op) {
                          [](Value v) { return isFloatTensor(v) && isLowPrecision(elementOf(v)); });
 }
 
-/// What leaves the entry has the type it had.
+/// Gives what leaves the entry the type it had.
 void EntryCaster::restoreResults() {
   Operation *terminator = block.getTerminator();
   for (auto [i, type] : llvm::enumerate(entry.getResultTypes())) {
@@ -260,7 +259,7 @@ void EntryCaster::restoreResults() {
   }
 }
 
-/// Reshapes and constants of which only the low-precision twin is used.
+/// Erases reshapes, constants and casts of which only the low-precision twin is used.
 void EntryCaster::eraseDead() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op) && isa<ReshapeOp, TransposeOp, BroadcastOp, ConstantOp, CastOp>(op))
@@ -269,7 +268,7 @@ void EntryCaster::eraseDead() {
 
 void EntryCaster::run() {
   findReachesLow();
-  // Casts are inserted behind what they cast: never between an op and its successor that has not been seen.
+  // A cast is inserted behind the value that it casts, never between an op and a successor that has not been seen.
   for (Operation *op : llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; }))
     castOp(op);
   restoreResults();

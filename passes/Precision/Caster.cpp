@@ -17,7 +17,7 @@ Value precision::stripMoves(Value x) {
 Value Caster::get(Value x, Type element, Operation *user, const Twine &reason) {
   if (elementOf(x) == element)
     return x;
-  // Widening is exact: narrowing what was widened from this type gives it back.
+  // Widening is exact, so narrowing a value that was widened from this type gives the original back.
   if (auto widened = x.getDefiningOp<CastOp>(); widened && inserted.contains(widened) &&
                                                 elementOf(widened.getX()) == element &&
                                                 isLowPrecision(element))

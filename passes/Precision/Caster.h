@@ -7,21 +7,21 @@
 
 namespace mpc::precision {
 
-/// Why a cast stands where it stands: a string on `graph.cast`.
+/// This string attribute of `graph.cast` says why the cast is there.
 inline constexpr llvm::StringLiteral kReasonAttr = "mpc.reason";
 
-/// x behind ops that only move elements (reshape, transpose, broadcast).
+/// Returns the value that x is made of by ops that only move elements (reshape, transpose, broadcast), or x itself.
 mlir::Value stripMoves(mlir::Value x);
 
-/// Gives values in other float types.
+/// Casts values to other float types.
 class Caster {
 public:
-  /// Without `cache` every use gets its own cast, in front of it.
+  /// Without `cache` every use gets its own cast, right before the user.
   explicit Caster(bool cache) : cache(cache) {}
 
-  /// x with this element type, for `user`. In order of preference: x itself, what x was widened from, a
-  /// converted constant, an earlier cast, a move of the converted operand (a cast is moved up through
-  /// reshapes, to where it is shared and small), a new cast right behind x with this reason.
+  /// Returns x with this element type, for `user`. In order of preference the result is x itself, the value that
+  /// x was widened from, a converted constant, an earlier cast, a move of the converted operand (a cast is moved
+  /// up through reshapes, to where it is shared and small), or a new cast right behind x with this reason.
   mlir::Value get(mlir::Value x, mlir::Type element, mlir::Operation *user, const llvm::Twine &reason);
 
   unsigned numCasts = 0;

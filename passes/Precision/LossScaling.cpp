@@ -1,8 +1,8 @@
 //===- LossScaling.cpp - what stands between the backward pass and the updates ------===//
 //
-// Seed, unscale, overflow check, clipping and accumulation; the scaler's own state is in ScalerState.cpp.
-// Order matters and is the compiler's business: check the scaled gradients of all parameters, unscale, clip,
-// update under the flag. See Passes.td for the IR before and after.
+// This file builds the seed, the unscaling, the overflow check, the clipping and the accumulation;
+// ScalerState.cpp has the scaler's own state. The compiler decides the order, which matters: check the scaled
+// gradients of all parameters, unscale, clip, update under the flag. Passes.td shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -24,7 +24,7 @@ using namespace mpc::precision;
 
 namespace {
 
-/// A parameter's gradient on its way to the update, fp32.
+/// A parameter's fp32 gradient on its way to the update.
 struct Gradient {
   train::UpdateOp update;
   train::VariableOp parameter;
@@ -60,15 +60,15 @@ private:
   OpBuilder b;
   Location loc;
   SmallVector<Gradient> gradients;
-  SmallVector<Value> cotangents; // what calibration watches: every low-precision value of the backward pass
+  SmallVector<Value> cotangents; // every low-precision value of the backward pass, which calibration watches
   Value due;       // tensor<i1>: this call ends an accumulation window; null without accumulation
   Value nonFinite; // tensor<i1>: some scaled gradient is not finite; null without a scale
-  Value badLoss;   // tensor<i1>: the loss is not finite and the run guards against that; null where the pass does not
-  Value badWindow; // tensor<i1>: of the batches that were accumulated one had no finite loss; null as above, and without accumulation
-  Value unusable;  // tensor<i1>: nonFinite or badLoss; null where nothing is checked
+  Value badLoss;   // tensor<i1>: the loss is not finite and the run guards against that; null where the pass builds no guard
+  Value badWindow; // tensor<i1>: the loss of some accumulated batch was not finite; null where badLoss is, and without accumulation
+  Value unusable;  // tensor<i1>: nonFinite or badLoss; null where neither is checked
 };
 
-/// reduce_any or reduce_sum over everything, to a scalar.
+/// Applies reduce_any or reduce_sum over all axes; the result is a scalar.
 Value StepScaler::allAxes(Value x, bool any) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
   if (axes.empty())
@@ -77,7 +77,7 @@ Value StepScaler::allAxes(Value x, bool any) {
              : Value(ReduceSumOp::create(b, x.getLoc(), x, axes, /*keepdims=*/false));
 }
 
-/// A tree of ors, so that no chain is as long as the network is deep. At least one flag.
+/// Builds a tree of ors, so that no chain is as long as the network is deep. There is at least one flag.
 Value StepScaler::anyOf(ArrayRef<Value> flags) {
   if (flags.size() == 1)
     return flags[0];
@@ -95,7 +95,7 @@ Value StepScaler::anyNonFinite() {
   return anyOf(flags);
 }
 
-/// All that depends on the scale and is stored in 16 bits: what may overflow.
+/// Finds the values that depend on the scale and are stored in 16 bits, because these may overflow.
 void StepScaler::findCotangents(Value scale) {
   llvm::SetVector<Operation *> slice;
   SmallVector<Value> work{scale};
@@ -113,7 +113,7 @@ void StepScaler::findCotangents(Value scale) {
   }
 }
 
-/// tensor<f32>: max |x| over this call's cotangents and gradients; not finite when one is not.
+/// Returns max |x| over this call's cotangents and gradients, a tensor<f32>; it is not finite when one of them is not.
 Value StepScaler::largestMagnitude() {
   SmallVector<Value> maxima;
   auto watch = [&](Value x) {
@@ -136,7 +136,7 @@ Value StepScaler::largestMagnitude() {
   return maxima[0];
 }
 
-/// Whether the step's loss is not finite, where the run asks: `nan_guard` is 1 unless the user said to ignore it.
+/// Returns whether the step's loss is not finite, if the run asks for that: `nan_guard` is 1 unless the user said to ignore it.
 Value StepScaler::nonFiniteLoss() {
   Value loss = step.getBody().front().getTerminator()->getOperand(0);
   Value flag = allAxes(IsNonFiniteOp::create(b, loc, loss), /*any=*/true);
@@ -146,7 +146,7 @@ Value StepScaler::nonFiniteLoss() {
 }
 
 /// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite costs the whole window, as with torch's
-/// GradScaler: `badWindow` says whether this window had one. Without a scale, which is to notice, such a batch is not added either.
+/// GradScaler: `badWindow` says whether this window had one. Without a loss scale, whose check would notice such a batch, the batch is not added either.
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
   train::VariableOp micro =
@@ -212,7 +212,7 @@ void StepScaler::unscaleAndClip(Value scale) {
                                       b.getF64FloatAttr(-bound->convertToDouble()),
                                       b.getF64FloatAttr(bound->convertToDouble()));
   if (std::optional<APFloat> bound = step.getClipNorm()) {
-    // torch clip_grad_norm_: g *= min(max_norm / (norm + 1e-6), 1)
+    // This is torch's clip_grad_norm_: g *= min(max_norm / (norm + 1e-6), 1)
     Value squares;
     for (Gradient &gradient : gradients) {
       Value sum =
@@ -228,10 +228,9 @@ void StepScaler::unscaleAndClip(Value scale) {
   }
 }
 
-/// Running statistics stay as they were when the gradients overflow, or the loss is not finite: the activations behind both may be
-/// infinite.
+/// Leaves running statistics as they were when the gradients overflow or the loss is not finite, because the activations behind both may be infinite.
 void StepScaler::guardBuffers() {
-  // The new assignments go to the same block: walk over those from before.
+  // The new assignments go to the same block, so the loop walks over a list of those from before.
   SmallVector<train::AssignOp> assigns(step.getBody().front().getOps<train::AssignOp>());
   for (train::AssignOp assign : assigns) {
     train::VariableOp variable = variables.lookup(assign.getVariableAttr());

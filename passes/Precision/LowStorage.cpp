@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The elements rounded to nearest even; other initialisations are drawn in the variable's type.
+/// Rounds the elements to nearest even; other initialisations are drawn in the variable's type and stay as they are.
 static Attribute roundInit(Attribute init, RankedTensorType type) {
   auto low = cast<FloatType>(type.getElementType());
   auto round = [&](APFloat value) {

@@ -6,8 +6,8 @@
 
 namespace mpc::precision {
 
-/// Turns fp32 parameters, their initial values and their reads to the low type; users of the reads are the
-/// caller's business. Skips those for which `keeps` holds.
+/// Turns fp32 parameters, their initial values and their reads to the low type; the caller
+/// has to adapt the users of the reads. Skips the parameters for which `keeps` holds.
 void storeLow(mlir::ModuleOp module, mlir::FloatType low, llvm::function_ref<bool(train::VariableOp)> keeps);
 
 } // namespace mpc::precision

@@ -82,7 +82,7 @@ private:
   }
 
   std::optional<train::VariableTable> variables;
-  /// Copies by their masters.
+  /// The copies of each master.
   llvm::DenseMap<Operation *, SmallVector<train::VariableOp>> copies;
 };
 

@@ -6,8 +6,8 @@ include "mlir/Pass/PassBase.td"
 def AutocastPass : Pass<"mpc-autocast", "::mlir::ModuleOp"> {
   let summary = "chooses each op's precision and inserts the fewest casts";
   let description = [{
-    Runs on all entries before differentiation, so that activations are saved in low precision and the VJP of a cast, a cast, brings weight
-    gradients to the fp32 masters.
+    The pass runs on all entries before differentiation, so that activations are saved in low
+    precision. The VJP of a cast is a cast, which brings weight gradients to the fp32 masters.
 
     ```mlir
       %w = train.read @w : tensor<4x3xf32>
@@ -23,20 +23,20 @@ def AutocastPass : Pass<"mpc-autocast", "::mlir::ModuleOp"> {
       %y32 = graph.cast %y {mpc.reason = "softmax needs f32"} : tensor<2x3xf16> to tensor<2x3xf32>
       %p = graph.softmax %y32 {axis = 1 : i64} : tensor<2x3xf32>
     ```
-    **O1** applies the classes of torch.amp, which ops state themselves (PrecisionOpInterface): *low* ops compute in the low type,
-    *fp32* ops in fp32, *promote* ops in the widest of their operands' types, *follow* ops in the type they are given. Constants do not
-    widen (unless the low type cannot hold them), and a parameter that is added to a low op's result is that op's bias.
+    **O1** applies the classes of torch.amp, which ops state themselves (PrecisionOpInterface): *low* ops compute in the low type, *fp32*
+    ops compute in fp32, *promote* ops compute in the widest of their operands' types, and *follow* ops compute in the type they are given.
+    Constants do not widen (unless the low type cannot hold them), and a parameter that is added to a low op's result is that op's bias.
 
-    **O2** casts the model: parameters (not those of batch normalisation) and float inputs become low, everything follows, softmax and
-    the like keep low storage, their arithmetic being fp32 anyway. What lies behind the last low op, the loss in particular, follows O1's rules
-    on fp32 targets. **O3** is O2 with the parameters themselves stored low: there are no masters. **O0** does nothing.
+    **O2** casts the model: parameters (not those of batch normalisation) and float inputs become low, and the other ops follow; softmax and
+    similar ops keep low storage, because their arithmetic is fp32 anyway. The ops behind the last low op, the loss in particular, follow O1's
+    rules, and their targets stay fp32. **O3** is O2 with the parameters themselves stored low: there are no masters. **O0** does nothing.
 
-    The results of an entry, and what it assigns, keep their types. f64 is never cast. Each value has one cast per type, where it is defined;
-    casts of parameters move through reshapes to the read, where mpc-master-weights finds them. `mpc.reason` says why a cast is there. An op
-    without a class is a warning and computes in fp32.
+    The results of an entry, and the values that it assigns, keep their types. f64 is never cast. Each value has one cast per
+    type, right where the value is defined; casts of parameters move through reshapes to the read, where mpc-master-weights
+    finds them. `mpc.reason` says why a cast is there. An op without a class causes a warning and computes in fp32.
 
-    `allow`, `deny` and `infer` make ops low, fp32 or follow at every level: regular expressions for an op's whole mnemonic ("softmax") or for
-    any part of its location, the ONNX node's name.
+    `allow`, `deny` and `infer` make ops low, fp32 or follow at every level. They are regular expressions
+    for an op's whole mnemonic ("softmax") or for any part of its location, which is the ONNX node's name.
   }];
   let options = [
     Option<"type", "type", "std::string", "\"fp16\"", "low precision: fp16, bf16, or fp32 for none">,
@@ -78,8 +78,8 @@ def MasterWeightsPass : Pass<"mpc-master-weights", "::mlir::ModuleOp"> {
       %new16 = graph.cast %new : tensor<4xf32> to tensor<4xf16>
       train.assign @"w/f16", %new16 : tensor<4xf16>
     ```
-    in every entry; an entry that assigns the parameter assigns its copies, whether it reads them or not. Run it after mpc-optimizers. What is
-    not a parameter or not cast to f16 or bf16 is left alone.
+    The pass does this in every entry; an entry that assigns the parameter assigns its copies, whether it reads them or not.
+    Run it after mpc-optimizers. Variables that are not parameters, and casts to types other than f16 and bf16, are left alone.
   }];
   let statistics = [
     Statistic<"numCopies", "copies", "low-precision copies made">,
@@ -92,8 +92,8 @@ def MasterWeightsPass : Pass<"mpc-master-weights", "::mlir::ModuleOp"> {
 def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
   let summary = "scales the loss, unscales and checks the gradients, keeps the scaler's state";
   let description = [{
-    Builds what `scaler`, `clip_value`, `clip_norm` and `accumulate` of a differentiated `train.step` ask for, between its backward pass and its
-    `train.update`s, on scalar variables of the step. With `scaler = {kind = "dynamic"}`
+    The pass builds what `scaler`, `clip_value`, `clip_norm` and `accumulate` of a differentiated `train.step` ask for,
+    between its backward pass and its `train.update`s, on scalar variables of the step. With `scaler = {kind = "dynamic"}`
     ```mlir
       %seed = train.seed : tensor<f32>
       ...
@@ -109,14 +109,14 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
       train.update @w, %g unless %bad : tensor<4xf32>, tensor<i1>
       train.assign @"main/scale", ...
     ```
-    The rules are those of torch's GradScaler, with `>=` at the growth interval; on top, optionally: `min_scale`, `max_scale`, `hysteresis` (an
-    overflow spends a unit, the scale shrinks at the last, growth refills). A static scale checks and skips too.
+    The rules are those of torch's GradScaler, with `>=` at the growth interval. The options `min_scale`, `max_scale` and `hysteresis` are additions: with
+    hysteresis an overflow spends a unit, the scale shrinks when the last unit is spent, and growth refills the units. A static scale checks and skips too.
 
-    `scaler = {kind = "calibrate", steps = 100, headroom = 4.0}` watches the first `steps` updates and then stays with the scale that suits them. While
-    it watches, the scale is `init_scale` (1024), times `backoff_factor` after each overflow; an update that overflows is skipped and does not
-    count. M is the largest unscaled magnitude of all 16-bit values of the backward pass, the fp32 gradients included. At the end the scale
-    becomes the largest power of two S with M * headroom * S < 65504 (the largest f16 number; Micikevicius et al. 2018, section 3.2), between `min_scale` and
-    `max_scale`: gradients may become `headroom` times larger before a step overflows, and is skipped.
+    `scaler = {kind = "calibrate", steps = 100, headroom = 4.0}` watches the first `steps` updates and then stays with the scale that suits
+    them. While it watches, the scale is `init_scale` (1024), times `backoff_factor` after each overflow; an update that overflows is
+    skipped and does not count. M is the largest unscaled magnitude of all 16-bit values of the backward pass and of the fp32 gradients. At
+    the end the scale becomes the largest power of two S with M * headroom * S < 65504 (the largest f16 number; Micikevicius et al. 2018,
+    section 3.2), between `min_scale` and `max_scale`: gradients may become `headroom` times larger before a step overflows and is skipped.
     | variable | type | meaning |
     |---|---|---|
     | `@"<step>/scale"` | f32 | the loss scale (dynamic, calibrate) |
@@ -128,15 +128,15 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
     | `@"<step>/micro_step"` | i64 | position in the accumulation window (accumulate > 1) |
     | `@"<parameter>/accumulator"` | f32 | sum of scaled gradients (accumulate > 1) |
 
-    On overflow buffers (running statistics) keep their values; RNG counters advance. With `accumulate = N` the gradients of N calls are summed,
-    still scaled, in fp32; the N-th call checks the sum, divides it by N and updates, and only then the scale may change. Buffers are updated by
-    every call until the sum overflows.
+    On overflow, buffers (running statistics) keep their values and RNG counters advance. With `accumulate = N`
+    the gradients of N calls are summed, still scaled, in fp32; the N-th call checks the sum, divides it by N
+    and updates, and only then may the scale change. Buffers are updated by every call until the sum overflows.
 
     `keep-gradients` adds `train.step @"<step>.trace" attributes {trace}`, the same step on the same state, whose results also hold the unscaled,
     unclipped fp32 gradient of each parameter (role "grad", `train.of` names the parameter).
 
-    `guard-loss` adds that a step whose loss is not finite updates nothing, with or without a scale, while the variable `@"<step>/nan_guard"`, which is 1 at first, is
-    not 0. Of several batches whose gradients are summed, one without a finite loss costs the whole sum.
+    With `guard-loss`, a step whose loss is not finite updates nothing, with or without a scale, while the variable `@"<step>/nan_guard"`,
+    which is 1 at first, is not 0. When the gradients of several batches are summed, one batch without a finite loss costs the whole sum.
 
     A step without `train.seed` is left alone.
   }];

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::precision;
 
-/// auto, true or false.
+/// Parses auto, true or false.
 static FailureOr<bool> parseChoice(Location loc, StringRef option, StringRef text, bool automatic) {
   if (text == "auto")
     return automatic;
@@ -55,7 +55,7 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
     }
     return success();
   };
-  // The safe list wins where two match.
+  // The safe list wins where two lists match.
   if (failed(addList("--deny", options.deny, PrecisionClass::Fp32)) ||
       failed(addList("--allow", options.allow, PrecisionClass::Low)) ||
       failed(addList("--infer", options.infer, PrecisionClass::Follow)))
@@ -63,9 +63,8 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
   return policy;
 }
 
-/// Whether a pattern is a whole mnemonic: `max` is neither softmax nor max_pool. The longest of the matches
-/// counts, as POSIX has it; anchors written around the pattern would need a group, which would shift the
-/// numbers of the user's back-references.
+/// Returns whether the pattern matches the whole mnemonic: `max` is neither softmax nor max_pool. The longest match counts, as POSIX
+/// has it; anchors written around the pattern would need a group, which would shift the numbers of the user's back-references.
 static bool isMnemonic(const llvm::Regex &regex, StringRef mnemonic) {
   SmallVector<StringRef> groups;
   return regex.match(mnemonic, &groups) && groups.front().size() == mnemonic.size();

@@ -7,13 +7,13 @@
 
 namespace mpc::precision {
 
-/// Strings as the user wrote them.
+/// These are the options' strings as the user wrote them.
 struct PolicyOptions {
   llvm::StringRef type, optLevel, keepBatchnormFp32, masterWeights;
   llvm::ArrayRef<std::string> allow, deny, infer;
 };
 
-/// The class of an op and whether a user's list decided it.
+/// A decision is the class of an op and whether a user's list decided it.
 struct Decision {
   PrecisionClass precision;
   bool listed = false;
@@ -27,16 +27,16 @@ public:
 
   Decision classify(mlir::Operation *op);
 
-  /// Warns of every pattern that matches no op. Users keep one list for several models, so it is no error.
+  /// Warns of every pattern that matches no op. Users keep one list for several models, so this is no error.
   void warnOfUnmatched(mlir::ModuleOp module) const;
 
-  /// f16 or bf16; null when nothing is to be done (O0, fp32).
+  /// The type is f16 or bf16, or null when nothing is to be done (O0, fp32).
   mlir::FloatType low;
-  /// O2 and O3: the model is cast, not single ops.
+  /// True at O2 and O3, which cast the model and not single ops.
   bool castsModel = false;
-  /// The parameters of batch norms are not rounded.
+  /// True if the parameters of batch norms are not rounded.
   bool keepsBatchNorm = true;
-  /// Parameters are variables of the low type.
+  /// True if parameters are variables of the low type.
   bool storesLow = false;
   std::string level;
 

@@ -11,7 +11,7 @@ using namespace mpc::precision;
 
 //===-- Options -------------------------------------------------------------------===//
 
-/// 0, which no count may be, for what is not a whole number.
+/// Returns v as an integer, or 0 if v is not a whole number; no count may be 0.
 static int64_t wholeNumber(double v) { return v == std::floor(v) && std::fabs(v) < 1e15 ? int64_t(v) : 0; }
 
 FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
@@ -32,7 +32,7 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
     return fail("'" + kind + "' is no kind", "none, static, dynamic or calibrate");
 
   bool dynamic = options.kind == ScalerOptions::Kind::Dynamic, calibrate = options.calibrates();
-  // Below what overflows in practice, above what vanishes: the usual static scale. An overflow lowers it.
+  // 1024 is the usual static scale: it is below what overflows in practice and above what vanishes. An overflow lowers it.
   if (calibrate)
     options.initScale = 1024;
   for (NamedAttribute entry : dictionary) {
@@ -66,7 +66,7 @@ FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
                   "min_scale, max_scale and hysteresis; calibrate takes init_scale, steps, headroom, "
                   "backoff_factor, min_scale and max_scale");
   }
-  // Its inverse unscales the gradients: both are normal fp32 numbers.
+  // The inverse of a scale unscales the gradients, so both must be normal fp32 numbers.
   for (double scale : {options.initScale, options.minScale.value_or(1), options.maxScale.value_or(1)})
     if (!(scale > 0 && std::isnormal(float(scale)) && std::isnormal(float(1 / scale))))
       return fail("a scale must be a positive fp32 number whose inverse is one, too",
@@ -116,14 +116,14 @@ Value precision::inverseScale(OpBuilder &b, Location loc, Value scale, const Sca
 //===-- State machine ---------------------------------------------------------------===//
 
 namespace {
-/// Scalar arithmetic, written as it reads.
+/// These functions let scalar arithmetic be written as it reads.
 struct Scalars {
   OpBuilder &b;
   Location loc;
 
   Value constant(Value like, double v) { return scalar(b, loc, elementOf(like), v); }
   Value add(Value x, double v) { return AddOp::create(b, loc, x, constant(x, v)); }
-  /// float(double(x) * factor): GradScaler multiplies its fp32 scale by a double.
+  /// Returns float(double(x) * factor): GradScaler multiplies its fp32 scale by a double.
   Value times(Value x, double factor) {
     Value wide = castTo(b, loc, x, b.getF64Type());
     return castTo(b, loc, MulOp::create(b, loc, wide, constant(wide, factor)), b.getF32Type());
@@ -135,8 +135,8 @@ struct Scalars {
 };
 } // namespace
 
-/// The largest power of two S from 2^-24 on with bound * S < 65504, the largest f16 number. bound: tensor<f64>. Exact: tries the binary digits
-/// of the exponent from the highest one down; only powers of two are multiplied.
+/// Returns the largest power of two S from 2^-24 on with bound * S < 65504, the largest f16 number; bound is a tensor<f64>. The
+/// result is exact: the loop tries the binary digits of the exponent from the highest one down, and multiplies by powers of two only.
 static Value largestScaleBelow(Scalars &s, Value bound) {
   Value scale = s.constant(bound, 0x1p-24);
   for (int bit = 64; bit >= 1; bit /= 2) {
@@ -147,7 +147,7 @@ static Value largestScaleBelow(Scalars &s, Value bound) {
   return scale;
 }
 
-/// The scale while gradients are watched, at the end of that, and after it; Passes.td has the rules.
+/// Assigns the scale while gradients are watched, when the watching ends, and after it; Passes.td has the rules.
 static void advanceCalibration(Scalars &s, train::StepOp step, const ScalerOptions &options, Value scale,
                                const ScalerSignals &signals) {
   OpBuilder &b = s.b;
@@ -159,7 +159,7 @@ static void advanceCalibration(Scalars &s, train::StepOp step, const ScalerOptio
   Value count = train::readVariable(b, loc, countVariable), seen = train::readVariable(b, loc, largestVariable);
   auto both = [&](Value x, Value y) -> Value { return y ? Value(AndOp::create(b, loc, x, y)) : x; };
 
-  // Every call is a sample, also those that only accumulate; one that overflows says nothing.
+  // Every call is a sample, even one that only accumulates; a call that overflows says nothing.
   Value watching = s.compare(Predicate::lt, count, double(options.steps));
   Value finite = NotOp::create(b, loc, IsNonFiniteOp::create(b, loc, signals.largest));
   Value unscaled = DivOp::create(b, loc, castTo(b, loc, signals.largest, b.getF64Type()), castTo(b, loc, scale, b.getF64Type()));
@@ -212,7 +212,7 @@ void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, co
   Value counted = s.add(tracker, 1);
   Value grows = s.compare(Predicate::ge, counted, double(options.growthInterval));
 
-  // Growth that would leave fp32 does not happen.
+  // The scale does not grow where it would leave fp32.
   Value grown = s.times(scale, options.growthFactor);
   if (options.maxScale)
     grown = MinOp::create(b, loc, grown, s.constant(grown, *options.maxScale));

@@ -1,9 +1,8 @@
 //===- ComposedNorms.cpp - norms written as means, powers and roots -----------===//
 //
-// Exporters without a norm op, and networks with norms of their own, write them as primitive ops, of which some would be computed in 16 bits.
-// The patterns match x - mean(x) or x alone, its square as a power or a product, means as
-// reduce_mean or as sums times 1/n, roots as sqrt, pow and rsqrt, quotients as div and as products with a reciprocal; then a scale and a
-// bias behind it, and the reshapes that group norms are exported with.
+// Exporters without a norm op, and networks with norms of their own, write norms as primitive ops, some of which would be computed in 16 bits. The patterns
+// match x - mean(x) or x alone, its square as a power or a product, means as reduce_mean or as sums times 1/n, roots as sqrt, pow and rsqrt, and quotients
+// as div and as products with a reciprocal; then they match a scale and a bias behind the norm, and the reshapes that group norms are exported with.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -22,7 +21,7 @@ static Value behindBroadcasts(Value v) {
   return v;
 }
 
-/// A statistic that is written out to x's shape, or has its reduced dimensions put back, as the reduction gave it.
+/// Returns a statistic as the reduction gave it, if v is that statistic written out to x's shape or with its reduced dimensions put back.
 static Value statisticOf(Value v) {
   v = behindBroadcasts(v);
   if (auto view = v.getDefiningOp<ReshapeOp>())
@@ -37,7 +36,7 @@ struct Reduced {
 };
 } // namespace
 
-/// The operand and axes of a reduction that v, of x's shape with some dimensions as 1, is the result of.
+/// Returns the operand and axes of the reduction whose result is v, which has x's shape with some dimensions as 1.
 template <typename OpT>
 static std::optional<Reduced> reductionOf(Value v, ArrayRef<int64_t> shape) {
   v = behindBroadcasts(v);
@@ -56,12 +55,12 @@ static int64_t countOf(const Reduced &reduced) {
   return n;
 }
 
-/// mean(x), also as sum(x)/n or sum(x)*(1/n).
+/// Returns x and the axes where v is mean(x), also written as sum(x)/n or sum(x)*(1/n).
 static std::optional<Reduced> meanOf(Value v, ArrayRef<int64_t> shape) {
   if (auto mean = reductionOf<ReduceMeanOp>(v, shape))
     return mean;
   v = behindBroadcasts(v);
-  // The number as float64, float32 or float16 holds it.
+  // The number may be rounded as float64, float32 or v's 16-bit type holds it.
   auto isCount = [&](const std::optional<Reduced> &sum, std::optional<double> number, bool inverse) {
     if (!sum || !number || countOf(*sum) == 0)
       return false;
@@ -89,7 +88,7 @@ static Value squareRootOf(Value v) {
 }
 
 namespace {
-/// E[d^2] + epsilon.
+/// A variance is E[d^2] + epsilon, where d is the deviation.
 struct Variance {
   Value deviation;
   Shape axes;
@@ -113,7 +112,7 @@ static std::optional<Variance> varianceOf(Value v, ArrayRef<int64_t> shape) {
   return std::nullopt;
 }
 
-/// sqrt(variance) as a root or a power.
+/// Matches sqrt(variance), written as a root or a power.
 static std::optional<Variance> ofRoot(Value v, ArrayRef<int64_t> shape) {
   v = behindBroadcasts(v);
   if (auto root = v.getDefiningOp<SqrtOp>())
@@ -122,7 +121,7 @@ static std::optional<Variance> ofRoot(Value v, ArrayRef<int64_t> shape) {
     return varianceOf(pow.getLhs(), shape);
   return std::nullopt;
 }
-/// 1/sqrt(variance) in its forms.
+/// Matches 1/sqrt(variance) in its forms.
 static std::optional<Variance> ofInverseRoot(Value v, ArrayRef<int64_t> shape) {
   v = behindBroadcasts(v);
   if (auto rsqrt = v.getDefiningOp<RsqrtOp>())
@@ -136,7 +135,7 @@ static std::optional<Variance> ofInverseRoot(Value v, ArrayRef<int64_t> shape) {
   return std::nullopt;
 }
 
-/// Whether two values are the same difference, or the same value.
+/// Returns whether two values are the same difference, or the same value.
 static bool same(Value a, Value b) {
   auto x = a.getDefiningOp<SubOp>(), y = b.getDefiningOp<SubOp>();
   return a == b || (x && y && x->getOperands() == y->getOperands());
@@ -145,7 +144,7 @@ static bool same(Value a, Value b) {
 //===-- Squares --------------------------------------------------------------------------===//
 
 namespace {
-/// x*x as a power, which autocast computes in fp32: the square of 256 is infinite in f16.
+/// Turns x*x into a power, which autocast computes in fp32: the square of 256 is infinite in f16.
 struct Square : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
@@ -159,7 +158,7 @@ struct Square : OpRewritePattern<MulOp> {
 
 //===-- Building --------------------------------------------------------------------------===//
 
-/// A norm over `axes` with neither scale nor bias.
+/// Makes a norm over `axes` with neither scale nor bias.
 static LayerNormOp plainNorm(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
   Type compute = computeType(elementOf(x));
   return LayerNormOp::create(b, loc, x, scalar(b, loc, compute, 1), scalar(b, loc, compute, 0), b.getDenseI64ArrayAttr(axes),
@@ -168,7 +167,7 @@ static LayerNormOp plainNorm(OpBuilder &b, Location loc, Value x, ArrayRef<int64
 
 namespace {
 
-/// d/sqrt(E[d^2] + epsilon), d being x - mean(x) or x.
+/// Matches d/sqrt(E[d^2] + epsilon), where d is x - mean(x) or x.
 template <typename OpT>
 struct ComposedNorm : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
@@ -197,7 +196,7 @@ struct ComposedNorm : OpRewritePattern<OpT> {
   }
 };
 
-/// x/max(|x|, epsilon), the bound as a clip or a maximum.
+/// Matches x/max(|x|, epsilon), where the bound is a clip or a maximum.
 struct ComposedL2 : OpRewritePattern<DivOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DivOp op, PatternRewriter &rewriter) const override {
@@ -229,14 +228,14 @@ struct ComposedL2 : OpRewritePattern<DivOp> {
   }
 };
 
-/// The y of a norm, which nobody else reads, and whose statistics nobody reads.
+/// Returns the norm whose y is v, if nothing else reads v and nothing reads the norm's statistics; null otherwise.
 template <typename NormT>
 static NormT onlyReadHere(Value v) {
   auto norm = v.getDefiningOp<NormT>();
   return norm && v == norm.getY() && v.hasOneUse() && norm.getMean().use_empty() && norm.getInverse().use_empty() ? norm : NormT();
 }
 
-/// norm(x)*scale and norm(x)*scale + bias, for the norms that have none yet.
+/// Takes the scale of norm(x)*scale and the bias of norm(x)*scale + bias into the norm, if it has none yet.
 template <typename OpT>
 struct AbsorbAffine : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
@@ -277,7 +276,8 @@ struct AbsorbAffine : OpRewritePattern<OpT> {
   }
 };
 
-/// A group norm as exporters write it: [N, C, ...] seen as [N, groups, ...], every group normalised by itself, and seen as [N, C, ...] again.
+/// Matches a group norm as exporters write it: [N, C, ...] is viewed as [N, groups, ...],
+/// every group is normalised by itself, and the result is viewed as [N, C, ...] again.
 struct ReshapedGroups : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {

@@ -10,9 +10,8 @@ using namespace mpc::graph;
 
 namespace {
 
-/// op(splat, splat) with a correctly rounded operation: + - * / and sqrt. In double and then rounded to float
-/// is the same as in float for these (double rounding is harmless from 53 to 24 bits), so no fp32 path is
-/// needed.
+/// Folds op(splat, splat) where the operation is correctly rounded: + - * / and sqrt. Computing these in double and rounding
+/// to float gives the same as computing in float (double rounding is harmless from 53 to 24 bits), so no fp32 path is needed.
 template <typename OpT, typename Function>
 struct FoldBinary : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
@@ -21,7 +20,7 @@ struct FoldBinary : OpRewritePattern<OpT> {
     if (!x || !y)
       return failure();
     double result = Function()(*x, *y);
-    // Low precision rounds the fp32 value.
+    // A low-precision result rounds the fp32 value.
     if (!elementOf(op.getResult()).isF64())
       result = double(float(result));
     rewriter.replaceOp(op, splat(rewriter, op.getLoc(), typeOf(op.getResult()), result));

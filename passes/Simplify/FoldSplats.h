@@ -4,7 +4,7 @@
 
 namespace mpc::simplify {
 
-/// Patterns that evaluate elementwise float arithmetic whose operands are all splat constants.
+/// Adds patterns that evaluate elementwise float arithmetic whose operands are all splat constants.
 void populateFoldSplats(mlir::RewritePatternSet &patterns);
 
 } // namespace mpc::simplify

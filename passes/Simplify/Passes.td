@@ -6,8 +6,8 @@ include "mlir/Pass/PassBase.td"
 def SimplifyPass : Pass<"mpc-simplify", "::mlir::ModuleOp"> {
   let summary = "folds constants, merges common subexpressions, drops dead code";
   let description = [{
-    Canonicalises every entry, evaluates arithmetic on splats, then merges equal ops (reads of one variable among them: a read
-    is pure) and drops what no result or assignment needs.
+    The pass canonicalises every entry, evaluates arithmetic on splats, then merges equal ops (including
+    reads of one variable, because a read is pure) and drops ops that no result or assignment needs.
 
     ```mlir
       %a = graph.constant dense<2.0> : tensor<f32>
@@ -22,8 +22,8 @@ def SimplifyPass : Pass<"mpc-simplify", "::mlir::ModuleOp"> {
       %w = train.read @w : tensor<4xf32>
       %s = graph.add %w, %w ...                      // %c = dense<6.0> where it is used
     ```
-    A fold computes what the op would: in fp32 (fp64 for fp64), rounded once to the result's type. Nothing is reassociated or approximated, so
-    the result is the same bits. Does not: move ops, fold tensors that are not splats (reshapes aside), or touch variables.
+    A fold computes what the op would compute: in fp32 (fp64 for fp64), rounded once to the result's type. Nothing is reassociated or approximated,
+    so the result has the same bits. The pass does not move ops, fold tensors that are not splats (reshapes aside), or touch variables.
   }];
   let statistics = [
     Statistic<"numBefore", "ops-before", "ops before">,
@@ -32,11 +32,11 @@ def SimplifyPass : Pass<"mpc-simplify", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::graph::GraphDialect"];
 }
 def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
-  let summary = "gives composed norms and logarithms the ops that are made for them";
+  let summary = "replaces composed norms and logarithms by the ops that are made for them";
   let description = [{
-    Layer, RMS, L2 and group norms that a network writes as means, powers and roots become `graph.layer_norm` or `graph.group_norm`, with the scale and the
-    bias behind them; logarithms of sigmoids and softmaxes become softplus and log_softmax. These ops compute in fp32 whatever is stored, and
-    do not overflow where the composed forms do.
+    Layer, RMS, L2 and group norms that a network writes as means, powers and roots become `graph.layer_norm` or
+    `graph.group_norm`, together with the scale and the bias behind them; logarithms of sigmoids and softmaxes become
+    softplus and log_softmax. These ops compute in fp32 whatever is stored, and do not overflow where the composed forms do.
 
     ```mlir
       %m = graph.reduce_mean %x {axes = array<i64: 1>, keepdims = true}
@@ -52,7 +52,7 @@ def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
     ```mlir
       %y, %mean, %inverse = graph.layer_norm %x, %scale, %zero {axes = array<i64: 1>, epsilon = 1.0e-5 : f64, kind = #graph<norm layer>}
     ```
-    Runs before autocast, which asks ops for their precision. Does not: recognise variances with n - 1, or an epsilon outside the root.
+    The pass runs before autocast, which asks ops for their precision. It does not recognise variances with n - 1, or an epsilon outside the root.
   }];
   let statistics = [Statistic<"numNorms", "norms", "composed norms that were recognised">];
   let dependentDialects = ["::mpc::graph::GraphDialect"];

@@ -5,9 +5,9 @@
 
 namespace mpc::simplify {
 
-/// Layer, RMS, L2 and group norms that are written as means, powers and roots.
+/// Adds patterns for layer, RMS, L2 and group norms that are written as means, powers and roots.
 void populateComposedNorms(mlir::RewritePatternSet &patterns);
-/// Logarithms of what is near 0 or 1 by construction.
+/// Adds patterns for logarithms of values that are near 0 or 1 by construction.
 void populateStableLogs(mlir::RewritePatternSet &patterns);
 
 } // namespace mpc::simplify

@@ -41,7 +41,7 @@ public:
     for (Operation &entry : *getOperation().getBody()) {
       if (entry.getNumRegions() == 0)
         continue;
-      // Straight-line code of pure ops: greedy rewriting also drops what is dead.
+      // An entry is straight-line code of pure ops, so greedy rewriting also drops what is dead.
       if (failed(applyWithinBudget(&entry, patterns)))
         return signalPassFailure();
       IRRewriter rewriter(&getContext());

@@ -1,7 +1,7 @@
 //===- StableLogs.cpp - logarithms of sigmoids and softmaxes ---------------------------------===//
 //
-// sigmoid(x) is 0 in fp32 for x < -104 and 1 for x > 17, so its logarithm is -inf or 0 where the true value is x or -e^-x, and the
-// gradient 0/0. The forms below are exact for all x.
+// sigmoid(x) is 0 in fp32 for x < -104 and 1 for x > 17, so its logarithm is -inf or 0 where
+// the true value is x or -e^-x, and the gradient is 0/0. The forms below are exact for all x.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"

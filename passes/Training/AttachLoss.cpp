@@ -77,7 +77,7 @@ private:
     bool losses = true;
     for (auto [i, spec] : llvm::enumerate(specs))
       losses &= succeeded(buildStep(at, spec, i == 0, specs.size() > 1));
-    // Without a loss there is nothing to evaluate; what predict returns has names of its own to check.
+    // Without a loss there is nothing to evaluate; the names of what predict returns are checked all the same.
     require(success(losses && succeeded(buildEval(at, specs.front()))));
     require(buildPredict(at, specs.front()));
     if (!ok)
@@ -94,7 +94,7 @@ private:
     return success();
   }
 
-  /// Every parameter group names at least one parameter: one that does not is a typing error.
+  /// Checks that every parameter group names at least one parameter: one that does not is a typing error.
   LogicalResult checkGroups() {
     for (const std::string &text : groups) {
       FailureOr<DictionaryAttr> group = parseGroup(forward.getLoc(), text);
@@ -113,7 +113,7 @@ private:
     return success();
   }
 
-  /// 0 leaves a bound out.
+  /// Checks the bounds of clipping, where 0 leaves a bound out.
   LogicalResult checkClipping() {
     for (auto [name, value] : {std::pair<StringRef, double>("--clip-norm", clipNorm), std::pair<StringRef, double>("--clip-value", clipValue)})
       if (!(value >= 0) || std::isinf(value))
@@ -121,8 +121,8 @@ private:
     return success();
   }
 
-  /// State that the compiler makes is called `step/what` and `parameter/what`, entries `step` and `step.trace`: the model and the user must not
-  /// use those names.
+  /// State that the compiler makes is called `step/what` and `parameter/what`, and entries
+  /// are called `step` and `step.trace`: the model and the user must not use those names.
   LogicalResult checkNames(ArrayRef<StepSpec> specs) {
     llvm::StringSet<> taken;
     for (train::VariableOp variable : getOperation().getOps<train::VariableOp>())
@@ -237,7 +237,7 @@ private:
     return success();
   }
 
-  /// Dropout masks are drawn from @"rng.step": one more with every batch, skipped or not.
+  /// Dropout masks are drawn from @"rng.step", which grows by one with every batch, skipped or not.
   void advanceRng(EntryBuilder &entry) {
     train::VariableOp counter = train::lookupVariable(forward, "rng.step");
     if (!counter || llvm::any_of(entry.block().getOps<train::AssignOp>(),
@@ -309,7 +309,7 @@ private:
                      [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
     }
     if (returned.empty())
-      return success(); // nothing but a loss that has no logits: there is nothing to predict
+      return success(); // there is nothing to predict but a loss that has no logits
     for (const auto &[name, value] : returned)
       entry.addResult(value, "output", name);
     entry.finishFunction(at, "predict");

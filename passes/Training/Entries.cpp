@@ -84,7 +84,7 @@ void EntryBuilder::boundLabels(Value labels, int64_t classes, std::optional<int6
 void EntryBuilder::describeLabels(Value labels, const LabelsOf &of) {
   NamedAttrList &attributes = argumentAttributes[cast<BlockArgument>(labels).getArgNumber()];
   if (attributes.get(train::kLabelsOfAttr))
-    return; // of several losses of one step's network the first
+    return; // the first of several losses of one step's network decides
   NamedAttrList description;
   description.set("name", builder.getStringAttr(of.scores));
   description.set("shape", builder.getDenseI64ArrayAttr(of.shape));
@@ -149,7 +149,7 @@ FunctionType EntryBuilder::functionType() {
   return builder.getFunctionType(block().getArgumentTypes(), types);
 }
 
-/// The attribute dictionaries as the function interface wants them.
+/// Makes the attribute dictionaries as the function interface wants them.
 static ArrayAttr dictionaries(MLIRContext *context, ArrayRef<NamedAttrList> lists) {
   SmallVector<Attribute> all;
   for (const NamedAttrList &list : lists)

@@ -13,26 +13,25 @@ struct EntryResult {
   mlir::DictionaryAttr attributes;
 };
 
-/// Of which scores an argument holds the labels.
+/// This describes the scores whose labels an argument holds.
 struct LabelsOf {
   std::string scores; ///< the network's output
   llvm::SmallVector<int64_t> shape;
-  int64_t axis; ///< of the classes
-  bool assumed; ///< nobody said that they are classes
+  int64_t axis; ///< the dimension of the classes
+  bool assumed; ///< true if nobody said that they are classes
 };
 
-/// A copy of @forward's body that becomes an entry. The copy has no terminator until it is finished;
-/// `builder` stands at its end.
+/// The builder holds a copy of @forward's body that becomes an entry. The copy has no terminator until it is finished; `builder` stands at its end.
 class EntryBuilder {
 public:
   explicit EntryBuilder(mlir::func::FuncOp forward);
 
   mlir::Block &block() { return region.front(); }
-  /// The network's outputs: their names and values.
+  /// Returns the network's outputs: their names and values.
   llvm::ArrayRef<std::pair<std::string, mlir::Value>> outputs() const { return networkOutputs; }
-  /// The network's output of this name, or null.
+  /// Returns the network's output of this name, or null.
   mlir::Value output(llvm::StringRef name) const;
-  /// The data input of this name, or null.
+  /// Returns the data input of this name, or null.
   mlir::Value argument(llvm::StringRef name);
   /// Replaces a value everywhere, the network's outputs included.
   void replace(mlir::Value from, mlir::Value to);
@@ -40,16 +39,16 @@ public:
   mlir::Value addArgument(llvm::StringRef name, mlir::RankedTensorType type, bool batched);
   /// Keeps a data input although no op uses it.
   void keepArgument(mlir::Value argument) { kept.push_back(argument); }
-  /// The name of an argument; "" for other values.
+  /// Returns the name of an argument; "" for other values.
   llvm::StringRef argumentName(mlir::Value v) const;
   /// Declares that the data input that `labels` is a view of holds classes in [0, classes), or `ignored`.
   void boundLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignored = {});
-  /// Says for messages about the data what the labels belong to.
+  /// Records for messages about the data which scores the labels belong to.
   void describeLabels(mlir::Value labels, const LabelsOf &of);
   /// Notes what was chosen where the user said nothing: "--loss=...: why".
   void assume(std::string choice) { choices.push_back(std::move(choice)); }
   llvm::ArrayRef<std::string> assumptions() const { return choices; }
-  /// The leading dimension of the batched inputs; nothing when no input is batched.
+  /// Returns the leading dimension of the batched inputs; nullopt when no input is batched.
   std::optional<int64_t> batchSize();
 
   /// Appends a result. `name` may be empty.
@@ -58,7 +57,7 @@ public:
 
   /// Drops dead ops and unused inputs, adds the terminator and moves everything into a func.func at `at`.
   mlir::func::FuncOp finishFunction(mlir::OpBuilder &at, llvm::StringRef name);
-  /// The same into a train.step; the caller fills in what it trains.
+  /// Does the same into a train.step; the caller fills in what it trains.
   train::StepOp finishStep(mlir::OpBuilder &at, llvm::StringRef name, mlir::ArrayAttr parameters,
                            mlir::DictionaryAttr optimizer, mlir::DictionaryAttr scaler);
 
@@ -66,7 +65,7 @@ public:
   mlir::OpBuilder builder;
 
 private:
-  /// Says of each result whether its leading dimension counts samples, or no sample decides anything of it.
+  /// Marks each result whose leading dimension counts samples, and each result that does not depend on any sample.
   void markSamples();
   void prune();
   mlir::FunctionType functionType();
@@ -79,7 +78,7 @@ private:
   llvm::SmallVector<std::string> choices;
 };
 
-/// x behind reshapes and casts.
+/// Returns the value that x is made of by reshapes and casts, or x itself.
 mlir::Value stripViews(mlir::Value x);
 
 } // namespace mpc::training

@@ -33,7 +33,7 @@ SmallVector<graph::BatchNormOp> training::normsBehind(Value assigned) {
 
 EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
   EvalFormCounts counts;
-  // Which variables run behind which statistic: those that are assigned something made of it.
+  // The running variable of a statistic is the one that is assigned something made of the statistic.
   DenseMap<Value, FlatSymbolRefAttr> running;
   for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>())) {
     visitStatistics(assign.getValue(), [&](OpResult statistic) {

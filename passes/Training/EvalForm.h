@@ -10,11 +10,10 @@ struct EvalFormCounts {
   unsigned norms = 0, dropouts = 0;
 };
 
-/// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics,
-/// dropouts become the identity, nothing is assigned.
+/// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics, dropouts become the identity, and nothing is assigned.
 EvalFormCounts toEvalForm(EntryBuilder &entry);
 
-/// The batch normalisations whose statistics an assigned value is made of.
+/// Returns the batch normalisations whose statistics an assigned value is made of.
 llvm::SmallVector<graph::BatchNormOp> normsBehind(mlir::Value assigned);
 
 } // namespace mpc::training

@@ -20,7 +20,7 @@ static LogicalResult notInferred(const EntryBuilder &entry, const Twine &why) {
   return lossIsNotInferred(entry.loc, names, why);
 }
 
-/// The ONNX name of an activation whose results are no scores, "" for other values.
+/// Returns the ONNX name of an activation whose results are no scores, or "" for other values.
 static StringRef activationOf(Value v) {
   Operation *op = stripViews(v).getDefiningOp();
   return isa_and_nonnull<ClipOp>(op) ? "Clip" : isa_and_nonnull<SigmoidOp>(op) ? "Sigmoid" : isa_and_nonnull<TanhOp>(op) ? "Tanh" : isa_and_nonnull<ReluOp>(op) ? "Relu" : "";

@@ -5,19 +5,18 @@
 
 namespace mpc::training {
 
-/// A loss that nobody wrote.
+/// A loss that was inferred because the user wrote none.
 struct InferredLoss {
   Prediction prediction;
   std::string labels; ///< the name of the data input
   LossSpec spec;
 };
 
-/// Softmax cross entropy, for a network whose only float output may be scores of classes: of rank 2 or 3, with at
-/// least two classes, and not made by Sigmoid, Tanh or Relu. Behind a Softmax or LogSoftmax its input is taken.
-/// Anything else is an error that says why, and lists what --loss can be.
+/// Infers softmax cross entropy for a network whose only float output may be scores of classes: it has rank 2 or 3 and at least two classes, and is not made
+/// by Sigmoid, Tanh, Relu or Clip. Behind a Softmax or LogSoftmax its input is taken. Anything else is an error that says why, and lists what --loss can be.
 mlir::FailureOr<InferredLoss> inferLoss(EntryBuilder &entry);
 
-/// Why it is none, as inferLoss says it.
+/// Emits the error that no loss can be inferred, and why, as inferLoss does.
 mlir::LogicalResult lossIsNotInferred(mlir::Location loc, llvm::ArrayRef<std::string> outputs, const llvm::Twine &why);
 
 } // namespace mpc::training

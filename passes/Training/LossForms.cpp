@@ -16,14 +16,14 @@ using namespace mpc::training;
 
 static Shape allAxes(Value x) { return llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank())); }
 
-/// The sum or the mean over all elements.
+/// Returns the sum or the mean over all elements.
 static Value reduced(OpBuilder &b, Location loc, Value x, const LossSpec &spec) {
   if (spec.reduction == LossReduction::sum)
     return ReduceSumOp::create(b, loc, x, allAxes(x), /*keepdims=*/false);
   return ReduceMeanOp::create(b, loc, x, allAxes(x), /*keepdims=*/false);
 }
 
-/// The weights of the classes, or null.
+/// Returns the weights of the classes, or null.
 static Value classWeights(OpBuilder &b, Location loc, const LossSpec &spec) {
   if (spec.weight.empty())
     return {};
@@ -32,9 +32,9 @@ static Value classWeights(OpBuilder &b, Location loc, const LossSpec &spec) {
   return ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(weights)));
 }
 
-/// With p = log_softmax(x), label l, e = label_smoothing and C classes, torch's cross_entropy: label i costs
+/// With p = log_softmax(x), label l, e = label_smoothing and C classes, this is torch's cross_entropy: label i costs
 ///   (1 - e) w_l (-p_l) + e/C sum_c w_c (-p_c),
-/// nothing where l is the ignored one; the mean divides the sum by that of w_l over the labels that count.
+/// and nothing where l is the ignored one; the mean divides the sum by the sum of w_l over the labels that are not ignored.
 static Value smoothedCrossEntropy(OpBuilder &b, Location loc, Value logits, Value labels, const LossSpec &spec) {
   Value p = LogSoftmaxOp::create(b, loc, logits, /*axis=*/1), weights = classWeights(b, loc, spec);
   Value hard = NllLossOp::create(b, loc, p, labels, weights, LossReduction::none, b.getI64IntegerAttr(spec.ignoreIndex));
@@ -68,24 +68,23 @@ static Value nll(OpBuilder &b, Location loc, Value logProbabilities, Value label
   return NllLossOp::create(b, loc, logProbabilities, labels, classWeights(b, loc, spec), spec.reduction,
                            b.getI64IntegerAttr(spec.ignoreIndex));
 }
-/// (p - t)^2
+/// The loss of an element is (p - t)^2.
 static Value mse(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
   Value d = SubOp::create(b, loc, p, t);
   return reduced(b, loc, MulOp::create(b, loc, d, d), spec);
 }
-/// |p - t|
+/// The loss of an element is |p - t|.
 static Value l1(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
   return reduced(b, loc, AbsOp::create(b, loc, SubOp::create(b, loc, p, t)), spec);
 }
-/// a^2/2 where a = |p - t| < 1, a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with c = min(a, 1) it is
-/// c*(a - c/2).
+/// The loss of an element is a^2/2 where a = |p - t| < 1, and a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with c = min(a, 1) it is c*(a - c/2).
 static Value smoothL1(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
   Value a = AbsOp::create(b, loc, SubOp::create(b, loc, p, t));
   Value c = ClipOp::create(b, loc, a.getType(), a, b.getF64FloatAttr(0), b.getF64FloatAttr(1));
   Value half = MulOp::create(b, loc, c, scalar(b, loc, elementOf(c), 0.5));
   return reduced(b, loc, MulOp::create(b, loc, c, SubOp::create(b, loc, a, half)), spec);
 }
-/// (1 - t)*x + log(1 + e^-x) (torch binary_cross_entropy_with_logits)
+/// The loss of an element is (1 - t)*x + log(1 + e^-x) (torch binary_cross_entropy_with_logits).
 static Value bceWithLogits(OpBuilder &b, Location loc, Value x, Value t, const LossSpec &spec) {
   Value rest = SubOp::create(b, loc, scalar(b, loc, elementOf(t), 1), t);
   Value soft = SoftplusOp::create(b, loc, NegOp::create(b, loc, x));
@@ -124,8 +123,8 @@ static LogicalResult noOutput(const EntryBuilder &entry, StringRef name) {
   return noOutput(entry.loc, name, outputNames(entry));
 }
 
-/// PREDICTION:TARGET. Names may hold colons themselves (`logits:0`): the prediction is the shortest one that exists.
-/// Where none does, the first is taken for it; an empty target: there is none.
+/// Splits PREDICTION:TARGET. Names may hold colons themselves (`logits:0`), so the prediction is the shortest name that
+/// exists. Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.
 static std::pair<StringRef, StringRef> splitNames(StringRef names, function_ref<bool(StringRef)> exists) {
   for (size_t at = names.find(':'); at != StringRef::npos; at = names.find(':', at + 1))
     if (exists(names.take_front(at)) && at + 1 < names.size())
@@ -140,7 +139,7 @@ static LogicalResult noTarget(Location loc, StringRef text, const LossForm &form
 std::string training::lossOutput(EntryBuilder &entry, StringRef spec) {
   if (spec.consume_front("output:"))
     return spec.str();
-  // A [1] may be one number for each of one sample.
+  // A tensor of shape [1] may hold one number for each sample of a batch of one.
   auto isLoss = [&](Value v) { return isScalarFloat(v) && (typeOf(v).getRank() == 0 || (typeOf(v).getRank() == 1 && entry.batchSize() != 1)); };
   if (spec.empty())
     for (const auto &[name, value] : entry.outputs())
@@ -149,13 +148,13 @@ std::string training::lossOutput(EntryBuilder &entry, StringRef spec) {
   return "";
 }
 
-/// "Softmax", "LogSoftmax" or "Sigmoid" where such an op makes a value, casts aside.
+/// Returns "Softmax", "LogSoftmax" or "Sigmoid" where such an op makes the value, reshapes and casts aside.
 static StringRef activationNamed(Value v) {
   Operation *op = stripViews(v).getDefiningOp();
   return isa_and_nonnull<SoftmaxOp>(op) ? "Softmax" : isa_and_nonnull<LogSoftmaxOp>(op) ? "LogSoftmax" : isa_and_nonnull<SigmoidOp>(op) ? "Sigmoid" : "";
 }
 
-/// The prediction that a loss with an activation of its own compares: what the network's own activation is of.
+/// Returns the prediction for a loss that has an activation of its own: the operand of the network's own activation.
 static Value scoresOf(const LossSpec &spec, Value v) {
   Operation *op = stripViews(v).getDefiningOp();
   if (!op || shapeOf(v) != shapeOf(op->getResult(0)))
@@ -167,7 +166,7 @@ static Value scoresOf(const LossSpec &spec, Value v) {
 
 //===-- Attaching ---------------------------------------------------------------===//
 
-/// The network's own output as the loss.
+/// Takes the network's own output as the loss.
 static FailureOr<Value> ownLoss(EntryBuilder &entry, Location loc, StringRef name) {
   Value v = entry.output(name);
   if (!v)
@@ -179,7 +178,7 @@ static FailureOr<Value> ownLoss(EntryBuilder &entry, Location loc, StringRef nam
   return reshapeTo(b, loc, castTo(b, loc, v, b.getF32Type()), {});
 }
 
-/// The loss of a prediction in fp32.
+/// Builds the loss of a prediction in fp32.
 static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Prediction &prediction, StringRef target,
                                   const LossSpec &spec) {
   if (!spec.form->labels) {
@@ -246,7 +245,7 @@ LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<St
   for (const StatedOutput &output : outputs)
     if (output.isFloat)
       floats.push_back(&output);
-  // One that may be the loss itself: no dimension is known to be more than 1.
+  // Such an output may be the loss itself: no dimension is known to be more than 1.
   if (llvm::any_of(floats, [](const StatedOutput *output) {
         return !output->shape || llvm::none_of(*output->shape, [](int64_t d) { return d > 1; });
       }))

@@ -5,23 +5,21 @@
 
 namespace mpc::training {
 
-/// The scalar fp32 loss that `spec` (`FORM:PREDICTION:TARGET[,OPTION=VALUE]...`, `output:NAME`, or "" for the first scalar
-/// float output, else an inferred loss) describes, built at the end of the entry; inputs are added where needed. Fails
-/// with a diagnostic.
+/// Builds the scalar fp32 loss that `spec` describes at the end of the entry, and adds inputs where needed. `spec` is
+/// `FORM:PREDICTION:TARGET[,OPTION=VALUE]...`, `output:NAME`, or "" for the first scalar float output, else an inferred loss. Fails with a diagnostic.
 mlir::FailureOr<mlir::Value> attachLoss(EntryBuilder &entry, llvm::StringRef spec);
 
-/// A network's output as far as its file states it.
+/// This is a network's output as far as its file states it.
 struct StatedOutput {
   std::string name;
   bool isFloat = false;
-  std::optional<llvm::SmallVector<int64_t>> shape; ///< -1: a dimension that is not known
+  std::optional<llvm::SmallVector<int64_t>> shape; ///< -1 is a dimension that is not known
 };
-/// What attachLoss would say of the outputs that `spec` names, or of a network for which no loss can be inferred, where the
-/// network itself could not be imported. Succeeds where that is not certain.
+/// Reports what attachLoss would report about the outputs that `spec` names, or about a network for which no loss
+/// can be inferred, where the network itself could not be imported. Succeeds where the error is not certain.
 mlir::LogicalResult checkLossNames(mlir::Location loc, llvm::StringRef spec, llvm::ArrayRef<StatedOutput> outputs);
 
-/// The name of the network's output that is the loss itself, for `output:NAME` and ""; "" for the other
-/// forms.
+/// Returns the name of the network's output that is the loss itself, for `output:NAME` and "", and returns "" for the other forms.
 std::string lossOutput(EntryBuilder &entry, llvm::StringRef spec);
 
 } // namespace mpc::training

@@ -84,7 +84,7 @@ std::string training::nameLosses() {
   return text + "or output:NAME (`mpc compile --help` gives their options)";
 }
 
-/// Where the options begin: names of tensors may hold commas, but not `,key=`.
+/// Returns where the options begin: names of tensors may hold commas, but not `,key=`.
 static size_t optionsBegin(StringRef text) {
   for (size_t comma = text.find(','); comma != StringRef::npos; comma = text.find(',', comma + 1)) {
     StringRef rest = text.drop_front(comma + 1);

@@ -1,7 +1,7 @@
 //===- LossSpec.h - what a user can write about a loss -------------------------===//
 //
-// FORM:PREDICTION:TARGET[,OPTION=VALUE]..., or output:NAME. The forms and their options are one table, which
-// the parser, the help and the hints of errors read.
+// A loss is written as FORM:PREDICTION:TARGET[,OPTION=VALUE]..., or output:NAME. The forms
+// and their options are one table, which the parser, the help and the hints of errors read.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_TRAINING_LOSSSPEC_H
@@ -16,14 +16,13 @@ namespace mpc::training {
 
 struct LossSpec;
 
-/// A row of the table.
+/// Each row of the table is one form.
 struct LossForm {
   llvm::StringLiteral name, prediction, target;
-  /// Whether the target is integer labels [N, d...] of scores with one more dimension, that of the classes, and
-  /// not a tensor like the prediction.
+  /// True if the target is integer labels [N, d...] of scores, which have one more dimension, that of the classes; false if it is a tensor like the prediction.
   bool labels;
   llvm::ArrayRef<llvm::StringLiteral> options;
-  /// The scalar loss of an fp32 prediction. Scores are [N, C, d...].
+  /// Builds the scalar loss of an fp32 prediction. Scores are [N, C, d...].
   mlir::Value (*build)(mlir::OpBuilder &, mlir::Location, mlir::Value prediction, mlir::Value target,
                        const LossSpec &spec);
 };
@@ -32,23 +31,23 @@ struct LossForm {
 struct LossSpec {
   const LossForm *form = nullptr;
   std::string names; ///< PREDICTION:TARGET
-  std::optional<int64_t> axis; ///< of the classes; may count from the end
-  int64_t ignoreIndex = -100; ///< the label whose samples do not count
+  std::optional<int64_t> axis; ///< the dimension of the classes; may count from the end
+  int64_t ignoreIndex = -100; ///< the label whose samples are ignored
   double labelSmoothing = 0;
-  llvm::SmallVector<double> weight; ///< of the classes; empty: 1 each
+  llvm::SmallVector<double> weight; ///< one number for each class; empty means 1 each
   graph::LossReduction reduction = graph::LossReduction::mean;
-  std::string assumed; ///< what is said about a loss that nobody wrote; empty: the user wrote it
+  std::string assumed; ///< what is said about a loss that nobody wrote; empty if the user wrote it
 };
 
-/// All rows (LossForms.cpp).
+/// Returns all rows (LossForms.cpp).
 llvm::ArrayRef<LossForm> lossForms();
 
-/// Parses all but `output:NAME`. Fails with a diagnostic at `loc`.
+/// Parses all forms but `output:NAME`. Fails with a diagnostic at `loc`.
 mlir::FailureOr<LossSpec> parseLossSpec(mlir::Location loc, llvm::StringRef text);
 
-/// `softmax_cross_entropy:LOGITS:LABELS[,axis=N]..., nll:..., ... or output:NAME`, for help.
+/// Returns `softmax_cross_entropy:LOGITS:LABELS[,axis=N]..., nll:..., ... or output:NAME`, for help.
 std::string describeLosses();
-/// The same without the options, for hints.
+/// Returns the same without the options, for hints.
 std::string nameLosses();
 
 } // namespace mpc::training

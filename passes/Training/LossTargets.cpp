@@ -9,7 +9,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::training;
 
-/// "[8,16]".
+/// Writes a shape as "[8,16]".
 static std::string text(ArrayRef<int64_t> shape) {
   std::string written;
   llvm::raw_string_ostream os(written);
@@ -32,7 +32,7 @@ static Shape without(ArrayRef<int64_t> shape, int64_t axis) {
 //===-- Labels ----------------------------------------------------------------------===//
 
 namespace {
-/// Scores, their labels, and what the user said about them.
+/// Finds the labels of scores from what the user said about them.
 class LabelFinder {
 public:
   LabelFinder(EntryBuilder &entry, StringRef name, const Prediction &prediction, const LossSpec &spec)
@@ -48,7 +48,7 @@ private:
   Labelled columns(Value labels);
 
   std::string scores() const { return "'" + prediction.name + "' " + text(shape); }
-  /// The loss as the user would write it with this axis.
+  /// Returns the loss as the user would write it with this axis.
   std::string written(int64_t atAxis) const {
     return (Twine("--loss=") + spec.form->name + ":" + prediction.name + ":" + name + ",axis=" + Twine(atAxis)).str();
   }
@@ -60,7 +60,7 @@ private:
   const LossSpec &spec;
   ArrayRef<int64_t> shape;
   int64_t rank, axis = 1;
-  Value labels; // null: the network has no input of this name
+  Value labels; // null if the network has no input of this name
 };
 } // namespace
 
@@ -91,7 +91,7 @@ LogicalResult LabelFinder::chooseAxis() {
   return success();
 }
 
-/// The network's own input as labels.
+/// Checks the network's own input that is taken as labels.
 LogicalResult LabelFinder::checkLabels() {
   if (isa<IntegerType>(elementOf(labels)) && fits(axis))
     return success();
@@ -108,7 +108,7 @@ LogicalResult LabelFinder::checkLabels() {
                            hint);
 }
 
-/// Says what was chosen where the user has not.
+/// Notes what was chosen where the user has not said it.
 void LabelFinder::note() {
   bool chose = rank > 2 && !spec.axis;
   if (spec.assumed.empty() && !chose)
@@ -119,8 +119,8 @@ void LabelFinder::note() {
   entry.assume(line);
 }
 
-/// Scores and labels with the classes at dimension 1: as they are, or a row for each label, which costs nothing where
-/// the classes lie at the end.
+/// Returns scores and labels with the classes at dimension 1. They stay as they are, or
+/// become a row for each label, which costs nothing where the classes lie at the end.
 Labelled LabelFinder::columns(Value integers) {
   Value scores = prediction.value;
   if (axis == 1)

@@ -10,16 +10,16 @@ using namespace mpc::graph;
 using namespace mpc::training;
 
 namespace {
-/// Logits in which each label finds its scores along `axis`.
+/// In these logits each label finds its scores along `axis`.
 struct Scores {
   Value logits;
   int64_t axis = 1;
-  std::optional<int64_t> ignored = {}; // the class whose labels do not count
+  std::optional<int64_t> ignored = {}; // the class whose labels are not counted
 };
 } // namespace
 
-/// Where the classes of these logits lie for these labels: behind the batch, or at the end. Nothing where the labels do
-/// not fit.
+/// Returns the dimension that holds the classes of these logits for these labels: it is
+/// behind the batch, or at the end. The result is nullopt where the labels do not fit.
 static std::optional<int64_t> classAxis(ArrayRef<int64_t> logits, RankedTensorType labels) {
   int64_t rank = int64_t(logits.size());
   auto matching = [&](auto &&matches) -> std::optional<int64_t> {
@@ -39,8 +39,8 @@ static std::optional<int64_t> classAxis(ArrayRef<int64_t> logits, RankedTensorTy
   return matching([&](const Shape &rest) { return ShapedType::getNumElements(rest) == labels.getNumElements(); });
 }
 
-/// The logits of a classification as its labels' input has them. Rows [N*T, C] of labels [N, T...] become [N, T..., C], so
-/// that tokens and pixels are counted in their samples. Nothing where the labels are no input.
+/// Returns the logits of a classification in the shape of its labels' input: rows [N*T, C] of labels [N, T...] become [N,
+/// T..., C], so that tokens and pixels are counted in their samples. The result is nullopt where the labels are no input.
 static std::optional<Scores> scoresOf(EntryBuilder &entry, const Classification &classification) {
   if (!classification.logits)
     return std::nullopt;
@@ -51,7 +51,7 @@ static std::optional<Scores> scoresOf(EntryBuilder &entry, const Classification 
   if (labels.empty() || labels[0] != *entry.batchSize() ||
       typeOf(source).getNumElements() * classification.classes != typeOf(logits).getNumElements())
     return std::nullopt;
-  // Labels outside the classes count for nothing anyway.
+  // Labels outside the classes are not counted anyway.
   std::optional<int64_t> ignored = classification.ignored;
   if (ignored && (*ignored < 0 || *ignored >= classification.classes))
     ignored.reset();
@@ -61,14 +61,14 @@ static std::optional<Scores> scoresOf(EntryBuilder &entry, const Classification 
     return std::nullopt;
   Shape shape(labels);
   shape.push_back(classification.classes);
-  // The network's own output where it has that shape, so that it keeps its name.
+  // The network's own output is taken where it has that shape, so that it keeps its name.
   for (const auto &[name, value] : entry.outputs())
     if (stripViews(value) == stripViews(logits) && shapeOf(value) == ArrayRef<int64_t>(shape))
       return Scores{value, int64_t(labels.size()), ignored};
   return Scores{reshapeTo(entry.builder, entry.loc, logits, shape), int64_t(labels.size()), ignored};
 }
 
-/// The name of a value among the network's outputs, or "logits".
+/// Returns the name of a value among the network's outputs, or "logits".
 static std::string nameOf(const EntryBuilder &entry, Value v) {
   for (const auto &[name, value] : entry.outputs())
     if (value == v)
@@ -106,7 +106,7 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
           entry.loc,
           "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
           "name an output of the network and an input with its labels");
-    // Where two dimensions fit, that of the loss.
+    // Where two dimensions fit, the dimension of the loss is taken.
     bool ofTheLoss = own && own->logits == logits;
     std::optional<int64_t> axis = ofTheLoss ? own->axis : classAxis(shapeOf(logits), typeOf(labels));
     if (!axis) {

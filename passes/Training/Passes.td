@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
   let summary = "turns @forward into train.steps, @eval and @predict";
   let description = [{
-    Attaches a loss to the imported network and splits it into its entries; `@forward` is gone afterwards.
+    The pass attaches a loss to the imported network and splits it into its entries; `@forward` is gone afterwards.
 
     ```mlir
     func.func @forward(%x: tensor<8x4xf32> {train.name = "x", train.batched}) -> (tensor<8x3xf32> {train.name = "logits"})
@@ -20,16 +20,15 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     func.func @predict(%x) -> (tensor<8x3xf32> {train.role = "output", train.name = "logits"})
     module attributes {train.metrics = [{kind = "accuracy", labels = "labels", logits = "logits", name = "accuracy"} ] }
     ```
-    Evaluation form: `batch_norm` reads its running statistics, `dropout` is gone, nothing is assigned. The mean loss over a data set is
-    the sum of sample losses divided by the sum of sample weights, exactly as for one large batch; a loss that does not split by samples is
-    returned as one scalar of role "loss".
+    In evaluation form, `batch_norm` reads its running statistics, `dropout` is gone, and nothing is assigned.
+    The mean loss over a data set is the sum of sample losses divided by the sum of sample weights, exactly as
+    for one large batch; a loss that does not split by samples is returned as one scalar of role "loss".
 
-    Losses: `softmax_cross_entropy:LOGITS:LABELS`, `nll:LOG_PROBABILITIES:LABELS` (integer labels),
-    `mse:PREDICTION:TARGET`, `l1:...`, `smooth_l1:...`, `bce_with_logits:...` (means over all elements), `output:NAME` (a scalar output of the
-    network). LABELS and TARGET name a data input; a new one is added when there is none of that name. Without a loss the first
-    scalar float output is it.
+    The losses are `softmax_cross_entropy:LOGITS:LABELS`, `nll:LOG_PROBABILITIES:LABELS` (integer labels), `mse:PREDICTION:TARGET`, `l1:...`, `smooth_l1:...`,
+    `bce_with_logits:...` (means over all elements by default), and `output:NAME` (a scalar output of the network). LABELS and TARGET name a data input; a new
+    one is added when there is none of that name. Where no loss is given, it is the first scalar float output, or softmax cross entropy if that can be inferred.
 
-    Does not: differentiate, choose precisions, build optimizers (the step only carries their description).
+    The pass does not differentiate, choose precisions or build optimizers (the step only carries their description).
   }];
   let options = [
     Option<"loss", "loss", "std::string", "", "the loss; see above">,

@@ -7,7 +7,8 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::training;
 
-/// A result such as the statistics of a norm, which its scale does not change, is taken where its other operands have their samples.
+/// Returns whether a result depends on an operand at all. The statistics of a norm, for example,
+/// do not depend on its scale; then only the other operands say where the result has its samples.
 static bool mayDepend(OpOperand &operand, OpResult result) {
   auto indexed = dyn_cast<IndexingOpInterface>(operand.getOwner());
   return !indexed || indexed.dependsOn(operand, result);
@@ -53,9 +54,8 @@ static int64_t product(ArrayRef<int64_t> extents) {
   return all;
 }
 
-/// In row-major order element l belongs to sample l / S % samples, S = inner * (elements of an index of dim).
-/// With R elements of an index of dimension e that is i / (S/R) % samples of its index i, if R divides S, and
-/// samples * S/R divides its extent.
+/// In row-major order element l belongs to sample l / S % samples, where S = inner * (number of elements in one index of dim). Let one index of
+/// dimension e have R elements. Then index i of e belongs to sample i / (S/R) % samples, if R divides S, and samples * S/R divides the extent of e.
 PerSample::Positions PerSample::throughReshape(Position at, ArrayRef<int64_t> from,
                                                ArrayRef<int64_t> to) const {
   Positions found;

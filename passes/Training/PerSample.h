@@ -7,17 +7,16 @@
 
 namespace mpc::training {
 
-/// Follows the samples of a batch through a block. An op that it does not know, or that lets one sample
-/// decide what another one gets, ends the way: what is claimed is certain, what is not claimed may hold.
+/// Follows the samples of a batch through a block. An op that it does not know, or that lets one sample decide what
+/// another one gets, ends the search: a claim that `leads` makes is certain, but it may also be true where it is not made.
 class PerSample {
 public:
-  /// `batched(argument)`: its leading dimension counts `samples` samples; the other arguments are the same
-  /// for every batch.
+  /// `batched(argument)` says that the argument's leading dimension counts `samples` samples; the other arguments are the same for every batch.
   PerSample(mlir::Block &block, int64_t samples, llvm::function_ref<bool(mlir::BlockArgument)> batched);
 
-  /// Whether v is [samples*k, ...] and sample i alone, of all samples, decides v[i*k] to v[i*k + k - 1].
+  /// Returns whether v is [samples*k, ...] and sample i alone, of all samples, decides v[i*k] to v[i*k + k - 1].
   bool leads(mlir::Value v) const;
-  /// Whether no sample decides anything of v.
+  /// Returns whether v does not depend on any sample.
   bool fixed(mlir::Value v) const;
 
 private:
@@ -26,15 +25,15 @@ private:
     int64_t dim, inner;
     bool operator==(const Position &) const = default;
   };
-  /// All that are right: one, but for a batch of one sample, where every reading of a reshape is.
+  /// These are all positions that are right. There is one, except in a batch of one sample, where every reading of a reshape is right.
   using Positions = llvm::SmallVector<Position, 2>;
 
   Positions throughReshape(Position at, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) const;
-  /// Where a result has the samples that this operand has at `at`.
+  /// Returns where a result has the samples that this operand has at `at`.
   Positions through(mlir::OpOperand &operand, mlir::OpResult result, Position at) const;
 
   int64_t samples;
-  llvm::DenseMap<mlir::Value, Positions> positions; // of all that depends on samples
+  llvm::DenseMap<mlir::Value, Positions> positions; // of every value that depends on samples
 };
 
 } // namespace mpc::training

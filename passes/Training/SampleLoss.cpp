@@ -8,11 +8,11 @@ using namespace mpc::graph;
 using namespace mpc::training;
 
 namespace {
-/// A reduction of everything to one element: of classification scores, or of element losses.
+/// A loss tree reduces everything to one element: classification scores, or element losses.
 struct LossTree {
   Operation *classifier = nullptr; // graph.softmax_cross_entropy or graph.nll_loss
   Value elements; // what graph.reduce_mean or reduce_sum reduces; null if the classifier itself does
-  Value weights;  // of a weighted mean: sum(elements) / sum(weights); null where each element counts once
+  Value weights;  // the weights of a weighted mean, sum(elements) / sum(weights); null where each element counts once
   LossReduction reduction = LossReduction::none;
 };
 } // namespace
@@ -29,7 +29,7 @@ static std::optional<int64_t> ignoreIndexOf(Operation *classifier) {
 }
 static bool isClassifier(Operation *op) { return isa_and_nonnull<SoftmaxCrossEntropyOp, NllLossOp>(op); }
 
-/// The classification losses among the terms and factors that make each element of x.
+/// Collects the classification losses among the terms and factors that make each element of x.
 static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &found,
                                llvm::SmallPtrSetImpl<Operation *> &seen) {
   Operation *op = stripViews(x).getDefiningOp();
@@ -42,7 +42,7 @@ static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &fo
       collectClassifiers(operand, found, seen);
 }
 
-/// The operand of a sum over all of it, or null.
+/// Returns the operand of a sum over all its elements, or null if x is no such sum.
 static Value summed(Value x) {
   auto sum = stripViews(x).getDefiningOp<ReduceSumOp>();
   return sum && typeOf(sum).getNumElements() == 1 ? sum.getX() : Value();
@@ -89,7 +89,7 @@ Classification training::findClassification(Value loss) {
 }
 
 /// Sums x over all that belongs to one sample: [M, d...] to [N]. M may be N times a factor (sequences
-/// flattened into samples) if `flattened` allows it. Null when x is not made of N samples.
+/// flattened into samples) if `flattened` allows it. The result is null when x is not made of N samples.
 static Value sumSamples(OpBuilder &b, Location loc, Value x, int64_t samples, bool flattened) {
   ArrayRef<int64_t> shape = shapeOf(x);
   if (shape.empty() || samples == 0 || (shape[0] != samples && !(flattened && shape[0] % samples == 0)))
@@ -111,13 +111,13 @@ Value training::labelWeights(OpBuilder &b, Location loc, Value labels, Value wei
       CompareOp::create(b, loc, Predicate::ne, labels, scalar(b, loc, elementOf(labels), double(*ignored)));
   if (!weights)
     return castTo(b, loc, valid, b.getF32Type());
-  // An ignored label may be no index at all.
+  // An ignored label may be no valid index at all.
   Value safe = SelectOp::create(b, loc, valid, labels, scalar(b, loc, elementOf(labels), 0));
   Value gathered = castTo(b, loc, GatherOp::create(b, loc, weights, safe, 0), b.getF32Type());
   return SelectOp::create(b, loc, valid, gathered, scalar(b, loc, b.getF32Type(), 0));
 }
 
-/// The same classification with one loss per label.
+/// Builds the same classification with one loss per label.
 static Value unreduced(OpBuilder &b, Operation *classifier) {
   if (auto op = dyn_cast<SoftmaxCrossEntropyOp>(classifier))
     return SoftmaxCrossEntropyOp::create(b, op.getLoc(), op.getLogits(), op.getLabels(), op.getWeights(),

@@ -38,7 +38,7 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
   return spec;
 }
 
-/// A number, a bool, an array of numbers, or else a string.
+/// Parses a number, a bool, an array of numbers, or else a string.
 static Attribute parseValue(Builder &b, StringRef text) {
   double number;
   if (!text.getAsDouble(number))
@@ -92,7 +92,7 @@ FailureOr<DictionaryAttr> training::parseGroup(Location loc, StringRef text) {
   attributes.set("match", StringAttr::get(loc.getContext(), match));
   if (failed(parsePairs(loc, rest, attributes)))
     return failure();
-  if (Attribute decay = attributes.get("wd")) { // short for
+  if (Attribute decay = attributes.get("wd")) { // `wd` is short for `weight_decay`
     if (attributes.get("weight_decay"))
       return emitErrorWithHint(loc, "'weight_decay' is given twice", "keep one of wd and weight_decay");
     attributes.erase("wd");

@@ -6,7 +6,7 @@
 
 namespace mpc::training {
 
-/// What one train.step is made of. Strings as the user wrote them.
+/// A train.step is made of these strings, which are as the user wrote them.
 struct StepSpec {
   std::string name, loss, parameters, optimizer, scaler;
 };
@@ -15,13 +15,12 @@ struct StepSpec {
 /// known `key=` belongs to the value before it, so that loss forms keep their colons.
 mlir::FailureOr<StepSpec> parseStepSpec(mlir::Location loc, llvm::StringRef text, const StepSpec &base);
 
-/// Parses `NAME,key=value,...` to {`head` = "NAME", key = value...}: numbers become f64, true and false bool,
-/// the rest strings; several numbers between slashes become an array (`betas=0.9/0.999`). Which keys exist is
-/// the reader's business.
+/// Parses `NAME,key=value,...` to {`head` = "NAME", key = value...}: numbers become f64, true and false become bool, and the rest become
+/// strings; several numbers between slashes become an array (`betas=0.9/0.999`). The reader of the dictionary checks which keys exist.
 mlir::FailureOr<mlir::DictionaryAttr> parseDictionary(mlir::Location loc, llvm::StringRef head,
                                                       llvm::StringRef text);
 
-/// Parses `REGEX:lr=2,weight_decay=0` to {match = "REGEX", ...}. The last colon separates.
+/// Parses `REGEX:lr=2,weight_decay=0` to {match = "REGEX", ...}. The last colon separates the two parts.
 mlir::FailureOr<mlir::DictionaryAttr> parseGroup(mlir::Location loc, llvm::StringRef text);
 
 } // namespace mpc::training

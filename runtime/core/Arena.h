@@ -6,16 +6,16 @@
 
 namespace mpc::rt {
 
-/// Zeroed, page-aligned memory, in huge pages where the system grants them.
+/// Zeroed, page-aligned memory, in huge pages if the system grants them.
 class Arena {
 public:
-  /// Throws Error when the system has not that much memory.
+  /// Throws Error when the system does not have that much memory.
   explicit Arena(int64_t bytes);
   ~Arena();
   Arena(const Arena &) = delete;
   Arena &operator=(const Arena &) = delete;
 
-  /// The address of a byte offset.
+  /// Returns the address of a byte offset.
   std::byte *at(int64_t offset) const { return base_ + offset; }
   int64_t bytes() const { return bytes_; }
 

@@ -40,7 +40,7 @@ int64_t residentBytes() {
   return int64_t(resident) * sysconf(_SC_PAGESIZE);
 }
 
-/// Floats are normal; integers lie in [0, n) for the n that the port allows.
+/// Makes an input: floats are normal; integers lie in [0, n) for the n that the port allows.
 static Tensor madeUp(const Port &port) {
   int64_t below = port.ranges.empty() ? 2 : port.ranges[0].below;
   for (const Range &range : port.ranges)
@@ -53,13 +53,13 @@ static Tensor madeUp(const Port &port) {
   return tensor;
 }
 
-/// As training does, the bench lets the device work behind, and times the steps by the arrival of their reports. Two steps behind it have work while we
-/// prepare the next one.
+/// Like training, the benchmark starts steps before the reports of earlier ones have arrived, and times the steps by the arrival of their reports. While we
+/// prepare a step, the device still has two to work on.
 static constexpr size_t kBehind = 3;
 
 BenchResult bench(Session &session, const BenchOptions &options) {
   StepLoop loop(session, {}, {});
-  // Per entry: stored bytes, copied in before every step as in training.
+  // Holds for each entry its inputs in stored order, which are copied in before every step as in training.
   std::vector<std::vector<std::pair<const Port *, Tensor>>> inputsOf;
   for (const Entry *entry : loop.entries()) {
     inputsOf.emplace_back();
@@ -71,7 +71,7 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     }
   }
   BenchResult result;
-  size_t current = 0; // which optimizer's entry runs
+  size_t current = 0; // index of the optimizer whose entry runs
   auto load = [&](const Entry &) {
     for (const auto &[port, tensor] : inputsOf[current])
       session.setStored(*port, tensor.bytes.data());

@@ -1,4 +1,4 @@
-// How fast a program's training steps are on this machine.
+// Measures how fast a program's training steps are on this machine.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -10,34 +10,34 @@ namespace mpc::rt {
 struct BenchOptions {
   int64_t steps = 100;  // timed steps
   int64_t warmup = 10;  // steps before them
-  bool profile = false; // time every launch too (one clock read each)
+  bool profile = false; // also time every launch (one clock read each)
 };
 
 struct LaunchTime {
   std::string entry, name, loc;
   bool library = false;
   double seconds = 0; // mean per step
-  int64_t bytes = 0;  // of its arguments; 0 where the plan does not say
+  int64_t bytes = 0;  // bytes of its arguments; 0 if the plan does not say
 };
 
 struct BenchResult {
-  std::vector<double> seconds;      // of each timed step, inputs copied in and loss read back
-  int64_t residentBytes = 0;        // of the process after the third step; 0 where the system does not say
-  double loss = 0;                  // before the last step, of the first optimizer
-  std::vector<LaunchTime> launches; // slowest first; with `profile` only
+  std::vector<double> seconds;      // of each timed step, including copying the inputs in and reading the loss back
+  int64_t residentBytes = 0;        // of the process after the third step; 0 if the system does not say
+  double loss = 0;                  // of the first optimizer, before its last update
+  std::vector<LaunchTime> launches; // slowest first; only with `profile`
 
   double median() const;
   double minimum() const;
 };
 
-/// Bytes of the process that are in memory now; 0 where the system does not say.
+/// Returns the bytes of the process that are in memory now; 0 if the system does not say.
 int64_t residentBytes();
 
-/// Trains on one made-up batch: normal floats, labels uniform below their class count. Throws Error for a
+/// Trains on one made-up batch: floats are normal, labels uniform below their class count. Throws Error for a
 /// program that cannot train.
 BenchResult bench(Session &session, const BenchOptions &options);
 
-/// Text for people, or one JSON object. `residentBefore`: residentBytes() before the session was made.
+/// Returns text for people, or one JSON object. `residentBefore`: residentBytes() before the session was made.
 std::string describeBench(const Session &session, const BenchResult &result, int64_t residentBefore,
                           bool json);
 

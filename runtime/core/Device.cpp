@@ -5,7 +5,7 @@
 namespace mpc::rt {
 
 namespace {
-/// Where `run` returns when all is done, a snapshot is a read.
+/// For devices whose `run` returns only when all work is done: taking a snapshot reads the arena at once.
 class ReadSnapshots : public Snapshots {
 public:
   ReadSnapshots(const Device &device, std::vector<ArenaRange> ranges, size_t slots)

@@ -8,7 +8,7 @@
 
 namespace mpc::rt {
 
-/// The first `count` of `batch` parts of an output, summed in double.
+/// Returns the sum, in double, of the first `count` of `batch` parts of an output.
 static double sumOf(const Session &session, const Port &port, int64_t count, int64_t batch) {
   Tensor values = session.read(port);
   int64_t used = values.elements() * count / batch;
@@ -43,7 +43,7 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   double lossSum = 0, weightSum = 0;
   while (const Batches::Batch *batch = batches.next()) {
     batches.load(*batch, session, entry);
-    // The run may overwrite the inputs, so the labels are taken before it.
+    // The run may overwrite the inputs, so the labels are read before it.
     for (size_t i = 0; i < accuracies.size(); ++i)
       session.read(accuracies[i].labels(), labels[i].data());
     numbers.next();
@@ -73,7 +73,7 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
 
 void predict(Session &session, const Dataset &data, const std::string &path, const ProgressSink &progress) {
   const Entry &entry = session.entryOfKind("predict");
-  NpzWriter writer(path); // first: an unwritable path is an error before the work
+  NpzWriter writer(path); // comes first, so that an unwritable path is an error before any work is done
   int64_t batchSize = data.batch(), samples = data.samples();
   std::vector<const Port *> ports;
   std::vector<Tensor> results;
@@ -103,7 +103,7 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
     session.run(entry);
     for (size_t i = 0; i < ports.size(); ++i) {
       if (!ports[i]->batched && done > 0)
-        continue; // fixed
+        continue; // a fixed output is written once
       Tensor part = session.read(*ports[i]);
       size_t bytesPerSample = part.bytes.size() / size_t(batchSize);
       auto begin = part.bytes.begin();

@@ -12,26 +12,26 @@ namespace mpc::rt {
 
 struct Evaluation {
   int64_t samples = 0;
-  /// Σ sample_loss / Σ sample_weight over all samples. Without those outputs the mean over full batches; NaN
-  /// when there is none. Empty when the program computes no loss.
+  /// Σ sample_loss / Σ sample_weight over all samples. If the program lacks those outputs, the mean over full batches, or NaN
+  /// if there is no full batch. Empty if the program computes no loss.
   std::optional<double> loss;
-  /// Samples that the loss covers.
+  /// The number of samples that the loss covers.
   int64_t lossSamples = 0;
-  /// "loss 0.25", or "loss 0.25 (over 1984 of 2000 samples)"; "" without a loss. The separator stands before
+  /// Returns "loss 0.25", or "loss 0.25 (over 1984 of 2000 samples)"; "" without a loss. The separator stands before
   /// the number.
   std::string lossText(const std::string &name, const std::string &separator) const;
   std::vector<MetricResult> metrics;
 };
 
-/// Called now and then with the samples done so far.
+/// Is called now and then with the number of samples done so far.
 using ProgressSink = std::function<void(int64_t done)>;
 
-/// Runs the eval entry over the data in order; the last batch is padded and its padding not counted. A loss
-/// that is not split per sample leaves that batch out. The session's state does not change.
+/// Runs the eval entry over the data in order; the last batch is padded, and its padding is not counted. A loss
+/// that is not split per sample leaves an incomplete batch out. The session's state does not change.
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress = {});
 
-/// Runs the predict entry and writes every output of role "output" to an .npz at `path`: those with a part
-/// for each sample joined over the batches, fixed ones once. Throws Error for others, unless the data is one
+/// Runs the predict entry and writes every output of role "output" to an .npz at `path`. Outputs with a part
+/// for each sample are joined over the batches; fixed ones are written once. Throws Error for any other output, unless the data is one
 /// batch.
 void predict(Session &session, const Dataset &data, const std::string &path,
              const ProgressSink &progress = {});

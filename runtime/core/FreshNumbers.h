@@ -1,4 +1,4 @@
-// Random numbers of forward passes.
+// Gives forward passes random numbers.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -6,11 +6,12 @@
 
 namespace mpc::rt {
 
-/// Random ops that are no dropout stay random in `eval` and `predict`. They draw from the counter of the training steps, which evaluation does not
-/// advance: while this lives, each batch gets numbers of its own, the n-th the same in every evaluation of one state, and none those of a step.
+/// Random ops other than dropout stay random in `eval` and `predict`. They draw from the counter of the training steps, which evaluation does not
+/// advance. While an object of this class lives, each batch gets its own numbers: the n-th batch gets the same ones in every evaluation of one state,
+/// and never those of a training step.
 class FreshNumbers {
 public:
-  /// `before`: how many batches had numbers already.
+  /// `before`: the number of batches that have got numbers already.
   explicit FreshNumbers(Session &session, uint64_t before = 0) : session_(session), stored_(session.stores(kCounter)), batches_(before) {
     if (stored_)
       step_ = session_.variableScalar(kCounter);
@@ -21,7 +22,7 @@ public:
   }
   FreshNumbers(const FreshNumbers &) = delete;
 
-  /// Before each batch. Steps are counted in the low 32 bits.
+  /// Must be called before each batch. The low 32 bits of the counter count steps, the bits above them batches.
   void next() {
     if (stored_)
       session_.setVariableScalar(kCounter, step_ + 0x1p32 * double(++batches_ % (1 << 20)));

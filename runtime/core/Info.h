@@ -1,11 +1,11 @@
-// `info`: what a program is.
+// `info`: describes a program.
 #pragma once
 
 #include "runtime/core/Program.h"
 
 namespace mpc::rt {
 
-/// Model, precision, inputs, outputs, parameters, hyperparameters, memory plan, launches and kernel objects
+/// Describes model, precision, inputs, outputs, parameters, hyperparameters, memory plan, launches and kernel objects
 /// as text for people, or as one JSON object.
 std::string describeProgram(const Program &program, bool json);
 

@@ -14,10 +14,10 @@
 
 namespace mpc::rt {
 
-/// Every line of a log begins so.
+/// The text with which every line of a log begins.
 static constexpr std::string_view kLineBegin = "{\"step\":";
 
-/// An existing file is written over or added to only when it is a log; the first line may have been cut.
+/// Throws unless an existing file is a log, because only a log may be overwritten or appended to. Its first line may be incomplete.
 static void checkIsLog(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
@@ -28,23 +28,23 @@ static void checkIsLog(const std::string &path) {
     fail(path, "exists and is no log of a training", "give --log a file of its own");
 }
 
-/// The lines of a log whose step is at most `keepBelow`.
+/// Returns the lines of a log whose step is at most `keepBelow`.
 static std::string keptLines(const std::string &path, int64_t keepBelow) {
   std::string kept, line;
   std::ifstream old(path);
   while (std::getline(old, line)) {
-    // As a view: every type that is parsed from is a copy of the parser in the runner.
+    // The parser gets a string_view, because every type that is parsed from adds a copy of the parser to the runner.
     json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
-    bool unfinished = old.eof() && parsed.is_discarded(); // by a killed process
+    bool unfinished = old.eof() && parsed.is_discarded(); // a killed process left it
     bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
-                 parsed["step"].get<double>() > double(keepBelow); // also of what no step can be
+                 parsed["step"].get<double>() > double(keepBelow); // compares as double, so that numbers which no step can have are later too
     if (!unfinished && !later)
       kept += line + "\n";
   }
   return kept;
 }
 
-/// Opens the log at its end and takes its lock: a second training would mix its lines with ours.
+/// Opens the log at its end and locks it, because a second training would mix its lines with ours.
 static int openLocked(const std::string &path) {
   int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
   if (file < 0)
@@ -72,7 +72,7 @@ RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
       AtomicFile kept(path);
       kept.write(keptLines(path, keepBelow));
       kept.commit();
-      int old = file; // locked until the new one is
+      int old = file; // the old file stays locked until the new one is
       file = openLocked(path);
       close(old);
     }
@@ -92,7 +92,7 @@ void RunLog::line(const std::string &text) {
     failErrno(path_, "cannot write the log", errno);
 }
 
-/// f32 values print with as many digits as tell them apart.
+/// Shortens f32 values to as many digits as tell them apart.
 static double shortened(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.9g", value);

@@ -30,7 +30,7 @@ std::string Range::part() const {
     text += concat(d == 0 ? "[:, " : ", ", from[d], ":", to[d]);
   return from.empty() ? "" : text + "]";
 }
-/// "[samples,3,8]" for a shape whose leading dimension counts samples.
+/// Returns "[samples,3,8]" for a shape whose leading dimension counts samples.
 static std::string samplesText(const Shape &shape) {
   std::string text = "[samples";
   for (size_t d = 1; d < shape.size(); ++d)
@@ -71,7 +71,7 @@ const Plan *Manifest::plan(std::string_view target) const {
 }
 
 namespace {
-/// The checks that make a session safe to run on whatever a manifest says.
+/// These checks make a session safe to run, whatever the manifest says.
 struct Checker {
   const Manifest &manifest;
   const std::string &where;
@@ -86,7 +86,7 @@ struct Checker {
       broken(concat(what, " lies outside its memory: offset ", offset, ", ", bytes, " bytes of ", limit));
   }
 
-  /// Elements are read and written in place; the arena itself is aligned for all types.
+  /// Checks the offset, because elements are read and written in place; the arena itself is aligned for all types.
   void aligned(int64_t offset, mpc_dtype type, const std::string &what) const {
     if (offset % int64_t(sizeOf(type)) != 0)
       broken(concat(what, " is of type ", nameOf(type), " and lies at offset ", offset));
@@ -159,7 +159,7 @@ struct Checker {
     }
   }
 
-  /// A map's lists go together, and its tensor lies inside the argument of `bytes`.
+  /// Checks that a map's lists go together and that its tensor lies inside the argument of `bytes`.
   void tensorMap(const TensorMap &map, int64_t bytes, const std::string &what) const {
     size_t rank = map.sizes.size();
     bool im2col = map.pixels != 0;

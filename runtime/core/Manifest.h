@@ -20,17 +20,17 @@ struct Init {
   double first = 0, second = 0;  // Fill: value; Normal: mean, stddev; Uniform: low, high
 };
 
-/// Which values of the ONNX model a variable of the network stands for.
+/// Says which values of the ONNX model a variable of the network stands for.
 struct Origin {
-  std::string name = {}; // an initializer or a graph input; with `input`, what the node has there
-  std::string node = {}; // its first output; "" when it lies in a function
-  int64_t input = -1;    // >= 0: the values serve this input of `node` alone
+  std::string name = {}; // an initializer or a graph input; with `input` >= 0, the name that the node's input has in the model
+  std::string node = {}; // the node's first output; "" if the node lies in a function
+  int64_t input = -1;    // >= 0: the values serve only this input of `node`
 };
 
 struct Variable {
   std::string name, role, of, step;
   Origin origin;
-  /// What the user calls it.
+  /// The name by which the user knows the variable.
   const std::string &userName() const { return origin.input < 0 ? origin.name : name; }
   mpc_dtype dtype = MPC_F32;
   Shape shape;
@@ -44,54 +44,54 @@ struct Hyper {
 
 struct Scaler {
   std::string kind;                    // static, dynamic, calibrate
-  std::string scale, tracker, skipped; // variables; "" where there is none: a static scale is `value`
+  std::string scale, tracker, skipped; // variables; "" if there is none: a static scale is `value`
   double value = 1;
-  /// What keeps a dynamic scale from its next value, scale * factor.
+  /// A limit of a dynamic scale: a change that would pass `bound` stops there. `factor` is what the scale is multiplied with to shrink or grow.
   struct Bound {
     double bound, factor;
   };
   std::optional<Bound> lower, upper;
-  int64_t hysteresis = 1; // skips in a row before a dynamic scale shrinks for the first time
+  int64_t hysteresis = 1; // overflows until a dynamic scale shrinks; when the scale grows, the count starts anew
 };
 
 struct Step {
   std::string name, optimizer, entry;
-  std::string traceEntry; // the same step with gradients as outputs; "" when there is none
+  std::string traceEntry; // runs the same step with gradients as outputs; "" if there is none
   std::vector<Hyper> hyper;
   std::optional<Scaler> scaler;
-  Hyper nanGuard; // while it is not 0, a step whose loss is not finite updates nothing; its variable is "" when there is none
+  Hyper nanGuard; // while it is not 0, a step whose loss is not finite updates nothing; its variable is "" if there is none
   int64_t accumulate = 1;
 };
 
 struct Metric {
   std::string name, kind, logits, labels;
-  int64_t axis = 1;                      // of the logits: the classes
+  int64_t axis = 1;                      // the logits' class axis
   std::optional<int64_t> ignored = {};   // a class whose labels are not counted
 };
 
-/// The scores that an input holds the labels of, for messages.
+/// Names the scores whose labels an input holds, for messages.
 struct LabelsOf {
   std::string scores;
   Shape shape;
-  int64_t axis = 1;     // of the classes
+  int64_t axis = 1;     // axis of the classes
   bool assumed = false; // the user named no loss
-  /// "'logits' [samples,16,65] with its classes along dimension 2".
+  /// Returns "'logits' [samples,16,65] with its classes along dimension 2".
   std::string text() const;
 };
 
 /// Integers that an input may hold.
 struct Range {
-  std::string what;            // of what they are numbers: "label", "index"
+  std::string what;            // what the numbers count: "label", "index"
   int64_t low = 0, below = 0;  // [low, below)
   std::optional<int64_t> also; // a label that the loss ignores
-  // The part [from, to) of a sample that is meant, without the batch's dimension; empty: all of it.
+  // The range applies to the part [from, to) of a sample, without the batch's dimension; empty: to all of it.
   std::vector<int64_t> from = {}, to = {};
   bool holds(int64_t value) const { return (value >= low && value < below) || value == also; }
-  /// Whether an element of a tensor of the shape, however many samples, lies in the part.
+  /// Returns whether an element of a tensor of the shape, with any number of samples, lies in the part.
   bool covers(int64_t element, const Shape &shape) const;
-  /// "[0, 10) or -100".
+  /// Returns "[0, 10) or -100".
   std::string text() const;
-  /// "[:, 1:2]", or "" for all of a sample.
+  /// Returns "[:, 1:2]", or "" for all of a sample.
   std::string part() const;
 };
 
@@ -102,16 +102,16 @@ struct Port {
   Shape shape;
   int64_t offset = 0, bytes = 0;
   std::vector<int64_t> permutation;
-  bool batched = false; // the leading dimension counts samples; of an output: each decides its own part alone
-  bool fixed = false;   // an output that no sample decides anything of
+  bool batched = false; // the leading dimension counts samples; for an output: each part depends on its own sample alone
+  bool fixed = false;   // an output that depends on no sample
   std::vector<Range> ranges; // values must lie in all of them
   std::optional<LabelsOf> labelsOf = {};
 
-  /// "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for others.
+  /// Returns "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for a permitted one.
   std::string refusal(int64_t value, int64_t element) const;
 };
 
-/// Floats in the arena.
+/// A range of floats in the arena.
 struct FloatTensor {
   int64_t offset = 0;
   mpc_dtype dtype = MPC_F32;
@@ -127,43 +127,43 @@ struct Launch {
   std::optional<mpc_library_desc> library; // library calls
   int64_t scratch = 0, scratchBytes = 0;
   std::vector<int64_t> args;     // arena offsets
-  std::vector<int64_t> argBytes; // GPUs: what the kernel may touch behind each
+  std::vector<int64_t> argBytes; // GPUs: the bytes that the kernel may touch behind each arg
   std::vector<int64_t> writes;   // GPUs: positions of the args that are written
   // A dispatch may be several launches: the first has its operands, the last its results and nodes.
   std::vector<FloatTensor> operands, results;
-  std::vector<std::string> nodes; // of ONNX; empty: `loc` is the only one
+  std::vector<std::string> nodes; // of ONNX; empty: `loc` is the only node
 };
 
-/// What a launch passes to a kernel behind its pointers: a tensor that one of them points to, and the boxes
-/// of it that the tensor memory accelerator moves (dialects/Kernel/IR/HopperOps.td). Innermost dimension
-/// first.
+/// Describes a tensor to a kernel; a launch passes it after the kernel's pointers. It describes the tensor that one of the pointers points to, and the boxes
+/// of it that the tensor memory accelerator moves (dialects/Kernel/IR/HopperOps.td). The lists begin with the innermost
+/// dimension.
 struct TensorMap {
   int64_t arg = 0; // position of the launch's argument
   mpc_dtype dtype = MPC_F16;
   std::vector<int64_t> sizes, strides, box, steps; // elements, bytes, elements, elements
   int64_t swizzle = 0;                             // bytes
-  int64_t pixels = 0;                              // of a box in im2col mode
+  int64_t pixels = 0;                              // number of pixels of a box in im2col mode
   std::vector<int64_t> lower, upper;               // im2col
 };
 
 /// A kernel of a GPU plan.
 struct GpuKernel {
   std::string symbol;
-  int64_t module = 0;      // of the plan
-  int64_t threads = 0;     // of a block
-  int64_t sharedBytes = 0; // dynamic
-  int64_t resident = 0;    // it is right for any number of blocks: start at most so many for each multiprocessor; 0: all
+  int64_t module = 0;      // number of the plan's module
+  int64_t threads = 0;     // threads of a block
+  int64_t sharedBytes = 0; // dynamic shared memory
+  int64_t resident = 0;    // > 0: the kernel is right for any number of blocks; start at most so many for each multiprocessor. 0: start all
   int64_t cluster = 1;     // blocks that start together
   std::vector<TensorMap> tensorMaps;
 
-  /// Blocks along x to start of a grid, on a GPU with so many multiprocessors.
+  /// Returns the number of blocks along x to start for a grid, on a GPU with so many multiprocessors.
   int64_t blocks(int64_t grid, int64_t multiprocessors) const {
     int64_t most = std::max(resident * multiprocessors / cluster, int64_t(1)) * cluster;
     return resident == 0 ? grid : std::min(grid, most);
   }
 };
 
-/// What the driver loads as one: names of sections; the cubin's is "" where there is none.
+/// A unit that the driver loads, as names of sections; the cubin's is "" if there is none.
 struct GpuModule {
   std::string ptx, cubin;
 };
@@ -175,7 +175,7 @@ struct Entry {
 
   const Port *input(std::string_view name) const;
   const Port *output(std::string_view name) const;
-  /// The first output of that role, or null.
+  /// Returns the first output of that role, or null.
   const Port *outputOfRole(std::string_view role) const;
 };
 
@@ -199,7 +199,7 @@ struct Plan {
   std::vector<GpuModule> modules;
 
   const Entry *entry(std::string_view name) const;
-  /// The first entry of that kind ("train", "eval", "predict"), or null.
+  /// Returns the first entry of that kind ("train", "eval", "predict"), or null.
   const Entry *entryOfKind(std::string_view kind) const;
 };
 
@@ -214,8 +214,8 @@ struct Manifest {
   const Variable *variable(std::string_view name) const;
   const Plan *plan(std::string_view target) const;
 
-  /// Parses and checks: known types and kinds, offsets inside the arena and the data section, sizes that
-  /// agree with shapes, names that resolve. `where` names the file in errors. Throws Error.
+  /// Parses and checks the manifest: types and kinds must be known, offsets must lie inside the arena and the data section, sizes must
+  /// agree with shapes, and names must resolve. `where` names the file in errors. Throws Error.
   static Manifest parse(std::string_view json, int64_t dataBytes, const std::string &where);
 };
 

@@ -90,7 +90,7 @@ Step parseStep(const json &object) {
   return step;
 }
 
-/// An enumerator of library.h, by number or by name.
+/// Parses an enumerator of library.h, given by number or by name.
 int32_t enumerator(const json &object, const char *key, std::initializer_list<const char *> names,
                    int32_t first) {
   if (!object.contains(key))
@@ -154,7 +154,7 @@ mpc_library_desc parseLibrary(const json &object) {
   return desc;
 }
 
-/// The integers that an object allows: a port, or a part of it.
+/// Parses the integers that an object allows; the object is a port, or a part of one.
 void parseRanges(const json &object, std::vector<Range> &ranges) {
   std::vector<int64_t> from = integers(object, "from"), to = integers(object, "to");
   if (object.contains("labels_below")) {

@@ -23,7 +23,7 @@ Accuracy::Accuracy(const Metric &metric, const Entry &entry)
 
 void Accuracy::add(const Session &session, const void *labels, int64_t count, int64_t batch) {
   Tensor logits = session.read(*logits_);
-  int64_t positions = outer_ * inner_ * count / batch; // samples are the leading positions
+  int64_t positions = outer_ * inner_ * count / batch; // samples come first among the positions
   for (int64_t p = 0; p < positions; ++p) {
     double label = loadDouble(labels_->dtype, labels, size_t(p));
     if (!(label >= 0 && label < double(classes_)) || (ignored_ && label == double(*ignored_)))

@@ -1,4 +1,4 @@
-// Metrics over an evaluation, counted exactly.
+// Metrics of an evaluation, counted exactly.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -11,8 +11,8 @@ struct MetricResult {
   double value() const { return counted ? double(correct) / double(counted) : 0; }
 };
 
-/// Accuracy: argmax of the logits over the metric's axis, the classes, against the labels, which have the shape of the
-/// logits without that axis: one for each sample, token or pixel. Labels outside [0, C), and the metric's ignored one,
+/// Accuracy compares the argmax of the logits over the metric's axis (the classes) with the labels. These have the shape of the
+/// logits without that axis: one label for each sample, token or pixel. Labels outside [0, C), and the metric's ignored one,
 /// are not counted.
 class Accuracy {
 public:

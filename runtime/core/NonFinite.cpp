@@ -21,14 +21,14 @@ void Numbers::add(const void *data, size_t n) {
 }
 
 namespace {
-/// A tensor as it was when it was scanned.
+/// A tensor together with the result of scanning it.
 struct Scanned : Numbers {
   const FloatTensor *tensor;
 };
 
 /// A dispatch, which may be several launches.
 struct Record {
-  const Launch *launch; // the last one
+  const Launch *launch; // its last launch
   std::vector<Scanned> operands, results;
 };
 
@@ -71,7 +71,7 @@ private:
     return all;
   }
   const Session &session_;
-  std::vector<Scanned> operands_; // of the dispatch whose launches are running
+  std::vector<Scanned> operands_; // operands of the dispatch whose launches are running
 };
 
 class Search {
@@ -79,12 +79,12 @@ public:
   Search(const Session &session, const Entry &entry, const std::vector<Record> &records)
       : session_(session), entry_(entry), records_(records) {}
 
-  /// The number of the dispatch that it comes from; nothing where all is finite.
+  /// Returns the number of the dispatch that the values which are not finite come from; nothing if all are finite.
   std::optional<size_t> origin() const;
   std::string describe(const Record &record) const;
 
 private:
-  /// The dispatch before `end` that wrote last to these bytes.
+  /// Returns the dispatch before `end` that last wrote to these bytes.
   std::optional<size_t> producer(const FloatTensor &tensor, size_t end) const;
   std::string labelOf(const Scanned &operand, size_t record) const;
 
@@ -111,7 +111,7 @@ std::optional<size_t> Search::origin() const {
       start = i;
   if (!start)
     return start;
-  // Depth first. A NaN says more than an infinity, and +inf more than -inf, of which masks are made.
+  // The search is depth first. A NaN says more than an infinity, and +inf says more than -inf, because masks are made of -inf.
   std::optional<size_t> deepest;
   std::vector<size_t> work = {*start};
   std::vector<bool> seen(records_.size());
@@ -130,12 +130,12 @@ std::optional<size_t> Search::origin() const {
           if (std::optional<size_t> from = producer(*operand.tensor, at))
             work.push_back(*from);
     if (work.size() == before && !deepest)
-      deepest = at; // what it read comes from outside: data, parameters, constants
+      deepest = at; // the values that it read come from outside: data, parameters, constants
   }
   return deepest ? deepest : start;
 }
 
-/// " 'x'" for an input and for a variable, as long as nothing has been written over it.
+/// Returns " 'x'" for an input or a variable, as long as nothing has been written over it.
 std::string Search::labelOf(const Scanned &operand, size_t record) const {
   const FloatTensor &tensor = *operand.tensor;
   if (producer(tensor, record))
@@ -154,7 +154,7 @@ std::string Search::labelOf(const Scanned &operand, size_t record) const {
 }
 
 std::string Search::describe(const Record &record) const {
-  constexpr size_t most = 6; // operands and nodes that are listed
+  constexpr size_t most = 6; // the number of operands and nodes that are listed
   size_t number = size_t(&record - records_.data());
   const Launch &launch = *record.launch;
   std::string text = concat("the first result that is not finite is that of '", launch.name, "'");
@@ -175,7 +175,7 @@ std::string Search::describe(const Record &record) const {
     }
     text += concat(listed == 1 ? "; it read " : ", ", nameOf(operand.dtype), labelOf(operand, number));
     if (operand.low <= operand.high)
-      text += concat(" from ", operand.low + 0.0, " to ", operand.high + 0.0) /* no -0 */;
+      text += concat(" from ", operand.low + 0.0, " to ", operand.high + 0.0) /* + 0.0 turns -0 into 0 */;
     if (int64_t infinite = operand.above + operand.below)
       text += concat(" with ", infinite, " infinite");
     if (operand.nan)

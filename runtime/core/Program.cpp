@@ -105,7 +105,7 @@ void Program::releaseData() const {
   std::string_view data = found == sections_.end() ? std::string_view() : found->second;
   uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = reinterpret_cast<uintptr_t>(data.data());
   uintptr_t first = (begin + page - 1) / page * page, last = (begin + data.size()) / page * page;
-  if (first < last) // clean pages of a file: reading them again is always possible
+  if (first < last) // these are clean pages of a file, which can always be read again
     madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
 }
 

@@ -1,4 +1,4 @@
-// What a person sees of long work: a bar on a terminal, plain lines elsewhere.
+// Shows a person the progress of long work: a bar on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <chrono>
@@ -9,18 +9,18 @@ namespace mpc::rt {
 
 class Progress {
 public:
-  /// `total`: steps or samples until the end; `done`: how many are behind us at the start (a resumed
+  /// `total`: steps or samples until the end; `done`: how many of them are done at the start (a resumed
   /// training).
   Progress(std::string title, int64_t total, int64_t done = 0);
   ~Progress();
 
   bool terminal() const { return terminal_; }
-  /// Redraws the bar at most ten times a second; `status` stands behind it. Does nothing off a terminal.
+  /// Redraws the bar at most ten times a second, with `status` behind it. Does nothing if the output is not a terminal.
   void update(int64_t done, const std::string &status);
   bool due() const;
   /// Prints a line above the bar.
   void line(const std::string &text);
-  /// Seconds since the start.
+  /// Returns the seconds since the start.
   double seconds() const;
 
 private:
@@ -31,7 +31,7 @@ private:
   std::chrono::steady_clock::time_point start_, last_;
 };
 
-/// "1:02:03" or "2:03".
+/// Returns "1:02:03" or "2:03".
 std::string clockText(double seconds);
 
 } // namespace mpc::rt

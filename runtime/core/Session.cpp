@@ -14,7 +14,7 @@ Session::Session(std::shared_ptr<const Program> program, SessionOptions options)
   device_ = std::move(chosen.device);
   for (const Constant &constant : plan_->constants)
     device_->write(constant.offset, program_->data().data() + constant.dataOffset, size_t(constant.bytes));
-  // deque: the addresses of its elements stay valid.
+  // A deque keeps the addresses of its elements valid.
   for (const Storage &storage : plan_->storage) {
     const Variable *variable = manifest().variable(storage.variable);
     stored_.push_back({variable, storage.offset, Transpose(variable->shape, storage.permutation), {}});
@@ -28,7 +28,7 @@ Session::Session(std::shared_ptr<const Program> program, SessionOptions options)
   initialize(options_.seed);
   program_->releaseData();
   device_->prepare();
-  malloc_trim(0); // what parsing and initialising needed
+  malloc_trim(0); // returns the memory that parsing and initialising needed
 }
 
 void Session::fetch(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, void *logical) const {
@@ -99,7 +99,7 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
   Transpose order(port->shape, port->permutation);
   const void *logical = value.data;
   Tensor converted;
-  // A file's data, or the caller's, may be unaligned; the conversion also cures that.
+  // Data of a file, or of the caller, may be unaligned; the conversion also corrects that.
   if (value.dtype != port->dtype || reinterpret_cast<uintptr_t>(value.data) % sizeOf(port->dtype) != 0) {
     converted = Tensor(port->dtype, port->shape);
     convertExactly(value.dtype, value.data, port->dtype, converted.bytes.data(), size_t(converted.elements()),
@@ -208,7 +208,7 @@ void Session::writeStored(const Stored &s, const TensorView &value) {
   mpc_dtype type = s.variable->dtype;
   std::vector<std::byte> converted;
   const void *logical = value.data;
-  // Data mapped from a file may be unaligned; the conversion also cures that.
+  // Data mapped from a file may be unaligned; the conversion also corrects that.
   bool aligned = reinterpret_cast<uintptr_t>(value.data) % sizeOf(type) == 0;
   if (value.dtype != type || !aligned) {
     size_t count = size_t(elementsOf(value.shape));
@@ -237,7 +237,7 @@ void Session::initialize(uint64_t seed) {
 void Session::initializeVariable(const Stored &s, uint64_t seed) {
   const Variable &v = *s.variable;
   if (v.init.kind == Init::Copy)
-    return; // written together with its master
+    return; // it is written together with its master
   if (v.init.kind == Init::Data)
     return writeStored(s, {v.dtype, v.shape, program_->data().data() + v.init.offset});
   Tensor value(v.dtype, v.shape);

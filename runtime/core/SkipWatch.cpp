@@ -4,7 +4,7 @@
 
 namespace mpc::rt {
 
-/// An f16 gradient of a smaller scale has no bits left.
+/// At a smaller scale an f16 gradient has no bits left.
 static constexpr double kSmallestScale = 0x1p-14;
 
 void SkipWatch::take(const IterationReport &done) {

@@ -7,7 +7,7 @@
 
 namespace mpc::rt {
 
-/// Throws Error for what the hyperparameter's variable cannot hold. A view: steps allocate nothing.
+/// Throws Error for a value that the hyperparameter's variable cannot hold. `where` is a view, because steps allocate nothing.
 static void check(mpc_dtype type, double value, std::string_view where) {
   if (!std::isfinite(value) || firstMisfit(MPC_F64, &value, type, 1) == 0)
     fail(std::string(where), concat(value, " is no value of type ", nameOf(type)),
@@ -107,7 +107,7 @@ bool StepLoop::hasScaler() const {
   return false;
 }
 
-/// Between two of our iterations nothing but they changes the state: what one left the next one finds.
+/// As long as nothing but our own iterations changes the state, each iteration finds what the previous one left.
 /// Otherwise hyperparameters are written and scalers read anew, which waits for the device.
 void StepLoop::begin(int64_t iteration) {
   Round &round = rounds_[slot(started_)];
@@ -132,7 +132,7 @@ void StepLoop::begin(size_t i, int64_t iteration) {
     double now = value.hyper->name == "lr" ? rate : value.value;
     if (value.written == now)
       continue;
-    check(value.type, now, value.hyper->name); // what the schedule made of it
+    check(value.type, now, value.hyper->name); // the schedule may have made the value unrepresentable
     session_.setVariableScalar(value.hyper->variable, now);
     value.written = now;
   }
@@ -157,7 +157,7 @@ void StepLoop::finish(size_t i, Round &round) {
   report.loss = value(prepared.loss, 0);
   report.overflowed = false;
   const std::optional<Scaler> &scaler = prepared.step->scaler;
-  // Of accumulated batches, one such loss costs the whole update.
+  // One loss that is not finite, of several accumulated batches, costs the whole update.
   bool updates = (round.report.iteration + 1) % prepared.step->accumulate == 0;
   prepared.badWindow |= prepared.guard && prepared.values[*prepared.guard].value != 0 && !std::isfinite(report.loss);
   report.skipped = updates && prepared.badWindow;
@@ -176,8 +176,8 @@ void StepLoop::finish(size_t i, Round &round) {
   prepared.last = after;
 }
 
-/// The scale sits at a bound, and the rule's next value lies beyond it. The tracker counts updates since the
-/// scale last moved, so after an update that was not skipped a 0 (`grows`) says that the scale was to grow.
+/// Returns a value if the scale sits at a bound and the rule's next value lies beyond it. The tracker counts updates since the
+/// scale last moved, so a 0 after an update that was not skipped (`grows`) says that the scale was to grow.
 std::optional<double> StepLoop::unboundedScale(const Scaler &scaler, const StepReport &report, bool grows) {
   const std::optional<Scaler::Bound> &bound = report.overflowed ? scaler.lower : scaler.upper;
   if (!bound || !(report.overflowed || grows) || report.scaleAfter != double(float(bound->bound)))

@@ -1,4 +1,4 @@
-// `trace`: one batch, N steps, every number a checker wants.
+// `trace`: runs N steps on one batch and returns every number that a check needs.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -13,7 +13,7 @@ namespace mpc::rt {
 ///   loss/<step>      the same for every optimizer, when there are several
 ///   grad/<parameter> unscaled f32 gradients of the first step (outputs of role grad)
 ///   scale            [steps] f32, with a scaler: the loss scale that step i used
-///   skipped          [steps] bool, where steps may be: whether step i was skipped
+/// [steps] bool, if steps may be skipped: whether step i was skipped
 ///   scale/<step>, skipped/<step>  the same for every optimizer, when there are several
 ///   state/<variable> after the last step, in logical order
 /// Throws Error when the data holds less than one batch.

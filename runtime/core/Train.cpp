@@ -16,7 +16,7 @@
 namespace mpc::rt {
 
 namespace {
-/// Lost steps in a row that end a training.
+/// This many lost steps in a row end a training.
 constexpr int64_t kLostAllowed = 10;
 
 class Trainer {
@@ -54,12 +54,12 @@ private:
   std::optional<CheckpointFolder> folder_;
   std::optional<RunLog> log_;
   std::optional<Progress> progress_;
-  Cursor cursor_; // behind the iteration that was started last
+  Cursor cursor_; // position after the iteration that was started last
   int64_t perEpoch_ = 0, total_ = 0, savedAt_ = -1;
-  std::set<std::pair<size_t, bool>> boundsNoted_; // optimizer; whether the lower bound
-  double markSeconds_ = 0; // since when samples per second are counted
+  std::set<std::pair<size_t, bool>> boundsNoted_; // (optimizer, whether it is the lower bound)
+  double markSeconds_ = 0; // time since which samples per second are counted
   int64_t markIteration_ = 0;
-  std::set<std::string> infinite_; // parameters that are so from the start: masks
+  std::set<std::string> infinite_; // parameters that are not finite from the start, such as masks
   TrainResult result_;
 };
 
@@ -78,8 +78,8 @@ void Trainer::resume() {
   cursor_.shuffle = options_.shuffle;
   if (options_.resume && !folder_)
     fail("--resume", "there is no folder to resume from", "give --checkpoint-dir");
-  // Their steps would be counted with this run's, so that --keep and a later --resume would take the wrong
-  // ones.
+  // Steps of existing checkpoints would be counted with this run's, so that --keep and a later --resume would take the wrong
+  // checkpoints.
   if (!options_.resume && folder_ && !folder_->empty())
     fail(options_.checkpointFolder, "holds the checkpoints of another run",
          "continue that one with --resume, or give another folder");
@@ -118,7 +118,7 @@ void Trainer::checkInjection() const {
   fail("--inject-inf", "the program has no float input to put an infinity into", "leave --inject-inf out");
 }
 
-/// Into all of them: behind a saturating function (a generator's tanh) one of them may do nothing.
+/// Makes all inputs infinite, because behind a saturating function (a generator's tanh) a single one may have no effect.
 void Trainer::injectInfinity(const Entry &entry) {
   for (const Port &port : entry.inputs)
     if (isFloat(port.dtype))
@@ -131,7 +131,7 @@ void Trainer::load(const Batches &batches, const Batches::Batch &batch, const En
     injectInfinity(entry);
 }
 
-/// Says once of each bound that it acts: the run then differs from torch's.
+/// Notes once for each bound that it acts, because from then on the run differs from torch's.
 void Trainer::noteBounds(const IterationReport &done) {
   const std::vector<StepReport> &reports = done.steps;
   for (size_t i = 0; i < reports.size(); ++i) {
@@ -146,11 +146,11 @@ void Trainer::noteBounds(const IterationReport &done) {
   }
 }
 
-/// Computes a step of an earlier iteration again, of which only lost ones came after it: they have left the state as it was. Says where
-/// the first number comes from that is not finite, or "". The state is given up.
+/// Computes a step of an earlier iteration again; only lost steps may have come after it, because these left the state as it was. Returns where
+/// the first number that is not finite comes from, or "". The session's state is not usable afterwards.
 std::string Trainer::replay(size_t optimizer, int64_t iteration) {
   const Entry &entry = *loop_.entries()[optimizer];
-  // Dropout draws from this counter; the entry of the first optimizer is what advances it.
+  // Dropout draws from this counter, and the entry of the first optimizer advances it.
   if (constexpr char counter[] = "rng.step"; session_.stores(counter))
     session_.setVariableScalar(counter, session_.variableScalar(counter) - double(cursor_.iteration - iteration - (optimizer > 0)));
   Batches batches(data_, loop_.entries(), {true, cursor_.shuffle, cursor_.seed, iteration / perEpoch_, iteration % perEpoch_});
@@ -163,8 +163,8 @@ std::string Trainer::lastGood() const {
   return saved.empty() ? "; there is no checkpoint of finite parameters" : "; the last good checkpoint is " + saved;
 }
 
-/// Ends a training whose parameters are lost, before their checkpoint takes the place of a good one. Only gradients can do that which are not
-/// finite behind a loss that is, where no loss scale looks at them.
+/// Ends a training whose parameters are no longer finite, before their checkpoint takes the place of a good one. This happens only when gradients are
+/// not finite although the loss is, and no loss scaler checks them.
 void Trainer::checkParameters(int64_t step) const {
   if (options_.onNan == OnNan::Ignore)
     return;
@@ -174,7 +174,7 @@ void Trainer::checkParameters(int64_t step) const {
            "compile with --loss-scale=dynamic, which leaves out such steps, or lower --lr and start from a good checkpoint with --init");
 }
 
-/// Ends the training that cannot use its steps, or says so.
+/// Ends a training that cannot use its steps, or notes that it cannot.
 void Trainer::watchSteps(const IterationReport &done) {
   watch_.take(done);
   if (options_.onNan == OnNan::Ignore)
@@ -183,7 +183,7 @@ void Trainer::watchSteps(const IterationReport &done) {
     const SkipWatch::Count &count = watch_.counts()[i];
     if (count.lost == 1 && !std::isfinite(done.steps[i].loss))
       checkParameters(done.iteration + 1);
-    int64_t mark = kLostAllowed; // 10, 100, 1000, ...
+    int64_t mark = kLostAllowed; // next of 10, 100, 1000, ...
     while (mark < count.lost)
       mark *= 10;
     if (!count.grew || count.lost != mark)
@@ -241,7 +241,7 @@ void Trainer::report(const IterationReport &done, bool last) {
     progress_->update(step, concat("epoch ", epoch + 1, "  ", status(reports, rate)));
 }
 
-/// Takes the reports that are waiting, all or as many as keep the device from going on. `last`: the newest one ends the training.
+/// Takes the reports that are waiting: all, or only as many as keep the device from going on. `last`: the newest one ends the training.
 void Trainer::takeReports(bool all, bool last) {
   while (loop_.waiting() == loop_.ahead() || (all && loop_.waiting() > 0)) {
     const IterationReport &done = loop_.next();
@@ -252,7 +252,7 @@ void Trainer::takeReports(bool all, bool last) {
   }
 }
 
-/// After an epoch, and at the end wherever that is.
+/// Is called after an epoch and at the end of the training, wherever that is.
 void Trainer::validate() {
   int64_t epoch = (cursor_.iteration - 1) / perEpoch_;
   bool last = cursor_.iteration >= total_;

@@ -29,7 +29,7 @@ template <typename T, bool ToStored>
 void Transpose::copy(const T *source, T *target) const {
   if (elements_ == 0)
     return;
-  // The stored side is walked in order; an odometer over the outer dimensions keeps the logical position.
+  // The loop walks the stored side in order; a counter over the outer dimensions keeps the logical position.
   size_t outer = dims_.size() - 1;
   Dim inner = dims_[outer];
   std::vector<int64_t> index(outer, 0);

@@ -1,20 +1,20 @@
-// Conversion between the logical order of a tensor and the order in which a buffer stores it.
+// Converts between the logical order of a tensor and the order in which a buffer stores it.
 #pragma once
 
 #include "runtime/core/Tensor.h"
 
 namespace mpc::rt {
 
-/// Stored dimension i is logical dimension permutation[i]; an empty permutation is the identity. Dimensions
-/// of extent 1 and neighbours that stay neighbours are merged once, at construction.
+/// Stored dimension i is logical dimension permutation[i]; an empty permutation is the identity. The constructor merges dimensions
+/// of extent 1, and neighbours that stay neighbours, once.
 class Transpose {
 public:
   Transpose() = default;
   Transpose(const Shape &logical, const std::vector<int64_t> &permutation);
 
-  /// True when both orders are the same bytes.
+  /// Returns true when both orders are the same bytes.
   bool identity() const { return dims_.size() <= 1; }
-  /// Source and target do not overlap; both hold the whole tensor.
+  /// Both copy the whole tensor; source and target must not overlap.
   void toStored(const void *logical, void *stored, size_t elementBytes) const;
   void toLogical(const void *stored, void *logical, size_t elementBytes) const;
 

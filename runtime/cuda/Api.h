@@ -1,4 +1,4 @@
-// What this runtime uses of NVIDIA's driver interface: own declarations of its types, and one table of its
+// The part of NVIDIA's driver interface that this runtime uses: own declarations of its types, and one table of its
 // functions. The numbers are those of the CUDA Driver API's documentation, sections "Data types used by CUDA
 // driver" and "Types".
 #pragma once
@@ -8,17 +8,17 @@
 
 namespace mpc::rt::cuda {
 
-using Result = int;       // CUresult
-using Address = uint64_t; // CUdeviceptr: device memory
+using Result = int;       // stands for CUresult
+using Address = uint64_t; // stands for CUdeviceptr: device memory
 using ContextHandle = struct ContextTag *;
 using ModuleHandle = struct ModuleTag *;
 using FunctionHandle = struct FunctionTag *;
 using StreamHandle = struct StreamTag *;
 using EventHandle = struct EventTag *;
 using GraphHandle = struct GraphTag *;
-using ExecutableHandle = struct ExecutableTag *; // CUgraphExec: a graph made ready
+using ExecutableHandle = struct ExecutableTag *; // stands for CUgraphExec: a graph made ready
 
-/// CUtensorMap: opaque. Aligned to 64 bytes up to CUDA 12, 128 from 13 on.
+/// CUtensorMap is opaque. It is aligned to 64 bytes up to CUDA 12, and to 128 from 13 on.
 struct alignas(128) TensorMapBytes {
   unsigned char bytes[128];
 };
@@ -33,7 +33,7 @@ enum : Result {
 enum : int {
   kComputeMajor = 75,
   kComputeMinor = 76,
-  kMaxSharedBytesPerBlock = 97, // with opt-in
+  kMaxSharedBytesPerBlock = 97, // the limit for kernels that opt in to more
   kMultiprocessors = 16,
 };
 enum : int {
@@ -43,7 +43,7 @@ enum : int {
 enum : unsigned { kStreamNonBlocking = 1 };
 enum : unsigned { kEventTimed = 0, kEventUntimed = 2 };
 enum : int { kCaptureThreadLocal = 1 };
-// Of tensor maps: element types, and how much of a line of L2 a miss fetches. Swizzles count from 0: none,
+// Element types of tensor maps, and how much of a line of L2 a miss fetches. Swizzles count from 0: none,
 // 32, 64, 128 bytes.
 enum : int {
   kMapU8 = 0,
@@ -59,7 +59,7 @@ enum : int { kPromoteL2To256 = 3 };
 // Options of cuModuleLoadDataEx.
 enum : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 };
 
-/// X(name, symbol, parameters): every function, by the symbol of the version that has these parameters. The
+/// X(name, symbol, parameters) lists every function, by the symbol of the version that has these parameters. The
 /// youngest of them came with CUDA 11.4 (kOldestDriver).
 // clang-format off
 #define MPC_CUDA_FUNCTIONS(X)                                                                                                          \
@@ -109,7 +109,7 @@ enum : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 
   X(graphExecDestroy, cuGraphExecDestroy, (ExecutableHandle executable))                                                               \
   X(graphDestroy, cuGraphDestroy, (GraphHandle graph))
 
-/// Functions that only plans with tensor maps need; null where the driver is older than CUDA 12.0.
+/// Functions that only plans with tensor maps need; they are null if the driver is older than CUDA 12.0.
 #define MPC_CUDA_OPTIONAL_FUNCTIONS(X)                                                                                                 \
   X(tensorMapEncodeTiled, cuTensorMapEncodeTiled, (TensorMapBytes *map, int type, unsigned rank, void *address, const uint64_t *sizes, \
                                                    const uint64_t *strides, const unsigned *box, const unsigned *steps,                \

@@ -11,7 +11,7 @@ Context::Context(const Gpu &gpu) : driver_(Driver::get()), gpu_(gpu) {
 }
 
 Context::~Context() {
-  // After a fault every call fails with it; the driver then frees by itself when the process ends.
+  // After a fault every call fails with it; the driver then frees everything when the process ends.
   driver_.ctxSetCurrent(context_);
   for (const Owned &each : owned_)
     if (each.kind == Owned::Stream)

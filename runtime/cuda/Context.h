@@ -1,4 +1,4 @@
-// What a program holds of a GPU: memory, streams, events, kernels and graphs, given back together.
+// The resources of a GPU that a program holds: memory, streams, events, kernels and graphs, which are freed together.
 #pragma once
 
 #include "runtime/cuda/Driver.h"
@@ -11,38 +11,38 @@ namespace mpc::rt::cuda {
 
 class Context {
 public:
-  /// The GPU's primary context. Everything below throws Error where the driver refuses.
+  /// Takes the GPU's primary context. All functions below throw Error when the driver refuses.
   explicit Context(const Gpu &gpu);
-  /// Waits for the GPU and gives all back, the youngest first.
+  /// Waits for the GPU and frees everything, the youngest first.
   ~Context();
   Context(const Context &) = delete;
   Context &operator=(const Context &) = delete;
 
   const Driver &driver() const { return driver_; }
-  /// Makes the context that of this thread; before any call of the driver.
+  /// Makes the context the current one of this thread; needed before any call of the driver.
   void enter() const;
-  /// Throws Error when a call behind work that was given to the GPU failed; the work may be the cause.
+  /// Throws Error when a call failed that came after work was given to the GPU; that work may be the cause.
   void check(Result result) const {
     if (result != kSuccess)
       stopped(result);
   }
 
-  /// Device memory. `what` names it in the error: "the arena".
+  /// Allocates device memory. `what` names it in the error: "the arena".
   Address allocate(int64_t bytes, std::string_view what);
-  /// Memory of the process that the GPU copies from and to on its own.
+  /// Allocates memory of the process that the GPU can copy from and to without the CPU.
   std::byte *allocatePinned(size_t bytes);
   StreamHandle stream();
   EventHandle event(unsigned flags = kEventUntimed);
-  /// A cubin, or PTX with a final 0. Returns the driver's result; `log` becomes the first line of what its
-  /// compiler said.
+  /// Loads a cubin, or PTX with a final 0. Returns the driver's result; `log` becomes the first line of the driver
+  /// compiler's messages.
   Result load(const void *image, ModuleHandle &module, std::string &log);
-  /// What `launches` puts on the stream, as a graph.
+  /// Returns the work that `launches` puts on the stream, as a graph.
   ExecutableHandle capture(StreamHandle stream, const std::function<void()> &launches);
 
 private:
   struct Owned {
     enum Kind { Memory, Pinned, Stream, Event, Module, Graph } kind;
-    uint64_t handle; // the driver's pointer, or address
+    uint64_t handle; // the driver's pointer, or an address
   };
   template <typename Handle>
   Handle own(Owned::Kind kind, Handle handle) {

@@ -7,26 +7,26 @@
 
 namespace mpc::rt::cuda {
 
-static constexpr int kOldestDriver = 11040; // cuGraphInstantiateWithFlags
+static constexpr int kOldestDriver = 11040; // needed for cuGraphInstantiateWithFlags
 static constexpr char kWhere[] = "cuda";
 
 std::string versionText(int version) { return concat(version / 1000, ".", version % 1000 / 10); }
 
 int cudaOfPtx(int ptxVersion) {
-  // PTX ISA, table "PTX Release History": 6.3 came with CUDA 10.0, 7.0 with 11.0, 8.0 with 12.0; the minors
-  // go together (8.6 and later, which nobody here writes, are one less).
+  // PTX ISA, table "PTX Release History": 6.3 came with CUDA 10.0, 7.0 with 11.0, 8.0 with 12.0; the minor numbers
+  // increase together. (For PTX 8.6 and later, which no code here uses, the result is one minor version too low.)
   if (ptxVersion < 70)
     return 10000 + (ptxVersion - 63) * 10;
   return (ptxVersion / 10 + 4) * 1000 + ptxVersion % 10 * 10;
 }
 
 const Driver &Driver::get() {
-  static const Driver driver; // a failed construction is tried again by the next call
+  static const Driver driver; // after a failed construction the next call tries again
   return driver;
 }
 
 Driver::Driver() : Functions() {
-  // Never closed: the driver keeps threads and handlers at exit.
+  // The library is never closed, because the driver keeps threads and exit handlers.
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail(kWhere, concat("this machine has no NVIDIA driver (", dlerror(), ")"),

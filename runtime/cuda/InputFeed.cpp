@@ -19,7 +19,7 @@ InputFeed::InputFeed(Context &context, StreamHandle compute, Address arena, size
 
 void InputFeed::stage(int64_t offset, const void *bytes, size_t count) {
   if (filled_ + aligned(count) > bytes_)
-    deliver(); // somebody wrote an input twice
+    deliver(); // happens when an input was written twice
   Block &block = blocks_[current_];
   if (filled_ == 0 && block.used)
     context_.check(context_.driver().eventSynchronize(block.copied));

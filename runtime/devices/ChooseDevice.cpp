@@ -43,7 +43,7 @@ struct CudaChoice {
   const Plan *plan;
 };
 
-/// Throws Error that says what is missing: a plan, the driver, a GPU, a plan that fits it.
+/// Throws Error that says what is missing: a plan, the driver, a GPU, or a plan that fits it.
 static CudaChoice findGpu(const Program &program) {
   if (!hasGpuPlan(program))
     fail(program.where(), concat("has no plan for a GPU (it has: ", targetsOf(program), ")"),

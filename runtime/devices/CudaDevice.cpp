@@ -11,10 +11,10 @@ namespace mpc::rt {
 
 using namespace cuda;
 
-/// Iterations that may be on their way: enough for a log line every 50 steps without a wait in between.
+/// Iterations that may be in flight: enough for a log line every 50 steps without a wait in between.
 static constexpr size_t kAhead = 64;
 static constexpr size_t kBounceBytes = 1 << 20;
-/// What a kernel has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
+/// The shared memory that a kernel has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
 static constexpr int64_t kPlainSharedBytes = 48 << 10;
 
 int computeOf(const std::string &target) {
@@ -30,7 +30,7 @@ static int64_t sharedBytesOf(const Plan &plan) {
   return bytes;
 }
 
-/// The architecture to compile for where no plan fits.
+/// Returns the architecture to compile for if no plan fits.
 static std::string targetFor(int compute) {
   if (compute == 90)
     return "sm_90a";
@@ -97,8 +97,8 @@ void CudaDevice::write(int64_t offset, const void *bytes, size_t count) {
   context_.enter();
   feed_->deliver();
   Address to = arena_ + uint64_t(offset);
-  if (count == sizeof(uint32_t)) { // a hyperparameter: without memory of ours that would have to stay as it
-                                   // is until it is copied
+  if (count == sizeof(uint32_t)) { // a hyperparameter: a memset needs no memory of ours, which would
+                                   // have to stay unchanged until it is copied
     uint32_t value;
     std::memcpy(&value, bytes, count);
     return context_.check(cu_.memsetD32Async(to, value, 1, compute_));
@@ -134,7 +134,7 @@ std::unique_ptr<Snapshots> CudaDevice::snapshots(std::vector<ArenaRange> ranges,
 
 //===-- Kernels --------------------------------------------------------------------------------===//
 
-/// 78 for PTX of version 7.8; 0 for what is none.
+/// Returns 78 for PTX of version 7.8; 0 for text that is not PTX.
 static int ptxVersionOf(const std::string &ptx) {
   size_t at = ptx.find(".version ");
   int major = 0, minor = 0;
@@ -143,8 +143,8 @@ static int ptxVersionOf(const std::string &ptx) {
              : 0;
 }
 
-/// The cubin where it was made for this GPU or an older one of its generation; otherwise, and where the
-/// driver is too old for the cubin, PTX.
+/// Loads the cubin if it was made for this GPU or an older one of its generation; otherwise, or if the
+/// driver is too old for the cubin, loads PTX.
 ModuleHandle CudaDevice::load(const GpuModule &module) {
   ModuleHandle handle = nullptr;
   std::string log;
@@ -152,7 +152,7 @@ ModuleHandle CudaDevice::load(const GpuModule &module) {
   if (!module.cubin.empty() && compute / 10 == gpu_.compute / 10 &&
       context_.load(program_.section(module.cubin).data(), handle, log) == kSuccess)
     return handle;
-  std::string ptx(program_.section(module.ptx)); // the driver wants a 0 at its end
+  std::string ptx(program_.section(module.ptx)); // the driver needs a 0 at its end
   Result result = context_.load(ptx.c_str(), handle, log);
   if (result == kUnsupportedPtxVersion) {
     int version = ptxVersionOf(ptx);
@@ -178,7 +178,7 @@ void CudaDevice::loadKernels() {
     cu_.check(cu_.moduleGetFunction(&function, modules[size_t(about.module)], about.symbol.c_str()),
               concat(program_.where(), " lacks kernel ", about.symbol, " of ", plan_.target),
               "compile the model again");
-    // Asking loads the kernel now, where the driver would do it at the first launch.
+    // Asking for the attribute loads the kernel now; otherwise the driver would load it at the first launch.
     int threads = 0;
     cu_.check(cu_.funcGetAttribute(&threads, kMaxThreadsPerBlock, function),
               concat("cannot load kernel ", about.symbol));
@@ -206,7 +206,7 @@ void CudaDevice::prepare() {
   wait();
 }
 
-/// The driver's form of a tensor map.
+/// Converts a tensor map to the driver's form.
 static TensorMapBytes encode(const Driver &cu, const TensorMap &map, Address address) {
   if (!cu.tensorMapEncodeTiled || !cu.tensorMapEncodeIm2col)
     fail("cuda", "the NVIDIA driver is too old: it lacks tensor maps, which came with CUDA 12.0",
@@ -252,7 +252,7 @@ void CudaDevice::launch(const Launch &launch) const {
   std::vector<void *> parameters;
   for (Address &argument : arguments)
     parameters.push_back(&argument);
-  std::vector<TensorMapBytes> maps; // copied by the launch, as the pointers are
+  std::vector<TensorMapBytes> maps; // the launch copies them, like the pointers
   for (const TensorMap &map : about.tensorMaps)
     maps.push_back(encode(cu_, map, arguments[size_t(map.arg)]));
   for (TensorMapBytes &map : maps)
@@ -311,7 +311,7 @@ void CudaDevice::addTimes(size_t count, double *seconds, Start start) {
   }
 }
 
-/// One launch at a time: what a graph saves is not in these numbers.
+/// Measures one launch at a time, so these numbers do not show what a graph saves.
 void CudaDevice::runTimed(const Entry &entry, std::vector<double> &seconds) {
   seconds.resize(entry.launches.size());
   addTimes(seconds.size(), seconds.data(), [&](size_t i) { launch(entry.launches[i]); });

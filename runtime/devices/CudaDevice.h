@@ -6,19 +6,19 @@
 
 namespace mpc::rt {
 
-/// The compute capability that a target is for: 90 for "sm_90a"; 0 for what is no GPU.
+/// Returns the compute capability that a target is for: 90 for "sm_90a"; 0 for a target that is not a GPU.
 int computeOf(const std::string &target);
 
-/// The plan that runs best on a GPU: of the newest architecture that is not newer than it, and needs no more
+/// Returns the plan that runs best on a GPU: that of the newest architecture that is not newer than the GPU and needs no more
 /// shared memory than it has; names with an `a` mean exactly that compute capability. Throws Error that lists
 /// both sides when there is none.
 const Plan &choosePlan(const Program &program, const cuda::Gpu &gpu);
 
-/// `run` gives the GPU an entry as one graph and does not wait for it. Everything happens in order on one
-/// stream; inputs come along another.
+/// `run` gives the GPU an entry as one graph and does not wait for it. Everything runs in order on one
+/// stream; only inputs are copied on another.
 class CudaDevice final : public Device {
 public:
-  /// Throws Error when the GPU has not the memory, or the driver cannot load the kernels.
+  /// Throws Error when the GPU does not have enough memory, or the driver cannot load the kernels.
   CudaDevice(const Program &program, const Plan &plan, const cuda::Gpu &gpu, const DeviceOptions &options);
 
   std::string description() const override;
@@ -30,7 +30,7 @@ public:
   void runObserved(const Entry &entry, LaunchObserver &observer) override;
   size_t iterationsAhead() const override;
   std::unique_ptr<Snapshots> snapshots(std::vector<ArenaRange> ranges, size_t slots) override;
-  /// Seconds that each of `count` runs of an entry, which launches something, takes on the GPU.
+  /// Returns the seconds that each of `count` runs of an entry takes on the GPU; the entry must have launches.
   std::vector<double> time(const Entry &entry, size_t count);
 
 private:
@@ -38,7 +38,7 @@ private:
   void loadKernels();
   void launch(const Launch &launch) const;
   void runTimed(const Entry &entry, std::vector<double> &seconds);
-  /// Gives the GPU `count` pieces of work in turn, an event between, and adds to each element the seconds of
+  /// Gives the GPU `count` pieces of work one after the other, with events between them, and adds to each element of `seconds` the time of
   /// its piece.
   template <typename Start>
   void addTimes(size_t count, double *seconds, Start start);
@@ -56,7 +56,7 @@ private:
   std::byte *bounce_; // pinned, for writes and reads that are waited for
   mutable std::optional<cuda::InputFeed> feed_;
   std::vector<cuda::FunctionHandle> functions_; // one per kernel of the plan
-  std::vector<cuda::ExecutableHandle> graphs_;  // one per entry; null where it launches nothing
+  std::vector<cuda::ExecutableHandle> graphs_;  // one per entry; null if it launches nothing
   std::vector<cuda::EventHandle> timers_;
 };
 

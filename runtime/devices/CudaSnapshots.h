@@ -1,4 +1,4 @@
-// Scalars that the GPU copies out between two runs, for the process to look at later.
+// Scalars that the GPU copies out between two runs, so that the process can read them later.
 #pragma once
 
 #include "runtime/core/Device.h"
@@ -6,7 +6,7 @@
 
 namespace mpc::rt {
 
-/// A slot is a piece of pinned memory and an event. Ranges that lie close together are copied as one.
+/// A slot is a piece of pinned memory and an event. Ranges that lie close together are copied together.
 class CudaSnapshots : public Snapshots {
 public:
   CudaSnapshots(cuda::Context &context, cuda::StreamHandle stream, cuda::Address arena,
@@ -17,17 +17,17 @@ public:
 
 private:
   struct Run {
-    int64_t begin, end; // in the arena
-    size_t at;          // in the slot
+    int64_t begin, end; // range in the arena
+    size_t at;          // offset in the slot
   };
   cuda::Context &context_;
   cuda::StreamHandle stream_;
   cuda::Address arena_;
   std::vector<Run> runs_;
-  std::vector<size_t> rangeAt_; // in the slot
+  std::vector<size_t> rangeAt_; // offset of each range in the slot
   size_t slotBytes_ = 0;
   std::byte *pinned_ = nullptr;
-  std::vector<cuda::EventHandle> events_; // a slot each
+  std::vector<cuda::EventHandle> events_; // one per slot
 };
 
 } // namespace mpc::rt

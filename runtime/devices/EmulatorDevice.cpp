@@ -56,7 +56,7 @@ void EmulatorDevice::failFromPlugin() const {
 std::string EmulatorDevice::description() const { return concat("emulator of ", plan_.target); }
 
 void EmulatorDevice::prepare() {
-  // So few that blocks have several pieces of work also in small networks.
+  // The number is so small that blocks have several pieces of work even in small networks.
   constexpr int64_t multiprocessors = 4;
   std::unordered_map<std::string_view, const GpuKernel *> kernels;
   for (const GpuKernel &kernel : plan_.kernels)

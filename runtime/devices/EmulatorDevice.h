@@ -1,4 +1,4 @@
-// A GPU that is none: executes a GPU plan on the CPU, with all the checks of the emulator.
+// A GPU that does not exist: it executes a GPU plan on the CPU, with all the checks of the emulator.
 #pragma once
 
 #include "mpc/emulator.h"
@@ -8,11 +8,11 @@
 
 namespace mpc::rt {
 
-/// The section with the emulator itself; with the emulated kernels of an architecture.
+/// Names of sections: that of the emulator itself, and that of the emulated kernels of an architecture.
 inline constexpr char kEmulatorSection[] = "emulator.so";
 std::string emulatorSection(std::string_view arch);
 
-/// The plan of this architecture ("": the newest) that the program has emulated kernels for. Throws Error
+/// Returns the plan of this architecture ("": the newest) that the program has emulated kernels for. Throws Error
 /// that lists them when there is none.
 const Plan &chooseEmulatedPlan(const Program &program, const std::string &arch);
 
@@ -37,7 +37,7 @@ private:
   const mpc_emulator *interface_ = nullptr;
   void *emulator_ = nullptr;
   std::unordered_map<const Launch *, std::vector<mpc_emu_buffer>> buffers_;
-  std::unordered_map<const Launch *, uint32_t> blocks_; // along x
+  std::unordered_map<const Launch *, uint32_t> blocks_; // blocks along x
 };
 
 } // namespace mpc::rt

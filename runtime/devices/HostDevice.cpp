@@ -37,7 +37,7 @@ void HostDevice::prepare() {
     shareExtraScratch();
 }
 
-// Launches run one after the other.
+// Launches run one after the other, so they can share one block.
 void HostDevice::shareExtraScratch() {
   extraScratch_ = std::make_unique<Arena>(int64_t(extraBytes_));
   size_t count = 0, calls = 0;
@@ -80,7 +80,7 @@ HostDevice::Prepared HostDevice::prepare(const Launch &launch) {
 
 void HostDevice::run(const Entry &entry, std::vector<double> *seconds) {
   if (provider_)
-    LibraryProvider::useThreads(&threads_); // another session may have run in between
+    LibraryProvider::useThreads(&threads_); // another session may have run since this one's last run
   auto launches = prepared_.find(&entry);
   assert((launches != prepared_.end() || entry.launches.empty()) && "an entry of another device");
   if (launches == prepared_.end())

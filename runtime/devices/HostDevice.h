@@ -1,4 +1,4 @@
-// The CPU as a device: kernels on a pool of threads, products and convolutions by a library.
+// The CPU as a device: a pool of threads runs kernels, and a library runs products and convolutions.
 #pragma once
 
 #include "runtime/devices/ArenaDevice.h"
@@ -25,7 +25,7 @@ private:
     mpc_kernel_fn kernel = nullptr;
     int64_t grid = 0, grain = 1;
     LibraryProvider::Primitive library = {};
-    void *scratch = nullptr; ///< null until shareExtraScratch when the plan has too little
+    void *scratch = nullptr; ///< null until shareExtraScratch if the plan has too little
     std::vector<void *> buffers;
   };
   Prepared prepare(const Launch &launch);
@@ -38,9 +38,9 @@ private:
   Threads threads_;
   std::unique_ptr<LibraryProvider> provider_;
   std::unordered_map<const Entry *, std::vector<Prepared>> prepared_;
-  size_t extraBytes_ = 0; ///< what the launch needs that needs most of those that the plan has too little for
+  size_t extraBytes_ = 0; ///< the largest need of the launches that the plan has too little scratch for
   std::unique_ptr<Arena> extraScratch_;
-  std::optional<FaultReport> faults_; // with checkLaunches
+  std::optional<FaultReport> faults_; // set with checkLaunches
 };
 
 } // namespace mpc::rt

@@ -25,10 +25,10 @@ struct Bound {
 };
 
 thread_local std::string lastError;
-/// Threads and library providers are shared by the process: one step at a time.
+/// Sessions of a process share threads and library providers, so only one step runs at a time.
 std::mutex running;
 
-/// The sessions that are open: a pointer that is none of them is not followed. Never destroyed, because an application may close a session in
+/// The open sessions; a pointer that is none of them is not followed. The set is never destroyed, because an application may close a session in
 /// the destructor of a static object, which can run after this library's own.
 std::mutex opened;
 using Sessions = std::set<const mpc_session *>;
@@ -39,7 +39,7 @@ std::atomic<pid_t> owner = 0;
 
 bool forked() { return owner != 0 && owner != getpid(); }
 
-/// Before anything is locked: in a forked child a lock may be held for ever.
+/// Must run before anything is locked: in a forked child a lock may be held for ever.
 void checkProcess() {
   if (forked())
     fail("", "this process was forked from one that had called mpc_open, whose threads it does not have",
@@ -55,32 +55,32 @@ struct mpc_session {
     cursor.seed = options.seed;
   }
 
-  /// Writes the bound inputs of an entry. Throws Error for what is not bound, and as Session::setInput does.
+  /// Writes the bound inputs of an entry. Throws Error for inputs that are not bound, and where Session::setInput does.
   void load(const Entry &entry);
   const Entry &entryOf(mpc_mode mode);
 
   Session session;
   std::optional<StepLoop> loop;
   std::map<std::string, Bound, std::less<>> bound;
-  const Entry *last = nullptr; // whose outputs are in the arena
+  const Entry *last = nullptr; // the entry whose outputs are in the arena
   Cursor cursor;
-  uint64_t runs = 0; // forward passes so far
+  uint64_t runs = 0; // number of forward passes so far
   std::string info;
 };
 
-/// Runs `work`; a failure becomes the thread's message and -1.
+/// Runs `work`; on failure it stores the thread's message and returns -1.
 template <typename Work>
 static int guarded(Work &&work) {
   std::optional<Error> error = attempt(work);
   if (!error)
     return 0;
-  lastError = error->what(); // with its place
+  lastError = error->what(); // includes the place
   if (!error->hint().empty())
     lastError += "; " + error->hint();
   return -1;
 }
 
-/// The session behind a caller's pointer. Throws Error for null, for what mpc_open did not return, and for what is closed.
+/// Returns the session behind a caller's pointer. Throws Error for null, for a pointer that mpc_open did not return, and for a closed session.
 static mpc_session *checked(mpc_session *s) {
   checkProcess();
   if (!s)
@@ -91,7 +91,7 @@ static mpc_session *checked(mpc_session *s) {
   return s;
 }
 
-/// `what` the pointer is to: "the name".
+/// Throws Error for null; `what` names the pointer's target: "the name".
 static void checkPointer(const void *pointer, const char *what) {
   if (!pointer)
     fail("", concat(what, " is null"), "give an address");
@@ -116,7 +116,7 @@ const Entry &mpc_session::entryOf(mpc_mode mode) {
   switch (mode) {
   case MPC_TRAIN:
     if (!loop)
-      return session.entryOfKind("train"); // throws: there is none
+      return session.entryOfKind("train"); // throws, because there is none
     return *loop->entries().front();
   case MPC_EVAL:
     return session.entryOfKind("eval");
@@ -150,7 +150,7 @@ static void describePort(const std::vector<Port> &ports, size_t index, mpc_tenso
   describe(port.name, port.role, port.dtype, port.shape, out);
 }
 
-/// The variable that the user calls so; throws Error for one that this program does not store.
+/// Returns the variable that has this name for the user; throws Error for one that this program does not store.
 static const Variable &variableOf(mpc_session *s, const char *name) {
   checkPointer(name, "the variable's name");
   for (const Variable &variable : s->session.manifest().variables)
@@ -203,7 +203,7 @@ void mpc_close(mpc_session *session) {
     {
       std::lock_guard<std::mutex> known(opened);
       if (sessions.erase(session) == 0)
-        return; // another thread has closed it meanwhile
+        return; // another thread has closed it in the meantime
     }
     delete session;
   });
@@ -282,7 +282,7 @@ size_t mpc_optimizer_count(mpc_session *s) {
 
 int mpc_step(mpc_session *s, mpc_step_report *reports) {
   return guarded([&] {
-    checked(s)->entryOf(MPC_TRAIN); // throws where there is nothing to train
+    checked(s)->entryOf(MPC_TRAIN); // throws if there is nothing to train
     std::lock_guard<std::mutex> lock(running);
     const auto &done = s->loop->run(
         s->cursor.iteration, [&](const Entry &entry) { s->load(entry); }, [&](const Entry &entry) { s->last = &entry; });

@@ -1,12 +1,12 @@
 // bar.sync: PTX ISA, "Parallel Synchronization and Communication Instructions: barrier".
 //
 // Warps take part as a whole (.aligned): all lanes of a warp must meet at the same op. Without a count a barrier waits for every thread of the block that has not
-// exited; warps that exited as a whole do not count, lanes that exited alone make their warp divergent.
+// exited. A warp that exited as a whole does not count; lanes that exited alone make their warp divergent.
 #include "runtime/emulator/Block.h"
 
 namespace mpc::rt::emulator {
 
-/// Lets everyone go on if all are there. `self`: the thread that runs, and need not be made ready.
+/// Lets all waiting threads go on if all have arrived. `self`: the running thread, which need not be made ready.
 static void completeIfFull(Block &block, Barrier &b, Thread &self) {
   if (b.arrived == 0 || b.arrived != (b.expected ? b.expected : block.live))
     return;
@@ -20,11 +20,11 @@ static void completeIfFull(Block &block, Barrier &b, Thread &self) {
          missing.state == State::Exited || missing.state == State::Ready ? "" : block.kernel->sites[missing.site].c_str());
   }
   uint32_t joined = b.warps;
-  if (!b.expected) // what threads did that have exited is done too
+  if (!b.expected) // exited threads have done all that they will do, so it is ordered too
     for (uint32_t w = 0; w < block.threadCount / kWarp; ++w)
       joined |= uint32_t(block.warps[w].live == 0) << w;
   orderMemory(block, joined);
-  // Pushed to the front in reverse: the first warp goes on first.
+  // The warps are pushed to the front in reverse, so that the first warp goes on first.
   for (uint32_t w = kMaxWarps; w-- > 0;)
     if (b.warps >> w & 1)
       for (uint32_t lane = kWarp; lane-- > 0;) {

@@ -60,10 +60,10 @@ static void fiberMain(void *argument) {
   recheckBarriers(t);
   if (t.known)
     recheckCluster(t);
-  suspend(t); // for good
+  suspend(t); // the fiber never runs again
 }
 
-/// splitmix64 (Steele, Lea, Flood 2014), for orders only.
+/// splitmix64 (Steele, Lea, Flood 2014), used only for orders.
 static uint64_t nextRandom(uint64_t &state) {
   uint64_t z = state += 0x9E3779B97F4A7C15;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
@@ -79,7 +79,7 @@ static void permute(uint32_t *order, uint32_t count, uint64_t &state) {
       std::swap(order[i - 1], order[nextRandom(state) % i]);
 }
 
-/// The block's stacks begin at `firstStack`.
+/// Starts a block, whose stacks begin at `firstStack`.
 static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint32_t firstStack, uint64_t seed) {
   const Kernel &kernel = *block.kernel;
   block.scheduler = &scheduler;
@@ -127,8 +127,8 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
     startAsynchronous(block);
 }
 
-/// Nobody can go on, and some have not exited: the first thread that waits at an mbarrier is the finding, or else for registers, at a barrier, in an operation of a
-/// warp or warpgroup.
+/// Is called when no thread can go on and some have not exited. The finding is the first thread that waits at an mbarrier, or else for registers, at a barrier, in
+/// an operation of a warp or warpgroup.
 static void diagnose(Block *blocks, uint32_t count, Scheduler &scheduler) {
   auto forThreads = [&](auto what) {
     for (uint32_t b = 0; b < count; ++b)
@@ -154,7 +154,7 @@ static void diagnose(Block *blocks, uint32_t count, Scheduler &scheduler) {
   for (auto [state, itsFault] : order)
     if (!waits && (waits = first([state = state](Thread &t) { return t.state == state; })))
       fault = itsFault;
-  // Of several mbarriers the one that misses least is the cause; the others miss what would come behind it.
+  // Of several mbarriers the one that misses the fewest arrivals is the cause; the others miss arrivals that would come after it.
   if (fault == Fault::EndlessWait)
     forThreads([&](Thread &t) {
       if (t.state == State::AtMbarrier && t.async->mbarrier->pending < waits->async->mbarrier->pending)
@@ -191,7 +191,7 @@ bool runBlocks(Block *blocks, uint32_t count, Scheduler &scheduler, const Stacks
     uint32_t rank = seed & 1 ? count - 1 - i : i;
     start(blocks[rank], scheduler, stacks, rank * blocks->kernel->threads, seed);
   }
-  scheduler.home = Context(); // on whatever thread this runs
+  scheduler.home = Context(); // so that it does not matter which OS thread runs it
   switchContext(scheduler.home, scheduler.pop()->context);
   if (scheduler.finding.fault != Fault::None)
     return false;

@@ -1,12 +1,12 @@
 // Clusters: PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster".
 //
-// The blocks of a cluster run on one scheduler and have one set of clocks (Order.h). Threads that have exited
-// are not waited for.
+// The blocks of a cluster run on one scheduler and have one set of clocks (Order.h). The barrier does not wait
+// for threads that have exited.
 #include "runtime/emulator/Block.h"
 
 namespace mpc::rt::emulator {
 
-/// Lets everyone go on if all are there. `self`: the thread that runs, and need not be made ready.
+/// Lets all waiting threads go on if all have arrived. `self`: the running thread, which need not be made ready.
 static bool completeCluster(Block *blocks, uint32_t count, Thread &self) {
   uint32_t arrived = 0, live = 0;
   for (uint32_t b = 0; b < count; ++b)

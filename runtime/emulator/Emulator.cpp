@@ -47,7 +47,7 @@ FaultError::FaultError(const Kernel &kernel, const Finding &finding, std::string
 
 //===-- Descriptions ---------------------------------------------------------------------------===//
 
-/// A line "map" without its key; number(text) takes a number off the text. Rank 0: it is none.
+/// Parses a line "map" without its key; number(text) takes a number off the text. Returns rank 0 if the line is not valid.
 static TensorMap parseMap(std::string_view text, const std::function<int64_t(std::string_view &)> &number) {
   TensorMap map = {};
   auto next = [&] { return number(text); };
@@ -98,7 +98,7 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
       uint32_t bytes = uint32_t(number(rest)), alignment = uint32_t(number(rest));
       if (alignment == 0 || alignment > 1024 || (alignment & (alignment - 1)))
         malformed();
-      // Aligned as asked for and not by chance to more: a kernel that takes more for granted is found.
+      // Each piece is aligned exactly as requested and never by chance to more, so that a kernel which relies on more is found.
       uint32_t offset = (kernel.sharedBytes + alignment - 1) & -alignment;
       if (alignment < 1024 && !(offset & alignment))
         offset += alignment;
@@ -141,11 +141,11 @@ const Kernel &Module::find(const std::string &symbol) {
 
 //===-- Launches -------------------------------------------------------------------------------===//
 
-/// What one OS thread needs to run blocks.
+/// The resources that one OS thread needs to run blocks.
 struct Emulator::Worker {
   std::unique_ptr<Stacks> stacks;
   Scheduler scheduler;
-  std::vector<Block> blocks; ///< of a cluster
+  std::vector<Block> blocks; ///< the blocks of a cluster
 };
 
 Emulator::Emulator(Threads &threads, uint64_t seed) : threads_(threads), seed_(seed) {}
@@ -176,7 +176,7 @@ void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> b
   for (size_t i = 0; i < buffers.size(); ++i)
     arguments.push_back(reinterpret_cast<void *>(MPC_EMU_GLOBAL(i)));
 
-  // Blocks before the first faulty one all run, whatever the number of threads: the message is the same every time.
+  // All blocks before the first faulty one run, whatever the number of threads, so that the message is the same every time.
   struct Run {
     Emulator *self;
     const Kernel *kernel;
@@ -190,7 +190,7 @@ void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> b
   } run{this, &kernel, grid, buffers.data(), arguments.data(), int64_t(grid.x / kernel.cluster) * grid.y * grid.z, {}, {}, {}};
   auto blocks = [](void *context, int64_t begin, int64_t end) {
     Run &run = *static_cast<Run *>(context);
-    // Nothing may be thrown through the threads' own code.
+    // No exception may pass through the threads' own code.
     std::optional<Error> error = attempt([&] {
       std::unique_ptr<Worker> worker = run.self->acquire();
       uint32_t cluster = run.kernel->cluster, threads = run.kernel->threads * cluster, clusters = run.grid.x / cluster;

@@ -1,7 +1,7 @@
 // Runs compiled GPU kernels on the CPU, and checks what they do.
 //
-// A block's threads are fibers on one OS thread; blocks are dealt out over the runtime's threads. Each kernel runs with checks of bounds, alignment,
-// initialisation of shared memory, races, and divergence; what is found stops the launch with an Error that names kernel, block, thread and op.
+// A block's threads are fibers on one OS thread; blocks are distributed over the runtime's threads. Each kernel runs with checks of bounds, alignment,
+// initialisation of shared memory, races, and divergence; a finding stops the launch with an Error that names kernel, block, thread and op.
 #pragma once
 
 #include "mpc/emulator.h"
@@ -19,7 +19,7 @@
 
 namespace mpc::rt::emulator {
 
-/// What a launch may touch: one per argument of the kernel.
+/// Memory that a launch may touch: one buffer per argument of the kernel.
 struct Buffer {
   void *data = nullptr;
   size_t bytes = 0;
@@ -41,13 +41,13 @@ struct Kernel {
   uint32_t granuleLog2 = 2;
   uint32_t sharedBytes = 0;
   uint32_t cluster = 1;      ///< blocks of a cluster
-  bool asynchronous = false; ///< uses the units of sm_90a that work beside the threads
-  uint32_t registers = 0;    ///< of a thread at the start, in such kernels
+  bool asynchronous = false; ///< the kernel uses the asynchronous units of sm_90a
+  uint32_t registers = 0;    ///< registers of a thread at the start, in such kernels
   std::vector<Piece> shared;
   std::vector<TensorMap> maps;
   std::vector<std::string> sites;
 
-  /// Reads a description; throws Error (located at `where`) when it is not one.
+  /// Reads a description; throws Error (located at `where`) when the text is not one.
   static Kernel parse(std::string name, mpc_emu_kernel_fn entry, std::string_view about, const std::string &where);
 };
 
@@ -55,7 +55,7 @@ struct Kernel {
 class Module {
 public:
   Module(std::string_view object, std::string where);
-  /// Throws Error when there is no such kernel. One caller at a time.
+  /// Throws Error when there is no such kernel. Only one caller at a time may use it.
   const Kernel &find(const std::string &symbol);
 
 private:
@@ -64,7 +64,7 @@ private:
   std::map<std::string, Kernel, std::less<>> known_;
 };
 
-/// A fault in a kernel, as an Error: `where` is the op, `what` names fault, kernel, block and thread.
+/// A fault in a kernel, as an Error: `where` is the op, and `what` names fault, kernel, block and thread.
 class FaultError : public Error {
 public:
   FaultError(const Kernel &kernel, const Finding &finding, std::string_view dispatch);
@@ -76,12 +76,12 @@ private:
 
 class Emulator {
 public:
-  /// `seed`: the order in which threads and warps of a block run; 0 is their own.
+  /// `seed` chooses the order in which threads and warps of a block run; 0 keeps their numbers' order.
   explicit Emulator(Threads &threads, uint64_t seed = 0);
   ~Emulator();
 
-  /// Runs the kernel over the grid and returns when it is done. `dispatch`: its name in messages. Throws FaultError; the buffers are
-  /// then in an undefined state. One caller at a time.
+  /// Runs the kernel over the grid and returns when it is done. `dispatch` is its name in messages. Throws FaultError; the buffers are
+  /// then in an undefined state. Only one caller at a time may use it.
   void launch(const Kernel &kernel, Grid grid, std::span<const Buffer> buffers, std::string_view dispatch = {});
 
   void setSeed(uint64_t seed) { seed_ = seed; }

@@ -1,11 +1,11 @@
-// Stacks of their own for GPU threads, and the switch between them.
+// Gives each GPU thread its own stack, and switches between them.
 #pragma once
 
 #include <cstddef>
 
 namespace mpc::rt::emulator {
 
-/// `count` stacks, each with an inaccessible page below it: an overflow is a segmentation fault, not silence.
+/// `count` stacks, each with an inaccessible page below it, so that an overflow is a segmentation fault instead of silent damage.
 class Stacks {
 public:
   explicit Stacks(size_t count);
@@ -14,9 +14,9 @@ public:
   Stacks &operator=(const Stacks &) = delete;
 
   size_t count() const { return count_; }
-  /// The end of stack `i`, aligned to 16 bytes.
+  /// Returns the end of stack `i`, aligned to 16 bytes.
   void *top(size_t i) const;
-  /// Its lowest byte.
+  /// Returns the lowest byte of stack `i`.
   void *bottom(size_t i) const;
 
 private:
@@ -34,14 +34,14 @@ private:
 
 /// A suspended computation.
 struct Context {
-  void *registers = nullptr; ///< where they are saved
+  void *registers = nullptr; ///< address where they are saved
 #ifdef MPC_EMU_ASAN
-  const void *bottom = nullptr; ///< of its stack, which AddressSanitizer is told of at every switch
+  const void *bottom = nullptr; ///< lowest byte of its stack; AddressSanitizer is told of it at every switch
   size_t bytes = 0;
 #endif
 };
 
-/// A computation that will call entry(argument) on stack `i`. entry never returns, and calls contextStarted() first.
+/// Makes a computation that will call entry(argument) on stack `i`. entry must call contextStarted() first and never return.
 Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument);
 void contextStarted();
 /// Saves the running computation in `from` and continues `to`.

@@ -1,4 +1,4 @@
-// What the emulator found wrong with a kernel.
+// A fault that the emulator found in a kernel.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class Fault {
   Cluster,
 };
 
-/// The name used in messages: "out-of-bounds read", "race", ….
+/// Returns the name used in messages: "out-of-bounds read", "race", ….
 const char *nameOf(Fault fault);
 
 struct Finding {

@@ -1,14 +1,14 @@
-// The accumulator of 8-bit floats on Hopper has fewer bits than f32. Of one wgmma (32 of k):
+// The accumulator of 8-bit floats on Hopper has fewer bits than f32. One wgmma (32 of k) computes:
 //
 //   E    = the largest exponent among the products, as the sum of their factors' exponents, and C
 //   unit = 2^(E - 13)
 //   sum  = (truncate(C / unit) + sum over k of truncate(a b / unit)) unit, then cut to 13 bits behind the
 //   leading one
 //
-// DeepSeek-V3 Technical Report (arXiv 2412.19437), 3.5.2: products are aligned to the largest exponent, 14
-// bits are kept, others cut, and so are sums. Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor
+// DeepSeek-V3 Technical Report (arXiv 2412.19437), 3.5.2, says: products are aligned to the largest exponent, 14
+// bits are kept and the others cut, and sums are cut in the same way. Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor
 // Cores and Matrix Cores" (arXiv 2511.10909), measured 13 fractional bits, truncation and the format 1-8-13
-// on H100. Products with an infinity or a NaN are summed as IEEE 754 has it.
+// on H100. Products with an infinity or a NaN are summed by the rules of IEEE 754.
 #include "runtime/emulator/Float8.h"
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace mpc::rt::emulator {
 namespace {
 constexpr uint32_t kRows = 64, kDepth = 32, kLanes = 8, kWarp = 32;
 constexpr int kFraction = 13;
-constexpr double kNoExponent = -1000; ///< of zero: below every other one, also with another's added
+constexpr double kNoExponent = -1000; ///< exponent of zero: it stays below every other one, even with another one added
 
 struct Code {
-  double value, exponent; ///< subnormals have that of the smallest normal number
+  double value, exponent; ///< a subnormal has the exponent of the smallest normal number
 };
 
 std::array<Code, 256> makeCodes(int mantissaBits, int bias, bool hasInfinity) {
@@ -44,7 +44,7 @@ std::array<Code, 256> makeCodes(int mantissaBits, int bias, bool hasInfinity) {
 }
 
 const std::array<Code, 256> &codesOf(uint32_t element) {
-  // "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1.
+  // The codes are those of "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1.
   static const std::array<Code, 256> e4m3 = makeCodes(3, 7, false), e5m2 = makeCodes(2, 15, true);
   return element == kE4M3 ? e4m3 : e5m2;
 }
@@ -54,11 +54,11 @@ typedef int32_t Counts __attribute__((vector_size(32)));
 
 struct Operands {
   double a[kRows][kDepth], exponentsOfA[kRows][kDepth];
-  Lanes b[kDepth], exponentsOfB[kDepth]; ///< of eight columns
+  Lanes b[kDepth], exponentsOfB[kDepth]; ///< eight columns of B
   bool finiteA[kRows], finiteB;
 };
 
-/// The 32 elements of a row; step: from one to the next. Returns whether all are finite.
+/// Converts the 32 elements of a row; `step` is the distance between elements of the output. Returns whether all are finite.
 bool convert(const char *shared, const uint32_t *places, const std::array<Code, 256> &codes, double *values,
              double *exponents, uint32_t step) {
   bool finite = true;
@@ -71,7 +71,7 @@ bool convert(const char *shared, const uint32_t *places, const std::array<Code, 
   return finite;
 }
 
-/// c + row times column, in units of 2^(exponent - 13).
+/// Rounds c + row times column, given in units of 2^(exponent - 13), to 13 bits after the leading one.
 float finish(double count, int exponent) {
   double magnitude = std::abs(count);
   if (magnitude >= double(2 << kFraction)) {
@@ -95,11 +95,11 @@ void largestExponents(const double *exponentsOfA, const Lanes *exponentsOfB, Lan
 __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
 void sumProducts(const double *a, const Lanes *b, const Lanes &perUnit, Counts &counts) {
-  for (uint32_t k = 0; k < kDepth; ++k) // exact products, below 2^15 units; the conversion truncates
+  for (uint32_t k = 0; k < kDepth; ++k) // the products are exact and below 2^15 units; the conversion truncates
     counts += __builtin_convertvector(a[k] * b[k] * perUnit, Counts);
 }
 
-/// Row r times eight columns; sums[j] of columns 2 j and 2 j + 1.
+/// Multiplies row r with eight columns; sums[j] holds columns 2 j and 2 j + 1.
 void multiplyRow(const Operands &o, uint32_t r, float *const sums[4]) {
   float *place[kLanes];
   for (uint32_t i = 0; i < kLanes; ++i)
@@ -123,7 +123,7 @@ void multiplyRow(const Operands &o, uint32_t r, float *const sums[4]) {
   largestExponents(o.exponentsOfA[r], o.exponentsOfB, largest);
   Counts counts = {};
   for (uint32_t i = 0; i < kLanes; ++i) {
-    if (largest[i] < kNoExponent / 2) // nothing but zeros
+    if (largest[i] < kNoExponent / 2) // all products and C are zeros
       largest[i] = 0;
     perUnit[i] = std::ldexp(1.0, kFraction - int(largest[i]));
     counts[i] = int32_t(*place[i] * perUnit[i]);
@@ -146,7 +146,7 @@ void multiplyFloat8(const char *shared, const uint32_t *placesOfA, const uint32_
                            reinterpret_cast<double *>(o.b) + i,
                            reinterpret_cast<double *>(o.exponentsOfB) + i, kLanes);
     for (uint32_t r = 0; r < kRows; ++r) {
-      // Sum 4 j + 2 h + p of lane l of warp w is of row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p.
+      // Sum 4 j + 2 h + p of lane l of warp w belongs to row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p.
       float *const *lanes = sums + r / 16 * kWarp + r % 8 * 4;
       uint32_t first = 4 * j + r % 16 / 8 * 2;
       float *const ofRow[4] = {lanes[0] + first, lanes[1] + first, lanes[2] + first, lanes[3] + first};

@@ -1,4 +1,4 @@
-// An arrival releases the clock of its thread to those who wait for the phase (Order.h).
+// An arrival hands the clock of its thread to those threads that wait for the phase (Order.h).
 #include "runtime/emulator/Mbarrier.h"
 
 #include "runtime/emulator/Order.h"
@@ -10,7 +10,7 @@
 
 namespace mpc::rt::emulator {
 
-/// PTX ISA, "Size and alignment of mbarrier object", "Valid range of counts".
+/// The limits are from PTX ISA, "Size and alignment of mbarrier object", "Valid range of counts".
 constexpr uint32_t kMbarrierBytes = 8, kMbarrierLog2Alignment = 3, kMaxCount = (1u << 20) - 1;
 
 Mbarrier &findMbarrier(Thread &t, Block &block, uint64_t address, uint32_t site) {

@@ -38,7 +38,7 @@ char *locateGlobal(Thread &t, uint64_t address, uint32_t bytes, uint32_t access,
 
 uint32_t locateShared(Thread &t, uint64_t address, uint32_t bytes, uint32_t log2Alignment, bool write, uint32_t site) {
   const Block &block = *t.parent;
-  uint32_t number = address >> MPC_EMU_OFFSET_BITS & 0x7FFF; // the block of the cluster, here always 0, and the piece
+  uint32_t number = address >> MPC_EMU_OFFSET_BITS & 0x7FFF; // the block in the cluster, which is always 0 here, and the piece
   Fault beyond = write ? Fault::OutOfBoundsWrite : Fault::OutOfBoundsRead;
   if (!(address >> 63) || number >= block.kernel->shared.size())
     stop(t, beyond, site, "%u bytes at no address of shared memory (%#llx)", bytes, static_cast<unsigned long long>(address));
@@ -113,7 +113,7 @@ static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind,
     if (!bothAtomic && !isOrdered(cell.write, t, warp))
       race(t, i << shift, cell.write, kind == MPC_EMU_READ ? "read" : "write", "write", site);
     if (kind == MPC_EMU_READ) {
-      // It replaces one that is ordered before it: whoever is ordered after this one is after that one as well.
+      // The new read replaces one that is ordered before it: whatever is ordered after the new read is also ordered after the old one.
       if (cell.reads[0] != mine)
         cell.reads[isOrdered(cell.reads[0], t, warp) ? 0 : 1] = mine;
       continue;
@@ -183,7 +183,7 @@ void checkAsyncWrite(Thread &t, Block &block, uint32_t place, uint32_t site) {
 void noteRead(Cell &cell, Access read, const uint32_t *clock) {
   if (cell.reads[0] == read)
     return;
-  // It replaces one that is ordered before it, as in checkCells, and an earlier one of its own.
+  // The new read replaces one that is ordered before it, as in checkCells, or an earlier read of the same slot.
   Access first = cell.reads[0];
   bool replaces = first == 0 || slotOf(first) == slotOf(read) || epochOf(first) < clock[slotOf(first)];
   cell.reads[replaces ? 0 : 1] = read;
@@ -191,13 +191,13 @@ void noteRead(Cell &cell, Access read, const uint32_t *clock) {
 
 //===-- cp.async -----------------------------------------------------------------------------===//
 
-/// The oldest `count` copies arrive.
+/// Lets the oldest `count` copies arrive.
 static void arrive(Thread &t, uint32_t count) {
   Block &block = *t.parent;
   Access mine = accessOf(t, block.warps[t.warp], false);
   for (uint32_t i = 0; i < count; ++i) {
     const AsyncCopy &copy = t.copies[i];
-    if (copy.valid > 0) // else `from` may be null
+    if (copy.valid > 0) // otherwise `from` may be null
       std::memcpy(block.shared + copy.to, copy.from, copy.valid);
     std::memset(block.shared + copy.to + copy.valid, 0, copy.bytes - copy.valid);
     forCells(block, copy.to, copy.bytes, [&](Cell &cell) {
@@ -228,9 +228,9 @@ void mpc_emu_copy_async(mpc_emu_thread *thread, uint64_t to, uint64_t from, uint
   if (valid > bytes)
     stop(t, Fault::OutOfBoundsRead, site, "%u valid bytes of %u", valid, bytes);
   uint32_t alignment = __builtin_ctz(bytes);
-  // Nothing is read where nothing is valid: the address may be any.
+  // If no byte is valid, nothing is read, and any address is allowed.
   const char *source = valid ? locateGlobal(t, from, valid, alignment | MPC_EMU_READ << 8, site) : nullptr;
-  // The copy may write from now on: whoever used this memory before must be done with it.
+  // The copy may write from now on, so whoever used this memory before must be done with it.
   AsyncCopy copy{checkShared(t, to, bytes, alignment | MPC_EMU_WRITE << 8, site), uint8_t(bytes), uint8_t(valid), source};
   forCells(block, copy.to, copy.bytes, [&](Cell &cell) {
     cell.copier = uint16_t(t.id + 1);

@@ -1,11 +1,11 @@
-// The shadow of shared memory, for the units that read and write it beside the threads.
+// The shadow of shared memory, for the units that read and write it asynchronously to the threads.
 #pragma once
 
 #include "runtime/emulator/Block.h"
 
 namespace mpc::rt::emulator {
 
-/// A place in shared memory as messages name it.
+/// A place in shared memory in the form that messages use.
 struct Place {
   uint32_t piece, byte;
 };
@@ -14,13 +14,14 @@ Place placeOf(const Block &block, uint32_t place);
 [[noreturn]] void copyUnderWay(Thread &t, const Cell &cell, const char *what, uint32_t site);
 [[noreturn]] void inUse(Thread &t, uint32_t place, const Cell &cell, uint32_t site);
 
-/// An asynchronous unit starts to read 16 bytes at `place` for thread t: they must have been written, that
-/// write be known by `clock`, and, where it was a store's or copy_async's, fenced.
+/// Checks that an asynchronous unit may start to read 16 bytes at `place` for thread t: the bytes must have been written, `clock` must know of
+/// that write, and, if it was a store or a copy_async, a fence must have followed it.
 void checkAsyncRead(Thread &t, const uint32_t *clock, uint32_t place, uint32_t site);
 
-/// One starts to write 16 bytes at `place` of `block`: nobody may use them, and what was done with them before must be known by the thread.
+/// Checks that a unit may start to write 16 bytes at `place` of `block`: nobody may be using them, and the thread must know of all earlier
+/// accesses to them.
 void checkAsyncWrite(Thread &t, Block &block, uint32_t place, uint32_t site);
-/// A unit has read the cell, for who has this clock.
+/// Records that a unit has read the cell, on behalf of a thread with this clock.
 void noteRead(Cell &cell, Access read, const uint32_t *clock);
 
 /// Calls what(cell) for the cells of `bytes` bytes at `place`.

@@ -1,8 +1,8 @@
-// mma.sync: D = A B + C with A 16 x k, B k x 8, C and D 16 x 8.
+// mma.sync computes D = A B + C with A 16 x k, B k x 8, C and D 16 x 8.
 //
-// Fragment layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 / m16n8k8". Products are exact, and their sum over k is taken in f64 and rounded once
-// with C to f32. Hardware sums in an order and with alignment shifts of its own that are not documented; its result lies within the error of f32 sums,
-// this one within half a unit of the last place of the exact one.
+// Fragment layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 / m16n8k8". Products are exact; their sum over k is taken in f64 and rounded once, with C,
+// to f32. Hardware sums in its own order and with its own alignment shifts, which are not documented; its result lies within the error of f32 sums,
+// while this one lies within half a unit in the last place of the exact one.
 #include "runtime/emulator/Block.h"
 #include "runtime/emulator/Elements.h"
 
@@ -35,7 +35,7 @@ multiply16(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][
   multiply<16>(a, b, d);
 }
 
-/// Registers of 16-bit elements: register i of A holds rows g + 8 (i mod 2), columns 2 q + 8 (i / 2) and the next; of B rows 2 q + 8 i and the next, column g.
+/// Unpacks 16-bit elements: register i of A holds rows g + 8 (i mod 2), columns 2 q + 8 (i / 2) and the next; that of B rows 2 q + 8 i and the next, column g.
 template <double (*Value)(uint32_t)>
 static inline void unpackPairs(const Thread *lanes, uint32_t k, double (&a)[16][16], double (&b)[16][8]) {
   for (uint32_t l = 0; l < kWarp; ++l) {
@@ -53,7 +53,7 @@ static inline void unpackPairs(const Thread *lanes, uint32_t k, double (&a)[16][
   }
 }
 
-/// m16n8k8 of tf32: register i of A holds row g + 8 (i mod 2), column q + 4 (i / 2); of B row q + 4 i, column g.
+/// Unpacks m16n8k8 of tf32: register i of A holds row g + 8 (i mod 2), column q + 4 (i / 2); that of B row q + 4 i, column g.
 static inline void unpackWords(const Thread *lanes, double (&a)[16][16], double (&b)[16][8]) {
   for (uint32_t l = 0; l < kWarp; ++l) {
     const uint32_t *registers = lanes[l].registers;

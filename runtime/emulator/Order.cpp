@@ -80,8 +80,8 @@ bool isFenced(const Block &block, Access write, const uint32_t *clock) {
   return false;
 }
 
-/// All threads that forThreads(what) calls what(thread) for learn what any of them knows. Their own clocks
-/// are joined there too: each knows what it did itself.
+/// Makes all threads that forThreads(what) calls what(thread) for learn what any of them knows. release() joins
+/// their own clocks too, because each thread knows what it did itself.
 template <typename ForThreads>
 static void orderThreads(uint32_t slots, ForThreads forThreads) {
   uint32_t joined[kMaxSlots + 16] = {};
@@ -109,7 +109,7 @@ void orderMemory(Block &block, uint32_t warps) {
           what(block.threads[w * kWarp + lane]);
     });
   uint32_t joined[kMaxWarps], count = block.threadCount / kWarp;
-  if ((warps & (warps - 1)) == 0) { // one warp learns nothing of others
+  if ((warps & (warps - 1)) == 0) { // a single warp learns nothing of others
     Warp &w = block.warps[__builtin_ctz(warps)];
     if (++w.epoch >> kEpochBits)
       block.racesKnown = false;

@@ -1,10 +1,10 @@
-// What happened before what: epochs of warps, or clocks of threads.
+// Keeps track of what happened before what, by epochs of warps or clocks of threads.
 //
-// Where whole warps wait for each other (barriers, warp_sync) an epoch per warp says it all. Mbarriers order
-// single threads, and asynchronous units act beside them; in kernels with those everything that acts has a
-// slot of a vector clock (Mattern 1989): the threads, then the mbarriers (for the tensor_loads that they
-// count), then the warpgroups (for the reads of their wgmmas). An access carries slot and epoch of who did
-// it. A thread that releases (arrives) hands its clock on and begins an epoch; one that acquires (waits)
+// If only whole warps wait for each other (barriers, warp_sync), one epoch per warp is enough. Mbarriers order
+// single threads, and asynchronous units act beside the threads. In kernels with those, everything that acts has a
+// slot of a vector clock (Mattern 1989): first the threads, then the mbarriers (for the tensor_loads that they
+// count), then the warpgroups (for the reads of their wgmmas). An access carries the slot and the epoch of its
+// originator. A thread that releases (arrives) hands its clock on and begins a new epoch; a thread that acquires (waits)
 // takes the maximum.
 #pragma once
 
@@ -22,7 +22,7 @@ inline Access accessOf(const Thread &t, const Warp &warp, bool atomic) {
   return t.known ? makeAccess(t.slot, t.epoch, atomic) : makeAccess(t.id, warp.epoch, atomic);
 }
 
-/// Whether an access happened before what thread t does now.
+/// Returns whether an access happened before what thread t does now.
 inline bool isOrdered(Access a, const Thread &t, const Warp &warp) {
   if (a == 0)
     return true;
@@ -38,10 +38,10 @@ inline bool isOrdered(Access a, const Thread &t, const Warp &warp) {
 /// Sets up the clocks of a block that starts.
 void startAsynchronous(Block &block);
 
-/// Slots of a block: threads, mbarriers, warpgroups.
+/// Returns the number of slots of a block: those of threads, mbarriers and warpgroups.
 constexpr uint32_t slotsOfBlock(uint32_t threads) { return threads + kMaxMbarriers + threads / kWarpgroup; }
 constexpr uint32_t kMaxSlots =
-    (1u << (31 - kEpochBits)) - 16; ///< of a cluster, so that an Access holds the slot
+    (1u << (31 - kEpochBits)) - 16; ///< slots of a cluster, limited so that an Access can hold the slot
 inline uint32_t slotOfMbarrier(const Block &block, uint32_t number) {
   return block.firstSlot + block.threadCount + number;
 }
@@ -49,17 +49,17 @@ inline uint32_t slotOfWarpgroup(const Block &block, uint32_t number) {
   return block.firstSlot + block.threadCount + kMaxMbarriers + number;
 }
 
-/// into = max(into, from), count a multiple of 16.
+/// Sets into = max(into, from); count is a multiple of 16.
 void joinClocks(uint32_t *into, const uint32_t *from, uint32_t count);
-/// Hands on what the thread did and knows; what it does from now on is of a new epoch.
+/// Hands on what the thread did and knows; its later accesses belong to a new epoch.
 void release(Thread &t, uint32_t *into);
-/// The thread learns what `from` knows.
+/// Lets the thread learn what `from` knows.
 void acquire(Thread &t, const uint32_t *from);
-/// The thread learns that slot's epochs below `epoch` are over.
+/// Lets the thread learn that the slot's epochs below `epoch` are over.
 void acquireSlot(Thread &t, uint32_t slot, uint32_t epoch);
-/// What the thread did so far is of an epoch that ends here.
+/// Ends the epoch to which the thread's accesses so far belong.
 void endEpoch(Thread &t);
-/// Whether the thread that last wrote a cell fenced that write (async_fence) and who has this clock knows of
+/// Returns whether the thread that last wrote a cell fenced that write (async_fence) and the clock's owner knows of
 /// the fence.
 bool isFenced(const Block &block, Access write, const uint32_t *clock);
 

@@ -1,4 +1,4 @@
-// The emulator behind the C interface of mpc/emulator.h: what the section emulator.so of a program exports.
+// The emulator behind the C interface of mpc/emulator.h, which a program's section emulator.so exports.
 #include "runtime/emulator/Emulator.h"
 
 namespace mpc::rt::emulator {

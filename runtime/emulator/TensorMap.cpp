@@ -1,4 +1,4 @@
-// PTX ISA, "Tensors": tiled mode, im2col mode, swizzling modes; CUDA driver API, cuTensorMapEncodeTiled and
+// Sources: PTX ISA, "Tensors": tiled mode, im2col mode, swizzling modes; CUDA driver API, cuTensorMapEncodeTiled and
 // cuTensorMapEncodeIm2col.
 #include "runtime/emulator/TensorMap.h"
 
@@ -7,7 +7,7 @@
 
 namespace mpc::rt::emulator {
 
-/// Elements of a box along a tiled dimension.
+/// Returns the number of elements of a box along a tiled dimension.
 static int64_t extentOf(const TensorMap &map, uint32_t d) {
   return (map.box[d] + map.steps[d] - 1) / map.steps[d];
 }
@@ -29,7 +29,7 @@ int64_t TensorMap::tensorBytes() const {
   return last;
 }
 
-/// Calls what(row, offset of the row's channel 0 in the tensor, or -1 where the row lies outside) for the
+/// Calls what(row, offset of the row's channel 0 in the tensor, or -1 if the row lies outside) for the
 /// rows of a box.
 template <typename What>
 static void forRows(const TensorMap &map, const BoxPosition &position, What what) {
@@ -46,7 +46,7 @@ static void forRows(const TensorMap &map, const BoxPosition &position, What what
         offset += coordinate * map.strides[d];
     }
     what(row, offset);
-    // To the next row: of the box, or in im2col mode of the positions, of which the last dimension, N, has no
+    // Goes to the next row of the box, or in im2col mode to the next position; the last dimension of positions, N, has no
     // bounds.
     for (uint32_t d = 1; d < map.rank; ++d) {
       at[d] += map.steps[d];
@@ -73,7 +73,7 @@ static void forChunks(const TensorMap &map, uint32_t place, uint32_t row, What w
   }
 }
 
-/// The bytes of a row that lie inside the tensor: [begin, end).
+/// The range of bytes of a row that lie inside the tensor: [begin, end).
 struct Inside {
   int64_t begin, end;
   Inside(const TensorMap &map, int64_t first)

@@ -1,8 +1,8 @@
 // The tensor memory accelerator: PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 //
-// A tensor_load keeps its target from everybody until the phase of its mbarrier ends; then its bytes arrive,
-// and count as written by the mbarrier's slot (Order.h): who has not waited for that phase may not touch
-// them. A tensor_store reads its source when it is awaited, and keeps others from writing it until then.
+// A tensor_load keeps its target from everybody until the phase of its mbarrier ends. Then its bytes arrive
+// and count as written by the mbarrier's slot (Order.h): a thread that has not waited for that phase may not touch
+// them. A tensor_store reads its source when it is awaited, and keeps other threads from writing it until then.
 #include "runtime/emulator/TensorMemory.h"
 
 #include "runtime/emulator/Memory.h"
@@ -13,7 +13,7 @@
 namespace mpc::rt::emulator {
 
 constexpr uint32_t kLog2Alignment =
-    7; ///< of a box in shared memory; swizzled ones start where their pattern does
+    7; ///< alignment of a box in shared memory; swizzled ones start where their pattern does
 
 static const TensorMap &findMap(Thread &t, uint32_t number, bool write, uint32_t site) {
   const Block &block = *t.parent;
@@ -64,7 +64,7 @@ bool checkLoads(const Block &block, Finding &finding) {
   return true;
 }
 
-/// The oldest group of stores is done.
+/// Completes the oldest group of stores.
 static void completeStores(Thread &t) {
   Block &block = *t.parent;
   Access mine = accessOf(t, block.warps[t.warp], false);

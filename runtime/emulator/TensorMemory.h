@@ -1,4 +1,4 @@
-// tensor_load and tensor_store under way.
+// tensor_loads and tensor_stores in flight.
 #pragma once
 
 #include "runtime/emulator/Mbarrier.h"
@@ -6,11 +6,11 @@
 
 namespace mpc::rt::emulator {
 
-/// The bytes of the load arrive: at the end of the phase of the mbarrier that counts them, no earlier.
+/// Lets the bytes of the load arrive. This happens at the end of the phase of the mbarrier that counts them, and no earlier.
 void arriveLoad(Mbarrier &barrier, const TensorCopy &load);
-/// A thread that ends must have waited for its tensor_stores.
+/// Makes a finding if a thread ends without having waited for its tensor_stores.
 void checkStores(Thread &exiting);
-/// A block whose threads have ended must have waited for its tensor_loads; false: finding says for which it
+/// Checks that a block whose threads have ended has waited for its tensor_loads; on false, `finding` names a load for which it
 /// has not.
 bool checkLoads(const Block &block, Finding &finding);
 

@@ -1,6 +1,6 @@
-// What the 32 threads of a warp do together. The last lane to arrive computes for all.
+// Operations that the 32 threads of a warp do together. The last lane to arrive computes for all.
 //
-// None of this but warp_sync orders memory. All lanes must meet at the same op. Lanes that have exited are not waited for, but shuffles and matrix
+// Of these only warp_sync orders memory. All lanes must meet at the same op. The operations do not wait for lanes that have exited, but shuffles and matrix
 // operations need all 32.
 #include "runtime/emulator/Block.h"
 
@@ -29,7 +29,7 @@ static void vote(Thread *lanes, uint32_t live) {
     lanes[i].value = lanes[i].mode == 0 ? any : all;
 }
 
-/// lanes[8 i + r].address: row r of matrix i.
+/// Loads `count` matrices: lanes[8 i + r].address is row r of matrix i.
 static void loadMatrix(Thread *lanes, uint32_t site) {
   uint32_t count = lanes[0].operand;
   bool transpose = lanes[0].mode;
@@ -67,7 +67,7 @@ static void storeMatrix(Thread *lanes, uint32_t site) {
   }
 }
 
-/// All that are to come have come: computes, and lets the others go on.
+/// Is called when all lanes that can come have come: computes, and lets the others go on.
 static void complete(Block &block, uint32_t number, Thread &self) {
   Warp &warp = block.warps[number];
   Thread *lanes = &block.threads[number * kWarp];
@@ -97,7 +97,7 @@ void recheckWarp(Thread &exited) {
     complete(*exited.parent, exited.warp, exited);
 }
 
-/// Waits for the other lanes at the same op; behind it the op is done.
+/// Waits for the other lanes at the same op; when it returns, the op is done.
 static void meet(Thread &t, WarpOp op, uint32_t site) {
   Block &block = *t.parent;
   Warp &warp = block.warps[t.warp];
@@ -153,11 +153,11 @@ void mpc_emu_mma(mpc_emu_thread *thread, uint32_t element, uint32_t k, uint32_t 
   meet(t, WarpOp::Mma, site);
 }
 
-/// Denormals become zeros of their sign, as .ftz does.
+/// Turns denormals into zeros of their sign, as .ftz does.
 static float flush(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 float mpc_emu_approx(uint32_t function, float x) {
-  // In double, so that the one rounding to f32 is the correct one but for the rarest of ties.
+  // Computing in double makes the one rounding to f32 the correct one, except in very rare ties.
   double v = flush(x);
   double y = function == 0 ? std::exp2(v) : function == 1 ? std::log2(v) : function == 2 ? 1 / v : 1 / std::sqrt(v);
   return flush(float(y));

@@ -1,4 +1,4 @@
-// Where the threads of a warpgroup meet, and setmaxnreg: PTX ISA, "Miscellaneous Instructions: setmaxnreg".
+// Lets the threads of a warpgroup meet, and implements setmaxnreg: PTX ISA, "Miscellaneous Instructions: setmaxnreg".
 #include "runtime/emulator/Warpgroup.h"
 
 #include "runtime/emulator/Order.h"
@@ -54,12 +54,12 @@ void meetWarpgroup(Thread &t, uint32_t site, bool (*complete)(Warpgroup &group, 
 //===-- Registers ------------------------------------------------------------------------------===//
 
 void startRegisters(Block &block) {
-  block.freeRegisters = 0; // the block's pool is what its threads have
+  block.freeRegisters = 0; // all registers of the block belong to its threads
   for (Warpgroup &group : block.warpgroups)
     group.registers = block.kernel->registers;
 }
 
-/// Takes from the block's free registers what the warpgroup wants more; false: there are not enough.
+/// Takes the additional registers that the warpgroup wants from the block's free ones; returns false if there are not enough.
 static bool increase(Block &block, Warpgroup &group, uint32_t count) {
   uint32_t more = (count - group.registers) * kWarpgroup;
   if (more > block.freeRegisters)

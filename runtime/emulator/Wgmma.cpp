@@ -1,10 +1,10 @@
-// wgmma: D = A B + C of a warpgroup, A 64 x k and B k x n in shared memory; k is 16, of 8-bit floats
-// (Float8.cpp) 32.
+// wgmma computes D = A B + C for a warpgroup, with A 64 x k and B k x n in shared memory; k is 16, or 32 for 8-bit floats
+// (Float8.cpp).
 //
-// PTX ISA, "Asynchronous warpgroup level matrix instructions". Sums are rounded as in Mma.cpp: once per
-// wgmma. The product is computed when the last thread has come; what it read counts as being read until a
-// wgmma_wait retires its group. The threads need not meet again for that: wgmma_fence, commit and wait leave
-// a trail that must be the same for all of them at the next wgmma.
+// Source: PTX ISA, "Asynchronous warpgroup level matrix instructions". Sums are rounded as in Mma.cpp: once per
+// wgmma. The last thread to arrive computes the product; its operands count as being read until a
+// wgmma_wait retires its group. The threads need not meet again for that: wgmma_fence, commit and wait update
+// a hash that must be the same for all of them at the next wgmma.
 #include "runtime/emulator/Elements.h"
 #include "runtime/emulator/Float8.h"
 #include "runtime/emulator/Memory.h"
@@ -18,10 +18,10 @@ namespace mpc::rt::emulator {
 
 namespace {
 constexpr uint32_t kRows = 64, kDepth = 16, kMaxColumns = 256, kChunk = 16 /*bytes*/, kChunkElements = 8;
-/// PTX ISA, "Matrix descriptor": offsets have 14 bits, of multiples of 16.
+/// Offsets in a matrix descriptor have 14 bits and count multiples of 16 (PTX ISA, "Matrix descriptor").
 constexpr uint32_t kOffsetLimit = 1u << 18;
 
-/// A tile of A (rows x k) or B (columns x k).
+/// Describes a tile of A (rows x k) or B (columns x k).
 struct Operand {
   uint64_t address;
   uint32_t offset, form, leading,
@@ -37,8 +37,8 @@ struct Product {
 };
 } // namespace
 
-/// Where the chunks of an operand lie in shared memory: of row r, k / 8 = h at places[2 r + h]; transposed:
-/// of rows 8 r …, k at places[16 r + k].
+/// Finds the chunks of an operand in shared memory: the chunk of row r, k / 8 = h is at places[2 r + h]; if transposed,
+/// that of rows 8 r …, k is at places[16 r + k].
 static void findChunks(Thread &t, const Operand &o, uint32_t rows, uint32_t *places, uint32_t site) {
   Block &block = *t.parent;
   uint32_t log2Width = o.form & 0xFF, width = 1u << log2Width;
@@ -53,7 +53,7 @@ static void findChunks(Thread &t, const Operand &o, uint32_t rows, uint32_t *pla
   uint32_t bytes = block.kernel->shared[piece].bytes, base = start - first;
   auto add = [&](uint32_t offset) {
     uint64_t address = uint64_t(start) + o.offset + offset;
-    address ^= (address >> 7 & (width - 1)) * kChunk; // the swizzle is of absolute addresses
+    address ^= (address >> 7 & (width - 1)) * kChunk; // swizzles apply to absolute addresses
     if (address - base + kChunk > bytes)
       stop(t, Fault::OutOfBoundsRead, site,
            "16 bytes at byte %llu of piece %u of shared memory, which has %u",
@@ -67,7 +67,7 @@ static void findChunks(Thread &t, const Operand &o, uint32_t rows, uint32_t *pla
         add(r % 8 * line + r / 8 * o.stride + h * (swizzled ? kChunk : o.leading));
     return;
   }
-  // Without swizzle the two offsets change their parts: cute/atom/mma_traits_sm90_gmma.hpp,
+  // Without swizzle the two offsets exchange their roles: cute/atom/mma_traits_sm90_gmma.hpp,
   // make_gmma_desc<Major::MN>.
   uint32_t nextRows = swizzled ? o.leading : o.stride, nextDepth = swizzled ? o.stride : o.leading;
   for (uint32_t r = 0; r < rows / kChunkElements; ++r)
@@ -83,7 +83,7 @@ __attribute__((always_inline)) static inline void convertChunk(const char *from,
     to[i * step] = Value(bits[i]);
 }
 
-/// a: [64][16]; b: [n / 8][16][8].
+/// Converts the operands to a: [64][16] and b: [n / 8][16][8].
 template <double (*Value)(uint32_t)>
 __attribute__((always_inline)) static inline void convert(const char *shared, const Product &p,
                                                           const uint32_t *placesOfA,
@@ -105,7 +105,7 @@ __attribute__((always_inline)) static inline void convert(const char *shared, co
   }
 }
 
-/// Sum 4 j + 2 h + p of lane l of warp w is of row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p.
+/// Sum 4 j + 2 h + p of lane l of warp w belongs to row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p.
 __attribute__((always_inline)) static inline void multiply(const double *a, const double *b, uint32_t columns,
                                                            float *const *sums) {
   typedef double Eight __attribute__((vector_size(64)));
@@ -155,7 +155,7 @@ meetClocks(uint32_t *__restrict into, const uint32_t *__restrict from, uint32_t 
     into[i] = into[i] > from[i] ? from[i] : into[i];
 }
 
-/// All have come: computes.
+/// Is called when all threads have arrived: computes the product.
 static bool multiplyAll(Warpgroup &group, Thread &self) {
   Block &block = *self.parent;
   Thread *lanes = &block.threads[group.number * kWarpgroup];
@@ -195,7 +195,7 @@ static bool multiplyAll(Warpgroup &group, Thread &self) {
   return true;
 }
 
-/// The oldest group is done: its reads are of the warpgroup's slot, epoch `retired`.
+/// Retires the oldest group: its reads now belong to the warpgroup's slot, epoch `retired`.
 static void retire(Thread &t, Warpgroup &group) {
   Block &block = *t.parent;
   Access read = makeAccess(slotOfWarpgroup(block, group.number), group.retired);

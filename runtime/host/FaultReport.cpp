@@ -11,13 +11,13 @@
 namespace mpc::rt {
 
 static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-/// Written beforehand: a handler may not even allocate.
+/// The text is written in advance, because a signal handler may not even allocate.
 static char message[1024];
 
 static void print(const char *text) { [[maybe_unused]] ssize_t written = write(2, text, std::strlen(text)); }
 
-/// Ends the process when the fault is that of a mapped file: the kernel sends SIGBUS where a page has no file behind it. One that another process
-/// sends has no address.
+/// Ends the process when the fault is in a mapped file: the kernel sends SIGBUS when a page has no file behind it. A signal from another
+/// process has no address.
 static void reportFile(int signal, const siginfo_t *info) {
   if (signal != SIGBUS || info->si_code <= 0)
     return;
@@ -32,9 +32,9 @@ static void reportFile(int signal, const siginfo_t *info) {
 
 static void onFileFault(int signal, siginfo_t *info, void *) {
   reportFile(signal, info);
-  std::signal(signal, SIG_DFL); // the access comes again, and ends the process as it would have
+  std::signal(signal, SIG_DFL); // the access is repeated, and then ends the process as it would have done without the handler
   if (info->si_code <= 0)
-    raise(signal); // another process sent it: nothing comes again
+    raise(signal); // another process sent the signal, so nothing repeats it
 }
 
 static void onFault(int signal, siginfo_t *info, void *) {

@@ -1,4 +1,4 @@
-// Signals that end a process, as sentences.
+// Reports signals that end a process as sentences.
 #pragma once
 
 #include <csignal>
@@ -6,12 +6,12 @@
 
 namespace mpc::rt {
 
-/// From now on an access behind the end of a mapped file, which somebody has shortened meanwhile, ends the process with status 1
-/// and an error that names the file. For programs: in a library the signal is the host's.
+/// After this call an access behind the end of a mapped file, which somebody has shortened in the meantime, ends the process with status 1
+/// and an error that names the file. Only programs call it: in a library the signal belongs to the application.
 void reportShortenedFiles();
 
-/// While one lives, a signal that stops the process (an access beyond memory, a division by zero) ends it
-/// with status 1 and an error that says where it came.
+/// While an object of this class lives, a signal that stops the process (an access beyond memory, a division by zero) ends it
+/// with status 1 and an error that says where it occurred.
 class FaultReport {
 public:
   FaultReport();
@@ -19,7 +19,7 @@ public:
   FaultReport(const FaultReport &) = delete;
   FaultReport &operator=(const FaultReport &) = delete;
 
-  /// What begins now: "launch 'conv1' (Conv_0)".
+  /// Says what begins now: "launch 'conv1' (Conv_0)".
   void enter(const std::string &what);
 
 private:

@@ -1,8 +1,8 @@
 // Functions that LLVM's code generator calls for 16-bit floats and integer powers, and that neither libc nor
 // libm exports. The runtime's link options export them from every program that contains the runtime.
 //
-// On x86-64 half and bfloat arguments and results travel in the low 16 bits of an SSE register, which is how
-// the compiler passes _Float16; only its bits are used here.
+// On x86-64 half and bfloat arguments and results are passed in the low 16 bits of an SSE register, which is how
+// the compiler passes _Float16; these functions use only its bits.
 
 #include "runtime/support/DType.h"
 
@@ -20,7 +20,7 @@ using Bits = _Float16;
 static uint16_t bits(Bits value) { return std::bit_cast<uint16_t>(value); }
 static Bits wrap(uint16_t value) { return std::bit_cast<Bits>(value); }
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names are LLVM's.
+// NOLINTBEGIN(bugprone-reserved-identifier): LLVM chooses the names.
 extern "C" {
 void mpc_kernel_imports_anchor() {}
 
@@ -31,7 +31,7 @@ float __extendbfsf2(Bits value) { return bfloatToFloat(bits(value)); }
 Bits __truncsfbf2(float value) { return wrap(floatToBfloat(value)); }
 Bits __truncdfbf2(double value) { return wrap(doubleToBfloat(value)); }
 
-// x^n by squaring, as compiler-rt does.
+// Computes x^n by squaring, as compiler-rt does.
 double __powidf2(double x, int n) {
   double result = 1;
   for (int64_t left = n < 0 ? -int64_t(n) : n; left; left >>= 1, x *= x)

@@ -9,7 +9,7 @@ namespace mpc::rt {
 
 extern "C" void mpc_kernel_imports_anchor(); // keeps KernelImports.cpp in every program
 
-/// Those of `needed` (names of mpc/cpu.h, separated by spaces) that this CPU lacks, separated by ", ".
+/// Returns the features of `needed` (names of mpc/cpu.h, separated by spaces) that this CPU lacks, separated by ", ".
 static std::string lackedFeatures(std::string_view needed) {
 #define MPC_FEATURE(NAME) {NAME, bool(__builtin_cpu_supports(NAME))},
   const std::pair<std::string_view, bool> features[] = {MPC_CPU_FEATURES(MPC_FEATURE)};
@@ -34,7 +34,7 @@ std::string bestKernelObject(const std::map<std::string, std::string_view> &sect
   auto needed = sections.find("host.native.cpu");
   struct Candidate {
     const char *section;
-    std::string lacked; // what it needs and this CPU has not
+    std::string lacked; // features that it needs and this CPU lacks
   };
   const Candidate candidates[] = {
       {"host.native.so", needed == sections.end() ? "" : lackedFeatures(needed->second)},

@@ -1,5 +1,5 @@
-// The compiled kernels of a model on the host: shared objects opened from memory, or C++ functions given by
-// tests.
+// The compiled kernels of a model on the host: shared objects that are opened from memory, or C++ functions that
+// tests supply.
 #pragma once
 
 #include "mpc/kernel.h"
@@ -12,12 +12,12 @@
 
 namespace mpc::rt {
 
-/// Symbol to function; lets tests and in-process users supply kernels without an object.
+/// Maps symbols to functions; with it tests and in-process users supply kernels without an object.
 using KernelTable = std::map<std::string, mpc_kernel_fn, std::less<>>;
 
-/// The name of the section to load on this CPU: host.native.so (needs the features that host.native.cpu
-/// lists), then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Empty when there is no
-/// host object at all; throws Error (located at `where`) when there are some but the CPU can run none.
+/// Returns the name of the section to load on this CPU: host.native.so (needs the features that host.native.cpu
+/// lists), then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Returns "" when there is no
+/// host object; throws Error (located at `where`) when there are some but the CPU can run none.
 std::string bestKernelObject(const std::map<std::string, std::string_view> &sections,
                              const std::string &where);
 
@@ -28,7 +28,7 @@ public:
   /// Opens a shared object, whose imports resolve to libm, libc and the conversion helpers of KernelImports.cpp. Throws Error located at `where`.
   void load(std::string_view object, const std::string &where);
 
-  /// The kernel of that symbol; throws Error when there is none.
+  /// Returns the kernel of that symbol; throws Error when there is none.
   mpc_kernel_fn find(const std::string &symbol) const;
 
 private:

@@ -14,8 +14,8 @@ namespace mpc::rt {
 
 static constexpr char kPlugin[] = "libmpc_onednn.so";
 
-/// In the order in which they are tried. Where the user has not said that the plugin is there, it must be one that nobody else can
-/// have put there.
+/// Returns the places in the order in which they are tried. Unless the user has named the place, no other user may have been able to put
+/// the plugin there.
 static std::vector<CodeFile> pluginPlaces(const std::string &installation) {
   std::vector<CodeFile> places;
   auto add = [&](const std::string &path, CodeFile (*check)(const std::string &)) {
@@ -36,7 +36,7 @@ static std::vector<CodeFile> pluginPlaces(const std::string &installation) {
       list.remove_prefix(std::min(colon + 1, list.size()));
     }
   }
-  if (!planted) // the system's loader may look beside the program too
+  if (!planted) // the system's loader may look beside the program too, so it is not asked then
     places.push_back({kPlugin, ""});
   return places;
 }
@@ -52,7 +52,7 @@ static const mpc_library *openPlugin(const std::string &installation, int thread
     void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       const char *text = dlerror();
-      if (path.find('/') != path.npos) // it is there and does not load: worth saying
+      if (path.find('/') != path.npos) // a file that is there and does not load is worth a message
         reason = text ? text : path;
       continue;
     }

@@ -1,4 +1,4 @@
-// Who executes matrix products and convolutions: the oneDNN plugin where it is found, else the generic loops.
+// Chooses the provider of matrix products and convolutions: the oneDNN plugin if it is found, else the generic loops.
 #pragma once
 
 #include "mpc/library.h"
@@ -15,13 +15,13 @@ using NoteSink = std::function<void(const std::string &)>;
 
 class LibraryProvider {
 public:
-  /// `choice`: "auto" (oneDNN, else generic with one note), "onednn" (throws Error when it is missing) or
+  /// `choice`: "auto" (oneDNN, or generic with one note), "onednn" (throws Error when it is missing) or
   /// "generic". The plugin libmpc_onednn.so is looked for beside the program, in `installation` (the folder of the
-  /// mpc that compiled it; may be empty), in $MPC_LIBRARY_PATH (folders separated by ':'), then by the system's loader. The
-  /// first two are taken only where no other user can have put it (Trust.h). It stays loaded until the process ends.
+  /// mpc that compiled the program; may be empty), in $MPC_LIBRARY_PATH (folders separated by ':'), then by the system's loader. In the
+  /// first two it is taken only if no other user can have put it there (Trust.h). It stays loaded until the process ends.
   LibraryProvider(std::string_view choice, int threads, const std::string &installation, const NoteSink &note);
 
-  /// A primitive of the best provider that supports the description, with its provider. Throws Error located
+  /// A primitive together with its provider. create() takes the best provider that supports the description, and throws Error located
   /// at `where` when none does.
   struct Primitive {
     const mpc_library *library;
@@ -29,10 +29,10 @@ public:
   };
   Primitive create(const mpc_library_desc &desc, const std::string &where) const;
 
-  /// From now on the built-in provider executes on these threads; null: on the calling thread. Process-wide.
+  /// Makes the built-in provider execute on these threads from now on; null: on the calling thread. This setting is process-wide.
   static void useThreads(Threads *threads);
 
-  /// "oneDNN 2.6.3" or "generic".
+  /// Returns "oneDNN 2.6.3" or "generic".
   const char *name() const { return (plugin_ ? plugin_ : generic_)->name; }
 
 private:

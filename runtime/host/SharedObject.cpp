@@ -26,7 +26,7 @@ SharedObject::SharedObject(std::string_view object, const std::string &where, bo
   int file = memfd_create("mpc-kernels", MFD_CLOEXEC);
   std::string path = concat("/proc/self/fd/", file);
   bool temporary = file < 0 || access(path.c_str(), R_OK) != 0;
-  if (temporary) { // no memfd or no /proc: a file that is unlinked as soon as it is open
+  if (temporary) { // without memfd or /proc it uses a file that is unlinked as soon as it is open
     if (file >= 0)
       close(file);
     const char *variable = std::getenv("TMPDIR");

@@ -8,19 +8,19 @@ namespace mpc::rt {
 
 class SharedObject {
 public:
-  /// All symbols are bound now; `global` makes its own visible to objects that are opened later. Its imports resolve to libm, libc and what this program
-  /// exports. Throws Error located at `where`.
+  /// Opens the object and binds all symbols at once; `global` makes its own symbols visible to objects that are opened later. Its imports resolve to
+  /// libm, libc and the symbols that this program exports. Throws Error located at `where`.
   SharedObject(std::string_view bytes, const std::string &where, bool global = false);
   ~SharedObject();
   SharedObject(const SharedObject &) = delete;
   SharedObject &operator=(const SharedObject &) = delete;
 
-  /// Null when there is none of this name.
+  /// Returns the address of a symbol, or null when there is none of this name.
   void *symbol(const std::string &name) const;
 
 private:
   void *handle_ = nullptr;
-  int file_ = -1; // open as long as the object: dlopen takes two objects of one name, /proc/self/fd/N, for the same
+  int file_ = -1; // stays open as long as the object, because dlopen takes two objects of one name, /proc/self/fd/N, for the same
 };
 
 } // namespace mpc::rt

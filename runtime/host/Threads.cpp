@@ -38,20 +38,20 @@ struct Job {
 };
 
 void gompWorker(void *data) {
-  // A team may be smaller than asked for (OMP_THREAD_LIMIT), so a thread strides over the slices.
+  // A team may be smaller than requested (OMP_THREAD_LIMIT), so a thread strides over the slices.
   const Job &job = *static_cast<const Job *>(data);
   for (int part = job.threadNumber(), stride = job.teamSize(); part < job.parts; part += stride)
     job.slice(part);
 }
 
-/// How often a thread looks for what it waits for before it sleeps: some ten microseconds, which is what waking a sleeping thread
-/// costs. More is lost where other programs want the CPU: who waits then often waits for a thread that has none, and takes
-/// it from that one by looking.
+/// The number of times a thread checks for what it waits for before it sleeps: some ten microseconds, which is what waking a sleeping thread
+/// costs. More would hurt if other programs want the CPU: the waiting thread then often waits for a thread that has no CPU, and by spinning
+/// it takes the CPU from that thread.
 constexpr int kSpins = 1000;
 constexpr char kSpinsText[] = "1000";
 } // namespace
 
-/// The fallback without libgomp: workers that spin for a moment, then sleep.
+/// The fallback without libgomp: its workers spin for a moment, then sleep.
 struct Threads::Pool {
   std::vector<std::thread> workers;
   std::mutex mutex;
@@ -89,7 +89,7 @@ struct Threads::Pool {
       if (part < job.parts)
         job.slice(part);
       if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        { std::lock_guard lock(mutex); } // not between the last look of `run` and its sleep
+        { std::lock_guard lock(mutex); } // the lock keeps the notification from falling between the last check of `run` and its sleep
         done.notify_one();
       }
     }
@@ -112,12 +112,12 @@ struct Threads::Pool {
   }
 };
 
-/// The copy that the process has, the bundle's beside the program, or the system's.
+/// Opens the copy that the process has, the bundle's beside the program, or the system's.
 static void *openGomp() {
   constexpr char kName[] = "libgomp.so.1", kSpinCount[] = "GOMP_SPINCOUNT";
   if (void *gomp = dlopen(kName, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD))
     return gomp;
-  // It reads the variable as it is loaded, and never again; by default its threads spin for milliseconds.
+  // libgomp reads the variable when it is loaded, and never again; by default its threads spin for milliseconds.
   bool ours = !std::getenv("OMP_WAIT_POLICY") && !std::getenv(kSpinCount);
   if (ours)
     setenv(kSpinCount, kSpinsText, 0);
@@ -135,7 +135,7 @@ static void *openGomp() {
 Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
   if (count_ == 1)
     return;
-  bool useGomp = !std::getenv("MPC_NO_LIBGOMP"); // for tests of the fallback
+  bool useGomp = !std::getenv("MPC_NO_LIBGOMP"); // tests of the fallback set it
   if (void *gomp = useGomp ? openGomp() : nullptr) {
     gompParallel_ = reinterpret_cast<GompParallel>(dlsym(gomp, "GOMP_parallel"));
     gompThreadNumber_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_thread_num"));

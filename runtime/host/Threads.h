@@ -1,7 +1,7 @@
 // One pool of threads for compiled kernels and for the library provider.
 //
-// libgomp, opened at run time, carries both: oneDNN loads the same copy, so its loops run on the same threads
-// and nothing is oversubscribed. Without libgomp an own pool does the same for kernels.
+// libgomp, opened at run time, runs both: oneDNN loads the same copy, so its loops run on the same threads
+// and nothing is oversubscribed. Without libgomp a pool of our own does the same for kernels.
 #pragma once
 
 #include "mpc/kernel.h"
@@ -14,21 +14,21 @@ namespace mpc::rt {
 
 class Threads {
 public:
-  /// `count` 0: as many as the process may use (its CPU affinity).
+  /// `count` 0 takes as many threads as the process may use (its CPU affinity).
   explicit Threads(int count = 0);
   ~Threads();
   Threads(const Threads &) = delete;
   Threads &operator=(const Threads &) = delete;
 
   int count() const { return count_; }
-  /// "libgomp" or "own pool".
+  /// Returns "libgomp" or "own pool".
   const char *backend() const;
 
-  /// Calls kernel(buffers, begin, end) on disjoint slices that cover [0, grid), none shorter than `grain`
-  /// where that is possible, and returns when all are done. A grid of at most `grain` runs inline. One caller
-  /// at a time.
+  /// Calls kernel(buffers, begin, end) on disjoint slices that cover [0, grid), none shorter than `grain` if
+  /// possible, and returns when all are done. A grid of at most `grain` runs inline. Only one caller
+  /// at a time may use it.
   void parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t grid, int64_t grain);
-  /// The same for any function: body(context, begin, end).
+  /// Does the same for any function: body(context, begin, end).
   void parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid, int64_t grain);
 
 private:
@@ -42,7 +42,7 @@ private:
   std::unique_ptr<Pool> pool_;
 };
 
-/// CPUs that the process may run on.
+/// Returns the number of CPUs that the process may run on.
 int availableCpus();
 
 } // namespace mpc::rt

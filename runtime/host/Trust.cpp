@@ -25,22 +25,22 @@ std::string programFolder() {
   return slash == whole.npos ? "" : whole.substr(0, slash + 1);
 }
 
-/// Why a file or folder may be another's: who owns it, and who may write to it.
+/// Says why a file or folder may be another user's, by its owner and by who may write to it; "" if it may not.
 static std::string distrustOne(const std::string &path, uid_t alsoTrusted) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0)
     return concat(path, ": ", std::strerror(errno));
   if (info.st_uid != 0 && info.st_uid != geteuid() && info.st_uid != alsoTrusted)
     return path + " belongs to another user";
-  // In a sticky folder nobody removes what is another's, and the entry that is meant has been looked at. A link's mode says nothing.
+  // In a sticky folder nobody can remove another user's entry, and the entry in question has been checked already. A link's mode means nothing.
   if (S_ISLNK(info.st_mode) || (S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX)))
     return "";
-  // Many systems give each user a group of the same number, and let it write by default.
+  // Many systems give each user a group of the same number and make files writable for it by default.
   bool others = (info.st_mode & S_IWOTH) || ((info.st_mode & S_IWGRP) && info.st_gid != 0 && info.st_gid != info.st_uid);
   return others ? path + " may be written by other users" : "";
 }
 
-/// The same for the file and all folders on its way, since who may write to one of those may put another file in its place.
+/// Checks the file and all folders above it, because whoever may write to one of those may put another file in its place.
 static std::string distrustWay(std::string path, uid_t alsoTrusted) {
   for (;;) {
     if (std::string why = distrustOne(path, alsoTrusted); !why.empty() || path == "/")
@@ -69,7 +69,7 @@ CodeFile codeFileBeside(const std::string &file) {
   CodeFile found = resolved(file);
   if (!found.distrusted.empty())
     return found;
-  // What a link leads to lies in folders of its own, which are nobody's choice but the link's.
+  // The target of a link lies in other folders, which only the link's owner chose; so all of them are checked.
   bool linked = lstat(file.c_str(), &entry) == 0 && S_ISLNK(entry.st_mode);
   found.distrusted = linked ? distrustOne(file, owner) : "";
   if (found.distrusted.empty())

@@ -5,8 +5,8 @@
 namespace mpc::onednn {
 
 /// Keeps the process's generated code (anonymous mappings with code) in small pages. oneDNN maps every kernel
-/// on its own, mostly empty; where the system takes transparent huge pages for everything, its merging of
-/// pages fills the gaps: 53 MB for the kernels of a ResNet-18.
+/// separately, and the mappings are mostly empty. If the system uses transparent huge pages for everything, merging
+/// pages fills the gaps: that took 53 MB for the kernels of a ResNet-18.
 void keepCodeInSmallPages();
 
 } // namespace mpc::onednn

@@ -1,7 +1,7 @@
-//===- Compat.h - One face for oneDNN 2 and oneDNN 3 ------------*- C++ -*-===//
+//===- Compat.h - Hides whether oneDNN is 2 or 3 ------------*- C++ -*-===//
 //
 // oneDNN 3 dropped the operation descriptors and attached a primitive's parameters to its primitive
-// descriptor; these functions are all that the provider sees of the difference. Written for 2.6 and for 3.x.
+// descriptor; these functions hide the difference from the provider. They support 2.6 and 3.x.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_RUNTIME_ONEDNN_COMPAT_H
@@ -13,7 +13,7 @@ namespace mpc::onednn {
 
 using Attributes = dnnl::primitive_attr;
 
-/// A convolution in the roles of the forward pass. `bias` may be empty (a zero descriptor). Dilations count
+/// Describes a convolution in the roles of the forward pass. `bias` may be empty (a zero descriptor). Dilations count
 /// from 0.
 struct ConvDescs {
   dnnl::memory::desc x, w, bias, y;

@@ -1,9 +1,9 @@
 //===- Convolution.cpp - Convolutions on oneDNN ---------------------------===//
 //
-// Activations stay channels-last, as they are, unless they are small beside the weights; weights are
+// Activations stay channels-last, as they are, unless they are small compared with the weights. Weights are
 // reordered into the layout that oneDNN prefers for the shape, on every execute, because an optimizer step
-// lies between two. bias, addend and relu are post-operations of the forward primitive. The backward
-// primitives have none: an input gradient with an epilogue is refused here.
+// may change them in between. bias, addend and relu are post-operations of the forward primitive. The backward
+// primitives have none, so an input gradient with an epilogue is refused here.
 //
 //===----------------------------------------------------------------------===//
 #include "Program.h"
@@ -18,7 +18,7 @@ memory::data_type typeOf(int32_t type) {
   return type == MPC_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-/// Element strides of a tensor stored in the order given by `permutation` of its dimensions.
+/// Describes a tensor that is stored in the given `order` of its dimensions, by element strides.
 memory::desc strided(const Dims &dims, memory::data_type type, const std::vector<int> &order) {
   Dims strides(dims.size());
   memory::dim step = 1;
@@ -27,7 +27,7 @@ memory::desc strided(const Dims &dims, memory::data_type type, const std::vector
   return memory::desc(dims, type, strides);
 }
 
-/// [N, C, spatial...] stored as [N, spatial..., C].
+/// Describes [N, C, spatial...] stored as [N, spatial..., C].
 memory::desc channelsLast(int64_t n, int64_t c, const int64_t *extents, int spatial, memory::data_type type) {
   Dims dims{n, c};
   std::vector<int> order{0};
@@ -64,16 +64,16 @@ int64_t extent(const int64_t *extents, int spatial) {
   return product;
 }
 
-/// Whether the activations are reordered, too, into the blocked layout that oneDNN prefers. On narrow maps
+/// Returns whether the activations, too, are reordered into the blocked layout that oneDNN prefers. On narrow maps
 /// with many channels its channels-last kernels reach half of the blocked ones' speed (512 channels on 4x4,
-/// bf16: 266 against 637 GFLOP/s on one core), and there the activations are small beside the weights.
+/// bf16: 266 against 637 GFLOP/s on one core), and there the activations are small compared with the weights.
 bool prefersBlocked(const mpc_library_desc &d) {
   const int64_t x = d.N * d.C * extent(d.in, d.spatial), y = d.N * d.O * extent(d.out, d.spatial);
   const int64_t w = d.O * (d.C / d.groups) * extent(d.kernel, d.spatial);
   return d.groups == 1 && !d.has_addend && x + y <= w;
 }
 
-/// Bytes of the f32 gradient above which a weight gradient in 16 bits is split.
+/// Above this many bytes of the f32 gradient, a weight gradient in 16 bits is split.
 constexpr int64_t largestGradCopy = 3 << 20;
 
 class Convolution final : public Program {
@@ -84,7 +84,7 @@ public:
     ConvDescs descs;
     descs.x = channelsLast(d.N, d.C, d.in, d.spatial, inputGrad ? typeOut : type);
     descs.y = channelsLast(d.N, d.O, d.out, d.spatial, forward ? typeOut : type);
-    // A gradient is accumulated in f32 in any case: asked for as such, it needs no second buffer before it is
+    // A gradient is accumulated in f32 in any case; requesting f32 saves a second buffer before it is
     // rounded.
     descs.w = memory::desc(weightDims(d), forward || inputGrad ? type : memory::data_type::f32,
                            memory::format_tag::any);
@@ -117,7 +117,7 @@ private:
       descs.bias = memory::desc({d.O}, typeOf(d.type_bias), memory::format_tag::x);
     const int bias = d.has_bias ? next++ : -1, addend = d.has_addend ? next++ : -1;
     dnnl::post_ops ops;
-    if (d.has_addend) // the primitive adds to what the result's buffer holds
+    if (d.has_addend) // the primitive adds to the content of the result's buffer
       ops.append_sum(1.0f);
     if (d.activation == MPC_ACT_RELU)
       appendRelu(ops);
@@ -146,7 +146,7 @@ private:
   }
 
   void planWeightGrad(const mpc_library_desc &d, const ConvDescs &descs, const Attributes &attributes) {
-    // Large gradients are made some outputs at a time, which bounds the f32 copy that is rounded at the end.
+    // Large gradients are computed for some outputs at a time, which limits the f32 copy that is rounded at the end.
     const memory::desc plainW = plainWeights(d, typeOf(d.type_out));
     const int64_t perOutput = d.C / d.groups * extent(d.kernel, d.spatial) * int64_t(sizeof(float));
     int64_t outputs = d.O;
@@ -183,7 +183,7 @@ private:
     }
   }
 
-  /// `plain` itself where the primitive writes that layout; else a temporary for reorderBack().
+  /// Returns `plain` itself if the primitive writes that layout; else a temporary for reorderBack().
   memory likeOrTemporary(const memory &plain, const memory::desc &wanted) {
     return wanted == plain.get_desc() ? plain : temporary(wanted);
   }
@@ -203,7 +203,7 @@ std::unique_ptr<generic::Primitive> makeConvolution(const mpc_library_desc &desc
   try {
     return std::make_unique<Convolution>(desc, threads);
   } catch (const dnnl::error &) {
-    return nullptr; // no implementation for this shape
+    return nullptr; // oneDNN has no implementation for this shape
   }
 }
 

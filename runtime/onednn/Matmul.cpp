@@ -1,6 +1,6 @@
 //===- Matmul.cpp - Matrix products on oneDNN -----------------------------===//
 //
-// Operands are read where they lie, with strides for the transposed ones. bias, addend and relu are part of
+// Operands are read in place, with strides for transposed ones. bias, addend and relu are part of
 // the primitive.
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@ memory::data_type typeOf(int32_t type) {
   return type == MPC_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
-/// [batch, rows, columns], stored with rows and columns exchanged if `transposed`; two dimensions if batch is
+/// Describes [batch, rows, columns], stored with rows and columns exchanged if `transposed`; it has two dimensions if batch is
 /// 0.
 memory::desc matrix(int64_t batch, int64_t rows, int64_t columns, bool transposed, memory::data_type type) {
   const memory::dim rowStep = transposed ? 1 : columns, columnStep = transposed ? rows : 1;

@@ -1,6 +1,6 @@
 //===- Plugin.cpp - The oneDNN library provider ---------------------------===//
 //
-// Chooses for every description between oneDNN and the generic kernels, of which the plugin carries a copy.
+// For every description it chooses between oneDNN and the generic kernels, of which the plugin carries a copy.
 //
 //===----------------------------------------------------------------------===//
 #include "CodePages.h"
@@ -26,18 +26,18 @@ void parallelFor(void *, int64_t n, int64_t, void (*body)(void *, int64_t, int64
     body(ctx, i, i + 1);
 }
 
-/// Whether oneDNN uses all that `isa` stands for; its names are sets of bits, and later ones contain earlier
+/// Returns whether oneDNN uses all that `isa` stands for; its names are sets of bits, and later ones contain earlier
 /// ones.
 bool has(dnnl::cpu_isa isa) {
   const unsigned bits = unsigned(isa);
   return (unsigned(dnnl::get_effective_cpu_isa()) & bits) == bits;
 }
 
-/// oneDNN emulates bf16 where the processor lacks its instructions; widening to f32 is faster then.
+/// Without the processor's bf16 instructions oneDNN emulates them, and widening to f32 is faster.
 bool hasBf16() { return has(dnnl::cpu_isa::avx512_core_bf16); }
 
-/// oneDNN 2.6.3's AMX kernel of dilated weight gradients reads scratch that nobody wrote when the channels of
-/// the input do not fill its blocks: what lies there reaches the result.
+/// oneDNN 2.6.3's AMX kernel of dilated weight gradients reads uninitialised scratch when the channels of
+/// the input do not fill its blocks, and the result depends on it.
 bool readsStaleScratch(const mpc_library_desc &d) {
   if (d.op != MPC_CONV_WEIGHT_GRAD || d.type_a != MPC_BF16 || !has(dnnl::cpu_isa::avx512_core_amx))
     return false;
@@ -45,12 +45,11 @@ bool readsStaleScratch(const mpc_library_desc &d) {
   return dilated && d.C / d.groups % 32 != 0;
 }
 
-/// Where the generic kernels measure faster, on one core with AVX-512 and bf16 instructions, GFLOP/s generic
-/// / oneDNN:
-///   few result channels on maps without stride   LeNet's first layer: f32 50 / 32, bf16 60 / 45
-///   f32 weight gradients of k > 1, 16 channels   ResNet-18: 196 / 181, 184 / 144, 205 / 195, 201 / 171, 219
-///   / 206 f32 input gradients of k > 1, 16 channels    ResNet-18: 213 / 198, 202 / 181, 200 / 178, 203 / 199
-/// bf16 is oneDNN's otherwise: the generic kernels compute in f32, at half the rate.
+/// Returns true for shapes where the generic kernels measured faster, on one core with AVX-512 and bf16 instructions. GFLOP/s generic / oneDNN:
+///   few result channels on maps without stride           LeNet's first layer: f32 50 / 32, bf16 60 / 45
+///   f32 weight gradients, kernel > 1, >= 16 channels     ResNet-18: 196 / 181, 184 / 144, 205 / 195, 201 / 171, 219 / 206
+///   f32 input gradients, kernel > 1, >= 16 channels      ResNet-18: 213 / 198, 202 / 181, 200 / 178, 203 / 199
+/// bf16 otherwise goes to oneDNN, because the generic kernels compute in f32, at half the rate.
 bool prefersGeneric(const mpc_library_desc &d) {
   if (d.op == MPC_MATMUL)
     return false;
@@ -63,7 +62,7 @@ bool prefersGeneric(const mpc_library_desc &d) {
     return d.O <= 8 && d.C <= 4 && stride == 1 && taps > 1;
   if (d.type_a == MPC_BF16 || d.groups > 1 || taps == 1)
     return false;
-  // Narrow maps: oneDNN's blocked layouts (Convolution.cpp) win the input gradient.
+  // On narrow maps oneDNN's blocked layouts (Convolution.cpp) are faster for the input gradient.
   return d.C >= 16 && d.O >= 16 && (d.op == MPC_CONV_WEIGHT_GRAD || d.in[d.spatial - 1] > 4);
 }
 

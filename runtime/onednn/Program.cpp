@@ -50,7 +50,7 @@ void Program::append(const dnnl::primitive &primitive,
   steps.push_back(std::move(step));
 }
 
-// The C interface: the C++ one builds a vector of the arguments on every call.
+// It calls the C interface, because the C++ one builds a vector of the arguments on every call.
 void Program::execute(void *const *buffers, void *scratch) {
   ThreadScope scope(threads);
   for (Binding &b : bindings)

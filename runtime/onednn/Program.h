@@ -1,6 +1,6 @@
 //===- Program.h - A sequence of oneDNN primitives --------------*- C++ -*-===//
 //
-// One library primitive is one oneDNN primitive with the reorders around it. Everything is created once;
+// A library primitive consists of a oneDNN primitive and the reorders around it. Everything is created once;
 // execute only sets addresses and runs.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,7 @@
 
 namespace mpc::onednn {
 
-/// The one engine of the process.
+/// Returns the only engine of the process.
 const dnnl::engine &engine();
 
 class Program : public generic::Primitive {
@@ -24,9 +24,9 @@ public:
   void execute(void *const *buffers, void *scratch) override;
 
 protected:
-  /// A tensor that lies in buffers[index].
+  /// Makes a tensor that lies in buffers[index].
   dnnl::memory buffer(const dnnl::memory::desc &, int index);
-  /// A tensor in the scratch memory.
+  /// Makes a tensor in the scratch memory.
   dnnl::memory temporary(const dnnl::memory::desc &);
   /// Appends a primitive; its scratchpad is added to the arguments.
   template <class PrimitiveDesc>
@@ -37,11 +37,11 @@ protected:
       args.push_back({DNNL_ARG_SCRATCHPAD, temporary(scratchpad)});
     append(primitive, args);
   }
-  /// `from` itself when it already has the wanted layout; else a temporary that a reorder fills.
+  /// Returns `from` itself if it already has the wanted layout; else a temporary that a reorder fills.
   dnnl::memory reordered(const dnnl::memory &from, const dnnl::memory::desc &wanted);
-  /// Appends from -> to.
+  /// Appends a reorder from -> to.
   void reorder(const dnnl::memory &from, const dnnl::memory &to);
-  /// Before everything else, buffers[from] is copied to buffers[to] unless they are the same.
+  /// Copies buffers[from] to buffers[to] before everything else, unless they are the same.
   void copyFirst(int from, int to, size_t bytes) { copy = {from, to, bytes}; }
 
 private:
@@ -53,8 +53,8 @@ private:
   };
   struct Binding {
     dnnl::memory memory;
-    int buffer;    // or -1
-    size_t offset; // in the scratch memory
+    int buffer;    // index of the buffer, or -1
+    size_t offset; // offset in the scratch memory
   };
   struct Copy {
     int from = -1, to = -1;
@@ -77,7 +77,7 @@ private:
   int before;
 };
 
-/// Primitives on oneDNN. Null when oneDNN (or this formulation) does not cover the description.
+/// Make primitives on oneDNN. They return null when oneDNN (or this formulation) does not cover the description.
 std::unique_ptr<generic::Primitive> makeMatmul(const mpc_library_desc &, int threads);
 std::unique_ptr<generic::Primitive> makeConvolution(const mpc_library_desc &, int threads);
 

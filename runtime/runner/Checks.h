@@ -1,4 +1,4 @@
-// Checks of option values for CLI11 that say what a value must be; CLI11's own print the limits of double, and are large.
+// Checks of option values for CLI11. They say what a value must be; CLI11's own checks print the limits of double, and are large.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace mpc::rt {
 
-/// A whole number from `low` to `high`, described as `what`: "must be a positive whole number, not 'x'".
+/// Accepts a whole number from `low` to `high`, described as `what`: "must be a positive whole number, not 'x'".
 inline CLI::Validator wholeNumber(int64_t low, int64_t high, std::string what) {
   return CLI::Validator(
       [=](std::string &text) {
@@ -20,13 +20,13 @@ inline CLI::Validator wholeNumber(int64_t low, int64_t high, std::string what) {
       },
       low > 0 ? "POSITIVE" : "NONNEGATIVE");
 }
-/// Counts of steps, samples and batches. The bound keeps products of two counts in 64 bits.
+/// Accepts counts of steps, samples and batches. The bound keeps products of two counts in 64 bits.
 inline CLI::Validator positiveCount() {
   return wholeNumber(1, 1'000'000'000, "a positive whole number up to 10^9");
 }
 inline CLI::Validator count() { return wholeNumber(0, 1'000'000'000, "0 or a positive whole number up to 10^9"); }
 
-/// One of the names in "a,b,c".
+/// Accepts one of the names in "a,b,c".
 inline CLI::Validator oneOf(const std::string &names) {
   return CLI::Validator(
       [=](std::string &text) {
@@ -36,7 +36,7 @@ inline CLI::Validator oneOf(const std::string &names) {
       "{" + names + "}");
 }
 
-/// A finite number, at least 0 or above 0.
+/// Accepts a finite number, at least 0 or above 0.
 inline CLI::Validator finiteNumber(bool aboveZero) {
   return CLI::Validator(
       [=](std::string &text) {

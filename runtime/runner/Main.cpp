@@ -1,4 +1,4 @@
-// The program that a compiled model becomes: parses options, runs one command, turns errors into messages.
+// The program that a compiled model becomes: it parses options, runs one command, and turns errors into messages.
 
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/Info.h"
@@ -24,19 +24,19 @@ using namespace mpc::rt;
 
 static volatile std::sig_atomic_t interrupted = 0;
 
-/// The first signal asks the training to stop after its step, the second ends the process as usual.
+/// The first signal asks the training to stop after its step; the second ends the process as usual.
 static void onSignal(int signal) {
   interrupted = signal;
   std::signal(signal, SIG_DFL);
 }
 
-/// The exit status: 128 + the signal that ended the training, as a shell has it of a process that a signal
-/// ends.
+/// Returns the exit status: 128 + the signal that ended the training, which is the status that a shell reports for a process that a signal
+/// ended.
 static int runTrain(Session &session, Options &options) {
   std::signal(SIGINT, onSignal);
   std::signal(SIGTERM, onSignal);
   struct sigaction hangUp;
-  if (sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler != SIG_IGN) // nohup ignores it
+  if (sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler != SIG_IGN) // nohup ignores it, and so do we
     std::signal(SIGHUP, onSignal);
   options.train.interrupted = &interrupted;
   Progress progress("train", 1);
@@ -44,7 +44,7 @@ static int runTrain(Session &session, Options &options) {
   if (result.interrupted)
     return 128 + interrupted;
   int64_t skipped = 0;
-  std::string each; // " (body 0, head 3)"
+  std::string each; // holds e.g. " (body 0, head 3)"
   for (size_t i = 0; i < result.skipped.size(); ++i) {
     skipped += result.skipped[i];
     if (result.skipped.size() > 1)
@@ -60,7 +60,7 @@ static int runTrain(Session &session, Options &options) {
   return 0;
 }
 
-/// JSON has no infinity and no NaN.
+/// Returns "null" for infinity and NaN, which JSON does not have.
 static std::string jsonNumber(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.9g", value);
@@ -111,7 +111,7 @@ static void runTrace(Session &session, const Options &options) {
   for (const Step &step : session.manifest().steps)
     entries.push_back(&session.entry(step.entry));
   if (entries.empty())
-    entries.push_back(&session.entryOfKind("train")); // throws: there is none
+    entries.push_back(&session.entryOfKind("train")); // throws, because there is none
   Dataset data(options.train.data, inputsOf(entries), session.manifest().batch);
   NpzWriter writer(options.out);
   for (const auto &[name, tensor] : trace(session, data, options.traceSteps, options.train.hyper))
@@ -119,7 +119,7 @@ static void runTrace(Session &session, const Options &options) {
   writer.finish();
 }
 
-/// Neither --out nor --log may be a file that the command reads, the program itself included.
+/// Throws Error when --out or --log is a file that the command reads, the program itself included.
 static void checkOutputs(const Options &options) {
   const TrainOptions &train = options.train;
   std::vector<std::string> inputs = namedFiles(train.data.files);
@@ -164,8 +164,8 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
   }
 }
 
-/// What nobody catches is said like every error: of the options' parser, of a thread, of a destructor that allocates (JSON values
-/// have one, and memory ends anywhere).
+/// Prints an exception that nobody catches like every other error. It may come from the options' parser, from a thread, or from a destructor that
+/// allocates (JSON values have one, and memory may run out anywhere).
 [[noreturn]] static void endUncaught() {
   if (!std::current_exception())
     std::abort();
@@ -183,7 +183,7 @@ int main(int argc, char **argv) {
   Options options;
   int status = 0;
   if (std::optional<int> parsed = parseOptions(argc, argv, program.get(), options)) {
-    status = *parsed; // help is printed, or the mistake
+    status = *parsed; // help or the mistake has been printed
     error.reset();
   } else if (!error) {
     error = attempt([&] { status = runCommand(program, options); });

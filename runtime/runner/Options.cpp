@@ -21,7 +21,7 @@ static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples");
 }
 
-/// Whether the entries of that kind read data. Without a program that is not known: --help names the option as required.
+/// Returns whether the entries of that kind read data. Without a program this is not known, and --help lists the option as required.
 static bool readsData(const Program *program, std::string_view kind) {
   if (!program)
     return true;
@@ -188,7 +188,7 @@ std::optional<int> parseOptions(int argc, char **argv, const Program *program, O
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
-      return app.exit(error); // help
+      return app.exit(error); // prints help
     CLI::App *at = &app;
     for (CLI::App *sub : app.get_subcommands())
       at = sub;

@@ -16,18 +16,18 @@ namespace mpc::rt {
 struct Options {
   enum Command { Train, Eval, Predict, Trace, Bench, Info } command = Info;
   SessionOptions session;
-  TrainOptions train; // also carries data, hyper and seed of the other commands
+  TrainOptions train; // also holds data, hyper and seed of the other commands
   std::string checkpoint, out;
   int64_t traceSteps = 1;
   BenchOptions bench;
   bool json = false;
 };
 
-/// Adds the subcommands with their options, which write to `options`. `program`: as below.
+/// Adds the subcommands with their options, which write to `options`. `program`: as in parseOptions.
 void addCommands(CLI::App &app, const Program *program, Options &options);
 
-/// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner carries
-/// no model). Returns the exit status when there is nothing to run (help, version, a mistake that has been
+/// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner has
+/// no model). Returns the exit status when there is nothing to run (help, version, or a mistake that has been
 /// printed).
 std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options);
 

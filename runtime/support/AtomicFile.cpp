@@ -14,9 +14,9 @@
 
 namespace mpc::rt {
 
-/// A temporary name is ".NAME.mpc-tmp-PID-RUN-HOST". RUN tells processes of one PID apart (in a container
-/// every run may be process 1): nanoseconds of the clock when the process first asked. HOST is a hash of the
-/// host's name; other hosts' processes cannot be asked about.
+/// A temporary name is ".NAME.mpc-tmp-PID-RUN-HOST". RUN distinguishes processes of one PID (in a container
+/// every run may be process 1): it is the clock in nanoseconds when the process first asked. HOST is a hash of the
+/// host's name, because only processes of this host can be checked.
 static constexpr std::string_view kSuffix = ".mpc-tmp-";
 static constexpr size_t kLargestWrite = size_t(1) << 30; // the kernel writes at most 2 GiB at once
 
@@ -38,7 +38,7 @@ int AtomicFile::openDevice(const std::string &path) {
     fail(path, "is a pipe that nobody reads", "start its reader first, or name a file");
   if (file < 0)
     failErrno(path, "cannot write", errno);
-  fcntl(file, F_SETFL, O_WRONLY); // only opening must not wait: a slow reader is waited for
+  fcntl(file, F_SETFL, O_WRONLY); // O_NONBLOCK was only for opening: writing does wait for a slow reader
   return file;
 }
 
@@ -50,7 +50,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (exists && !S_ISREG(info.st_mode)) {
     file_ = openDevice(path_);
   } else {
-    size_t slash = path_.rfind('/') + 1; // npos + 1 == 0
+    size_t slash = path_.rfind('/') + 1; // npos + 1 is 0
     temporary_ = concat(path_.substr(0, slash), ".", path_.substr(slash), kSuffix, getpid(), '-', thisRun(),
                         '-', thisHost());
     file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -99,7 +99,7 @@ void AtomicFile::commit() {
   std::string folder = slash == path_.npos ? "." : path_.substr(0, slash + 1);
   int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle >= 0) {
-    fsync(handle); // some file systems cannot; the rename itself has happened
+    fsync(handle); // some file systems cannot do this; the rename itself has happened
     close(handle);
   }
 }

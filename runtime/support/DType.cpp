@@ -66,7 +66,7 @@ float halfToFloat(uint16_t bits) {
   uint32_t sign = uint32_t(bits & 0x8000) << 16, rest = bits & 0x7fff;
   if (rest >= 0x7c00) // infinity or NaN
     return std::bit_cast<float>(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-  if (rest >= 0x400) // normal: move the exponent's bias from 15 to 127
+  if (rest >= 0x400) // a normal number: the exponent's bias changes from 15 to 127
     return std::bit_cast<float>(sign | (rest + (112 << 10)) << 13);
   float magnitude = float(rest) * 0x1p-24f;
   return sign ? -magnitude : magnitude;
@@ -76,7 +76,7 @@ uint16_t floatToHalf(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 16 & 0x8000;
   bits &= 0x7fffffff;
   if (bits > 0x7f800000)
-    return sign | 0x7e00 | (bits >> 13 & 0x3ff); // quiet NaN
+    return sign | 0x7e00 | (bits >> 13 & 0x3ff); // the result is a quiet NaN
   if (bits >= 0x477ff000)                        // 65520 and above round to infinity
     return sign | 0x7c00;
   if (bits < 0x38800000) { // below 2^-14: the sum with 0.5 rounds to a multiple of 2^-24
@@ -95,7 +95,7 @@ uint16_t floatToBfloat(float value) {
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/// The f32 nearest to `value` that rounds on to a 16-bit type as `value` itself does: round to odd
+/// Returns the f32 nearest to `value` that rounds to a 16-bit type as `value` itself does, by rounding to odd
 /// (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 static float roundToOdd(double value) {
   float nearest = float(value);
@@ -104,7 +104,7 @@ static float roundToOdd(double value) {
   uint32_t bits = std::bit_cast<uint32_t>(nearest);
   if (bits & 1)
     return nearest;
-  // `nearest` is even and inexact: take the neighbour on the other side of `value`, which is odd.
+  // `nearest` is even and inexact, so the neighbour on the other side of `value` is odd.
   bool away = std::fabs(value) > std::fabs(double(nearest));
   return std::bit_cast<float>(away ? bits + 1 : bits - 1);
 }
@@ -113,7 +113,7 @@ uint16_t doubleToHalf(double value) { return floatToHalf(roundToOdd(value)); }
 uint16_t doubleToBfloat(double value) { return floatToBfloat(roundToOdd(value)); }
 
 namespace {
-constexpr size_t kBlock = 256; // elements converted at a time through a wide intermediate
+constexpr size_t kBlock = 256; // number of elements converted at a time through a wide intermediate
 
 struct Half {
   uint16_t bits;
@@ -137,7 +137,7 @@ void narrow(double value, Half &out) { out.bits = doubleToHalf(value); }
 void narrow(double value, Bfloat &out) { out.bits = doubleToBfloat(value); }
 void narrow(double value, bool &out) { out = value != 0; }
 
-/// Calls visitor with a null pointer of the element's C++ type.
+/// Calls `visitor` with a null pointer of the element's C++ type.
 template <typename Visitor>
 void dispatch(mpc_dtype type, Visitor visitor) {
   switch (type) {
@@ -220,7 +220,7 @@ void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, siz
   }
   if (!isFloat(from) && !isFloat(to))
     return convertIntegers(from, static_cast<const char *>(source), to, static_cast<char *>(target), count);
-  // The two common cases of training data and the common case of a parameter's copy.
+  // These are the two common cases of training data and the common case of a parameter's copy.
   if (to == MPC_F32 && from == MPC_U8)
     return toFloat<uint8_t>(source, static_cast<float *>(target), count, map);
   if (to == MPC_F32 && from == MPC_F32)
@@ -251,11 +251,11 @@ void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, siz
   }
 }
 
-/// Whether an element is an integer that `to` has.
+/// Returns whether an element is an integer that `to` can hold.
 static bool isIntegerOf(mpc_dtype from, const void *source, size_t i, mpc_dtype to) {
   if (isFloat(from)) {
     double value = loadDouble(from, source, i);
-    // highest + 1 is a power of two, and as a double exact; NaN fails every comparison.
+    // highest + 1 is a power of two and so exact as a double; NaN fails every comparison.
     return value >= double(lowestOf(to)) && value < double(highestOf(to)) + 1 && value == std::floor(value);
   }
   int64_t value = loadInteger(from, source, i);

@@ -1,6 +1,6 @@
-// A user's mistake, or a failing system call, as a located message with a hint.
+// Reports a user's mistake, or a failing system call, as a located message with a hint.
 //
-// Loading code throws Error; the runner's main and in-process users catch it once. Nothing throws inside a
+// Loading code throws Error; the runner's main and in-process users catch it once. No step throws.
 // step.
 #pragma once
 
@@ -21,10 +21,10 @@ public:
   Error(std::string where, std::string what, std::string hint = {});
 
   const std::string &where() const { return where_; }
-  /// The clause without `where`.
+  /// Returns the clause without `where`.
   const std::string &clause() const { return what_; }
   const std::string &hint() const { return hint_; }
-  /// "error: WHERE: WHAT\nhint: HINT\n".
+  /// Returns "error: WHERE: WHAT\nhint: HINT\n".
   std::string text() const;
 
 private:
@@ -39,7 +39,7 @@ private:
 /// Runs `work` and returns the error it threw (of any kind), for callers that are built without exceptions.
 std::optional<Error> attempt(const std::function<void()> &work);
 
-/// One part of a joined text: a string, or a number written into a buffer of its own.
+/// One part of a joined text: a string, or a number written into the object's own buffer.
 class Piece {
 public:
   Piece(std::string_view text) : text_(text) {}
@@ -52,7 +52,7 @@ public:
   Piece(unsigned long value) : Piece(static_cast<unsigned long long>(value)) {}
   Piece(long long value);
   Piece(unsigned long long value);
-  Piece(double value); // 6 significant digits
+  Piece(double value); // prints 6 significant digits
   Piece(const Piece &) = delete;
   std::string_view text() const { return text_; }
 
@@ -61,12 +61,12 @@ private:
   std::string_view text_;
 };
 
-/// "1.5 MiB".
+/// Returns e.g. "1.5 MiB".
 std::string bytesText(int64_t bytes);
 
 std::string join(std::initializer_list<const Piece *> pieces);
 
-/// Joins strings and numbers: concat("sample ", 3). One function for all combinations keeps the runner small.
+/// Joins strings and numbers: concat("sample ", 3). All combinations share one function, which keeps the runner small.
 template <typename... Parts>
 std::string concat(const Parts &...parts) {
   return [](const auto &...pieces) { return join({&pieces...}); }(Piece(parts)...);

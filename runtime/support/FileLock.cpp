@@ -20,7 +20,7 @@ Lock lockFile(int file) {
   return result == 0 ? Lock::Taken : errno == EWOULDBLOCK ? Lock::Busy : Lock::Impossible;
 }
 
-/// "process 1234", or "process 1234 on host x": what the holder wrote into the file.
+/// Returns "process 1234", or "process 1234 on host x", which the holder wrote into the file.
 static std::string holder(int file) {
   char text[320] = "", host[256] = "", own[256] = "";
   long pid = 0;
@@ -32,12 +32,12 @@ static std::string holder(int file) {
 
 static void writeHolder(int file) {
   struct stat info;
-  if (fstat(file, &info) != 0 || info.st_nlink != 1) // a link to somebody's file is not ours to write
+  if (fstat(file, &info) != 0 || info.st_nlink != 1) // a link to somebody else's file must not be written
     return;
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   std::string text = concat(getpid(), " ", *host ? host : "?", "\n");
-  // Where it fails, the message of a second process is less exact; the lock holds.
+  // If this fails, the message of a second process is less exact, but the lock holds.
   if (ftruncate(file, 0) == 0)
     [[maybe_unused]] ssize_t written = pwrite(file, text.data(), text.size(), 0);
 }
@@ -48,13 +48,13 @@ Lock FolderLock::take() {
   for (;;) {
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | kSafely, 0666);
     if (file_ < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
-      file_ = open(path_.c_str(), O_RDONLY | kSafely); // another user's
+      file_ = open(path_.c_str(), O_RDONLY | kSafely); // the file belongs to another user
     Lock lock = file_ < 0 ? Lock::Impossible : lockFile(file_);
     struct stat ours, now;
     if (lock != Lock::Taken || fstat(file_, &ours) != 0 ||
         (lstat(path_.c_str(), &now) == 0 && now.st_ino == ours.st_ino && now.st_dev == ours.st_dev))
       return lock;
-    close(file_); // its holder removed it after we had opened it: the next one takes another file
+    close(file_); // its holder removed the file after we opened it, so the next process takes another file
   }
 }
 
@@ -78,7 +78,7 @@ FolderLock::FolderLock(const std::string &folder, const std::function<void(const
 FolderLock::~FolderLock() {
   if (file_ < 0)
     return;
-  unlink(path_.c_str()); // before the lock is released
+  unlink(path_.c_str()); // must come before the lock is released
   close(file_);
 }
 

@@ -1,4 +1,4 @@
-// JSON of files that may be damaged.
+// Parses JSON of files that may be damaged.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace mpc::rt {
 
-/// nlohmann's conversions, but a number that is no integer of its type's range is a json::type_error: theirs would be undefined, or another number.
+/// nlohmann's conversions, except that a number which is no integer of its type's range is a json::type_error; theirs is undefined, or gives another number.
 template <typename T, typename = void>
 struct JsonConversion : nlohmann::adl_serializer<T> {};
 template <typename T>
@@ -28,7 +28,7 @@ struct JsonConversion<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same
   }
 };
 
-/// Keeps the order of its keys.
+/// This type keeps the order of its keys.
 using json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t, uint64_t, double, std::allocator, JsonConversion>;
 
 } // namespace mpc::rt

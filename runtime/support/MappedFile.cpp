@@ -13,7 +13,7 @@
 
 namespace mpc::rt {
 
-/// All that are mapped: changed under a mutex, read without one by signal handlers. Whoever removes a file waits until nobody reads.
+/// All mapped files. The list is changed under a mutex, and signal handlers read it without one. Whoever removes a file waits until nobody reads.
 struct MappedFiles {
   std::mutex mutex;
   std::atomic<const MappedFile *> first = nullptr;
@@ -45,7 +45,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
   int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   int error = errno;
   struct stat info = {};
-  if (file < 0 && (error != ENXIO || stat(path.c_str(), &info) != 0)) // ENXIO: a socket, a device without a driver
+  if (file < 0 && (error != ENXIO || stat(path.c_str(), &info) != 0)) // ENXIO means a socket, or a device without a driver
     failErrno(path, "cannot open", error);
   std::shared_ptr<MappedFile> result(new MappedFile(path, file));
   if (file >= 0 && fstat(file, &info) != 0)

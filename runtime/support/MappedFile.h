@@ -1,4 +1,4 @@
-// Files that are read: regular ones, mapped.
+// Maps regular files for reading.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,18 @@ namespace mpc::rt {
 /// A regular file mapped read-only.
 class MappedFile {
 public:
-  /// Never waits: a pipe, whose opening waits for a writer, is an Error as all is that is no regular file. Throws Error, too,
-  /// when the file cannot be opened.
+  /// Opens and maps the file. Throws Error when the file cannot be opened or is not regular. It never waits: even a pipe, whose opening normally waits for
+  /// a writer, is an Error at once.
   static std::shared_ptr<const MappedFile> open(const std::string &path);
   ~MappedFile();
 
   const std::string &path() const { return path_; }
   std::string_view bytes() const { return {static_cast<const char *>(data_), size_}; }
-  /// Throws Error when the file has become shorter since it was opened. Its last page then reads as zeros behind the new end,
-  /// and what follows that page faults (host/FaultReport.h).
+  /// Throws Error when the file has become shorter since it was opened. Its last page then reads as zeros after the new end,
+  /// and accesses after that page fault (host/FaultReport.h).
   void checkWhole() const;
 
-  /// Calls `visitor(file)` with the mapped file that holds the address, which stays mapped meanwhile, and returns whether there is one. A signal
+  /// Calls `visitor(file)` with the mapped file that holds the address, and returns whether there is one. The file stays mapped during the call. A signal
   /// handler may call it.
   template <typename Visitor>
   static bool visit(const void *address, Visitor &&visitor) {
@@ -43,7 +43,7 @@ private:
   int file_;
   void *data_ = nullptr;
   size_t size_ = 0;
-  std::atomic<const MappedFile *> next_ = nullptr; // of all that are mapped
+  std::atomic<const MappedFile *> next_ = nullptr; // links all files that are mapped
   friend struct MappedFiles;
 };
 

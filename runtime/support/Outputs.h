@@ -1,4 +1,4 @@
-// What a command writes must not be what it reads.
+// Keeps a command from writing a file that it reads.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace mpc::rt {
 
 /// Throws Error when a file that is to be written is one of those that are read, under whatever name: another
-/// path, a symbolic or a hard link. Names without a file behind them are of no matter, nor are devices and
+/// path, a symbolic or a hard link. Names without a file behind them are allowed, and so are devices and
 /// pipes.
 void checkOutput(const std::string &output, const std::vector<std::string> &inputs);
 

@@ -13,7 +13,7 @@
 
 namespace mpc::rt {
 
-/// The library that holds this function, or null in the program itself.
+/// Returns the library that holds this function, or null in the program itself.
 static const char *ownLibrary() {
   Dl_info info;
   link_map *map = nullptr;
@@ -24,7 +24,7 @@ static const char *ownLibrary() {
   return map->l_name;
 }
 
-/// The mapped file at an address, from this process's own map; empty when there is no /proc.
+/// Returns the mapped file at an address, from this process's own map; empty when there is no /proc.
 static std::string mappedFile(const void *address) {
   std::string found;
   std::FILE *maps = std::fopen("/proc/self/maps", "re");
@@ -32,7 +32,7 @@ static std::string mappedFile(const void *address) {
     return found;
   char line[4608];
   while (found.empty() && std::fgets(line, sizeof line, maps)) {
-    // "BEGIN-END PERMISSIONS OFFSET DEVICE INODE   /path"
+    // The format is "BEGIN-END PERMISSIONS OFFSET DEVICE INODE   /path".
     char *rest = line;
     uintptr_t begin = std::strtoull(rest, &rest, 16);
     uintptr_t end = *rest == '-' ? std::strtoull(rest + 1, &rest, 16) : 0;
@@ -55,7 +55,7 @@ std::string ownFile() {
   ssize_t length = readlink("/proc/self/exe", path, sizeof path);
   if (length > 0)
     return std::string(path, size_t(length));
-  // Without /proc: as the kernel was asked to run it.
+  // Without /proc it is the name by which the kernel was asked to run the program.
   if (unsigned long name = getauxval(AT_EXECFN))
     return reinterpret_cast<const char *>(name);
   failErrno("/proc/self/exe", "cannot find the running program", errno);
@@ -64,8 +64,8 @@ std::string ownFile() {
 void exposeOwnSymbols() {
   const char *library = ownLibrary();
   if (!library)
-    return; // the program's own symbols are global
-  // It is loaded already: this only changes its visibility, which outlives the handle.
+    return; // the program's own symbols are global already
+  // The library is loaded already: this only changes its visibility, which outlives the handle.
   if (void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
     dlclose(handle);
 }

@@ -39,7 +39,7 @@ double RandomStream::normal(uint64_t index) const {
 std::vector<uint32_t> shuffledOrder(uint32_t count, uint64_t seed, uint64_t epoch) {
   std::vector<uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0u);
-  // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+  // The generator is SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
   uint64_t state = hashOf("shuffle") ^ (seed * 0x9E3779B97F4A7C15) ^ (epoch * 0xD1B54A32D192ED03);
   auto next = [&state] {
     uint64_t z = state += 0x9E3779B97F4A7C15;
@@ -48,7 +48,7 @@ std::vector<uint32_t> shuffledOrder(uint32_t count, uint64_t seed, uint64_t epoc
     return z ^ z >> 31;
   };
   for (uint32_t i = count; i > 1; --i) {
-    // A 64-bit draw modulo i <= 2^32: the bias is below 2^-32.
+    // The bias of a 64-bit draw modulo i <= 2^32 is below 2^-32.
     uint32_t j = uint32_t(next() % i);
     std::swap(order[i - 1], order[j]);
   }

@@ -9,10 +9,10 @@ namespace mpc::rt {
 void openStandardDescriptors() {
   for (int descriptor : {0, 1, 2})
     if (fcntl(descriptor, F_GETFD) < 0) {
-      // The free one of the least number is taken. In the wrong direction: using it fails, as it did.
+      // open() takes the lowest free number. The mode is the wrong direction, so that using the descriptor still fails.
       int taken = open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
       if (taken < 0)
-        taken = open("/", O_RDONLY); // a root without /dev
+        taken = open("/", O_RDONLY); // this is for a root without /dev
     }
 }
 

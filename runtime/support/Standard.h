@@ -3,12 +3,12 @@
 
 namespace mpc::rt {
 
-/// Gives those of the descriptors 0 to 2 that are closed a file, so that no file that is opened later becomes the standard
-/// output. They cannot be used: a result that is printed to a closed output is still lost with an error. The first thing that a
-/// program does.
+/// Opens a file for those of the descriptors 0 to 2 that are closed, so that no file that is opened later becomes the standard
+/// output. These descriptors cannot be used: a result that is printed to a closed output is still lost with an error. A program must call this
+/// before anything else.
 void openStandardDescriptors();
 
-/// Whether all that was printed to stdout has arrived there.
+/// Returns whether everything that was printed to stdout has arrived there.
 bool standardOutputIsWritten();
 
 } // namespace mpc::rt

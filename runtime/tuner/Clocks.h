@@ -1,12 +1,12 @@
-// What the GPU does while it is measured. Clocks are read, never set.
+// Tells what the GPU does while it is measured. Clocks are read, never set.
 #pragma once
 
 #include <string>
 
 namespace mpc::rt {
 
-/// "name, driver, SM clock, memory clock, highest SM clock, power, power limit, temperature" of the first
-/// GPU, as nvidia-smi says; "" where there is none.
+/// Returns "name, driver, SM clock, memory clock, highest SM clock, power, power limit, temperature" of the first
+/// GPU, as nvidia-smi prints it; "" if there is none.
 std::string gpuClocks();
 
 } // namespace mpc::rt

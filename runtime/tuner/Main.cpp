@@ -1,4 +1,4 @@
-// A tuner: measures the schedules of a model's products and convolutions, prints a table and writes a file
+// A tuner measures the schedules of a model's products and convolutions, prints a table and writes a file
 // for `mpc compile --tune`.
 
 #include "runtime/support/AtomicFile.h"
@@ -43,7 +43,7 @@ static int runTuner(Flags &flags) {
   if (flags.out.empty())
     flags.out = program->manifest().model + ".tune.json";
   checkOutput(flags.out, {ownFile()});
-  AtomicFile file(flags.out); // before the measurement, which would be lost
+  AtomicFile file(flags.out); // must succeed before the measurement, which would otherwise be lost
   TuningResult result =
       tune(*program, flags.tuner, [](const TunedProblem &problem) { print(describe(problem)); });
   file.write(tuningFile(result));
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
-      return app.exit(error); // help
+      return app.exit(error); // prints help
     std::fputs(Error("", error.what(), concat("see '", argv[0], " --help'")).text().c_str(), stderr);
     return 1;
   }

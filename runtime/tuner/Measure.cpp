@@ -8,11 +8,11 @@
 
 namespace mpc::rt {
 
-/// Sets of buffers together exceed L2 (H100: 50 MiB) by as much, so that none is found there when its turn
-/// comes; more than 64 would not help.
+/// The sets of buffers together exceed L2 (H100: 50 MiB) by more than its size, so that no set is still there when its turn
+/// comes; more than 64 sets would not help.
 static constexpr int64_t kRotatingBytes = 128 << 20, kMostSets = 64;
 static constexpr int64_t kSetAlignment = 256;
-/// Numbers that are drawn; a prime, so that neighbouring rows differ.
+/// The count of numbers that are drawn; it is a prime, so that neighbouring rows differ.
 static constexpr size_t kDrawn = 1'048'573;
 
 CandidateBench::CandidateBench(const Program &program, const Plan &plan, bool emulator) : plan_(plan) {
@@ -35,7 +35,7 @@ CandidateBench::CandidateBench(const Program &program, const Plan &plan, bool em
 
 void CandidateBench::repeat(Entry &entry, bool emulator) {
   Layout layout{std::move(entry.inputs), entry.outputs.at(0)};
-  entry.inputs.clear(); // nothing is staged
+  entry.inputs.clear(); // no inputs are staged
   for (const Launch &launch : entry.launches)
     for (size_t i = 0; i < launch.args.size(); ++i)
       layout.stride = std::max(layout.stride, launch.args[i] + launch.argBytes[i]);
@@ -95,7 +95,7 @@ std::vector<std::byte> CandidateBench::exactResult(const std::string &entry) {
   size_t index = indexOf(entry);
   const Layout &layout = layouts_[index];
   fill(layout, 1, /*integers=*/true);
-  // The candidates of a problem share their output: what one does not store must not be another's.
+  // The candidates of a problem share their output, so it is overwritten first: elements that one candidate fails to store must not come from another.
   std::vector<std::byte> result(size_t(layout.output.bytes), std::byte(0xff));
   device_->write(layout.output.offset, result.data(), result.size());
   device_->run(plan_.entries[index], nullptr);
@@ -113,7 +113,7 @@ double CandidateBench::seconds(const std::string &name, const Effort &effort) {
     emulator_->run(entry, &launches);
     return std::accumulate(launches.begin(), launches.end(), 0.0);
   }
-  // The first runs warm up, and say how many there is time for.
+  // The first runs warm up, and show how many more runs there is time for.
   std::vector<double> times = cuda_->time(entry, 4);
   double each = *std::min_element(times.begin(), times.end());
   size_t least = (effort.iterations + size_t(layout.sets) - 1) / size_t(layout.sets);

@@ -82,7 +82,7 @@ TuningResult tune(const Program &program, const TunerOptions &options,
         expected = got;
       same &= got == expected;
     }
-    // Which one is wrong is not known.
+    // If the results differ, it is not known which candidate is wrong, so none is measured.
     if (same)
       for (Candidate &candidate : problem.candidates)
         candidate.seconds = bench.seconds(candidate.entry, options.effort);

@@ -80,7 +80,8 @@ void EmulatedDispatches::add(kernel::DispatchOp dispatch) {
   auto launches = impl->kernels.addAll(dispatch);
   ASSERT_TRUE(succeeded(launches)) << dispatch.getName().str();
   for (auto launch : launches->getAsRange<kernel::LaunchAttr>()) {
-    auto function = impl->kernels.modules()[0].lookupSymbol<LLVM::LLVMFuncOp>(launch.getKernel().getLeafReference());
+    ModuleOp module = impl->kernels.modules()[0];
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(launch.getKernel().getLeafReference());
     auto number = [&](StringRef name, int64_t otherwise) {
       auto attribute = function->getAttrOfType<IntegerAttr>(name);
       return attribute ? attribute.getInt() : otherwise;

@@ -14,6 +14,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Decompose/Passes.h"
+#include "passes/Target/Passes.h"
 #include "test/codegen/KernelHarness.h"
 #include <gtest/gtest.h>
 
@@ -79,9 +80,8 @@ void Cases::run(bool exact) {
   auto parsed = parseSourceString<ModuleOp>(module, context.get());
   ASSERT_TRUE(parsed);
   PassManager passes(context.get());
-  DecomposePassOptions decompose;
-  decompose.gpu = true;
-  passes.addPass(createDecomposePass(decompose));
+  passes.addPass(createSetTargetPass({.name = "sm_80"}));
+  passes.addPass(createDecomposePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(fusion::createFormDispatchesPass());

@@ -1,6 +1,7 @@
 // Random shapes and layouts of matrix products and convolutions, every tile, with and without splits.
 #include "HeroHarness.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "passes/Lowering/HeroToGpu/Tuning.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;
@@ -128,7 +129,7 @@ TEST(Heroes, Corners) {
   auto context = makeContext();
   auto module = parseCase(context.get(), matmulCase("f32", 0, 8, 8));
   mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
-  ASSERT_TRUE(succeeded(hero::assignSchedules(*module, *findGpuArch("sm_80"), /*tuning=*/nullptr)));
+  ASSERT_TRUE(mlir::succeeded(hero::assignSchedules(*module, *findGpuArch("sm_80"), /*tuning=*/nullptr)));
   auto emitted = emitGpuHero(dispatchOf(*module), *kernels, "none", *findGpuArch("sm_80"));
   ASSERT_TRUE(succeeded(emitted));
   EXPECT_TRUE(emitted->empty());

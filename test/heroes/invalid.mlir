@@ -64,3 +64,45 @@ func.func @rows(%x: tensor<32x24xf8E4M3FN>) {
   }
   return
 }
+
+// -----
+
+// 2^30 rows are too many for offsets of 32 bits.
+func.func @long(%x: tensor<1073741824x16xf16>, %y: tensor<16x16xf16>) {
+  %r = kernel.dispatch "long" (%x, %y) {library} : (tensor<1073741824x16xf16>, tensor<16x16xf16>) -> tensor<1073741824x16xf16> {
+  ^bb0(%0: tensor<1073741824x16xf16>, %1: tensor<16x16xf16>):
+    // expected-error@+1 {{has an axis of 1073741824 elements: kernels count them in 32 bits}}
+    %h = graph.matmul %0, %1 : (tensor<1073741824x16xf16>, tensor<16x16xf16>) -> tensor<1073741824x16xf16>
+    kernel.yield %h : tensor<1073741824x16xf16>
+  }
+  return
+}
+
+// -----
+
+// Only elements of the hero's result are computed behind it.
+func.func @behind(%x: tensor<8x8xf32>) {
+  %r = kernel.dispatch "behind" (%x) {library} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%0: tensor<8x8xf32>):
+    %h = graph.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    // expected-error@+2 {{'graph.softmax' op has no lowering to loops}}
+    // expected-note@+1 {{hint: composite ops need mpc-decompose first; matmul and convolutions need a library dispatch}}
+    %s = graph.softmax %h {axis = 1 : i64} : tensor<8x8xf32>
+    kernel.yield %s : tensor<8x8xf32>
+  }
+  return
+}
+
+// -----
+
+// A schedule that somebody chose is not replaced by another.
+func.func @chosen(%x: tensor<8x8xf32>) {
+  // expected-error@+2 {{'simt 1x1x1' is no schedule of this problem on sm_90a}}
+  // expected-note-re@+1 {{hint: take one of its own, as 'simt {{.*}}', or leave the choice to mpc-schedule}}
+  %r = kernel.dispatch "chosen" (%x) {library, schedule = #kernel.contraction<simt 1x1x1>} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%0: tensor<8x8xf32>):
+    %h = graph.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %h : tensor<8x8xf32>
+  }
+  return
+}

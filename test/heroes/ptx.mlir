@@ -7,7 +7,7 @@
 // What the hardware has is used: 16-byte copies past the registers, load_matrix (transposed where k is not contiguous), mma of the architecture's depth, stores of 16
 // bytes; and nothing is divided.
 
-// ANNOTATED: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1, 2>], library, schedule = #kernel.contraction<
+// ANNOTATED: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1>], library, schedule = #kernel.contraction<
 // ANNOTATED: kernel.dispatch "weight_grad"{{.*}}launches = [#kernel.launch<@kernels0::@k1 {{.*}}#kernel.launch<@kernels0::@k1_reduce {{.*}}schedule = #kernel.contraction<{{.*}} splits={{[0-9]+}}>, scratch_bytes = {{[0-9]+}} : i64
 
 // SM80-LABEL: .entry k0(

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the fuzz targets (test/fuzz): each for some seconds or executions, from the seeds in the tree and what earlier runs found interesting.
+"""Runs the fuzz targets (test/fuzz), each for some seconds or executions, from the seeds in the tree and the interesting inputs of earlier runs.
 
 usage: tools/ci/fuzz.py --build build [--seconds 600 | --runs 1000000] [--seed N] [TARGET...]
 
-Without targets it runs all of them, the compiler's included, whose sources are compiled anew with clang: that takes a while the first time. What is interesting is
-kept in BUILD/fuzz/TARGET, what fails in BUILD/fuzz/TARGET.found: run `BUILD/instrumented/asan/bin/fuzz-TARGET FILE` (compiler instead of asan for the
-compiler's) to see it again. Exit status 1 when an input fails. `make test` runs the runtime's targets for a fixed number of executions with a fixed seed
+Without targets it runs all of them, including the compiler's, whose sources are compiled anew with clang: that takes a while the first time. It keeps
+interesting inputs in BUILD/fuzz/TARGET and failing ones in BUILD/fuzz/TARGET.found: run `BUILD/instrumented/asan/bin/fuzz-TARGET FILE` (compiler instead of asan for the
+compiler's targets) to see a failure again. Exits with status 1 when an input fails. `make test` runs the runtime's targets for a fixed number of executions with a fixed seed
 (test/fuzz/fuzz_test.py).
 """
 import argparse
@@ -25,11 +25,11 @@ LIMITS = ["-max_len=8192", "-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_m
 
 
 class Finding(Exception):
-    """An input that fails; the text is what libFuzzer says."""
+    """An input that fails; the text is libFuzzer's message."""
 
 
 def seeds(target, scratch):
-    """The folder of a target's seeds. Those of the MLIR parser are the dialects' own tests, cut into their parts."""
+    """Returns the folder of a target's seeds. The seeds of the MLIR parser are the dialects' own tests, cut into their parts."""
     if target != "mlir":
         return os.path.join(SOURCE, "test", "fuzz", "seeds", target)
     folder = os.path.join(scratch, "mlir.seeds")
@@ -41,7 +41,7 @@ def seeds(target, scratch):
                 continue
             with open(os.path.join(parent, name), encoding="utf-8") as file:
                 text = file.read()
-            # A function is a part as well: its first line has no indentation.
+            # A function is a part as well; its first line has no indentation.
             for i, part in enumerate(re.split(r"^// -----.*$|^(?=func\.func|module)", text, flags=re.M)):
                 code = "\n".join(line for line in part.splitlines() if not line.lstrip().startswith("//"))
                 if code.strip():
@@ -51,10 +51,10 @@ def seeds(target, scratch):
 
 
 def run(build, target, budget, seed=1, keep=True):
-    """(executions, seconds). budget: libFuzzer's option, as -runs=1000. keep: whether the corpus of earlier runs is read and added to. Raises Finding."""
+    """Returns (executions, seconds). budget: libFuzzer's option, such as -runs=1000. keep: whether to read the corpus of earlier runs and add to it. Raises Finding."""
     folder = os.path.join(instrumented.build(build, "compiler", [f"fuzz-{target}"]) if target in COMPILER else instrumented.build(build, "asan"), "bin")
     scratch = os.path.join(os.path.abspath(build), "fuzz")
-    # libFuzzer adds to the first folder it is given: never the seeds.
+    # libFuzzer adds to the first folder it is given, which must not be the seeds.
     found, corpus = os.path.join(scratch, target + ".found"), os.path.join(scratch, target if keep else target + ".once")
     if not keep:
         shutil.rmtree(corpus, ignore_errors=True)
@@ -62,7 +62,7 @@ def run(build, target, budget, seed=1, keep=True):
         os.makedirs(path, exist_ok=True)
     command = [os.path.join(folder, "fuzz-" + target), *LIMITS, budget, f"-seed={seed}", "-print_final_stats=1", f"-artifact_prefix={found}/"]
     start = time.monotonic()
-    # LLVM's libraries are not instrumented: of the allocator that our code and theirs share ASan sees what one half poisons and not what the other uses again.
+    # LLVM's libraries are not instrumented: in the allocators that our code shares with them, ASan sees what one side poisons but not that the other uses it again.
     shared = {"ASAN_OPTIONS": "allow_user_poisoning=0:detect_container_overflow=0"} if target in COMPILER else {}
     done = subprocess.run(command + [corpus, seeds(target, scratch)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, cwd=scratch, env=dict(os.environ, **shared))

@@ -1,4 +1,4 @@
-"""Who may include whom; docs/architecture.md and the folders' READMEs say why.
+"""Says which files may include which; docs/architecture.md and the folders' READMEs say why.
 
     tools -> compiler -> passes -> dialects; passes only their own area; compiler -> runtime/abi;
     runtime -> runtime, without LLVM; nothing outside test/ includes test/; within a folder as ROOMS says
@@ -10,7 +10,7 @@ FOLDERS = ("dialects", "passes", "compiler", "runtime", "tools", "benchmarks", "
 SUFFIXES = (".h", ".hpp", ".inc", ".c", ".cpp", ".td", ".in")
 INCLUDE = re.compile(r'\s*#?\s*include\s+["<]([^">]+)[">]')
 
-# Top folder -> what its files may include of FOLDERS: a folder with all below it.
+# Maps a top folder to the entries of FOLDERS that its files may include; an entry stands for a folder with all below it.
 ALLOWED = {
     "dialects": ("dialects",),
     "passes": ("dialects", "passes"),
@@ -20,7 +20,7 @@ ALLOWED = {
     "benchmarks": ("dialects", "passes", "compiler", "runtime", "tools", "benchmarks"),
     "test": FOLDERS,
 }
-# The folders of a folder -> which others of them each may include, besides itself. One that is not listed may include none of them.
+# Maps the folders of a folder to the others of them that each may include besides itself. A folder that is not listed may include none of them.
 ROOMS = {
     "dialects": {
         "Support": (),
@@ -62,12 +62,12 @@ ROOMS = {
         "tuner": ("abi", "core", "devices", "support"),
     },
 }
-# The runtime builds alone: what it must not name although it is not ours.
+# The runtime builds alone, so it must not name these foreign libraries.
 FOREIGN_TO_RUNTIME = ("mlir", "llvm", "lld", "onnx", "google")
 
 
 def is_allowed(path, included):
-    """Whether the file `path` (relative to the source root) may include `included`, as written in it."""
+    """Returns whether the file `path` (relative to the source root) may include `included`, as written in it."""
     parts = path.split("/")
     if included.startswith("."):  # relative to the file
         included = os.path.normpath(os.path.join(os.path.dirname(path), included))
@@ -90,7 +90,7 @@ def is_allowed(path, included):
 
 
 def violations(source):
-    """"FILE:LINE: includes INCLUDED" for each include below `source` that is against the rules."""
+    """Returns "FILE:LINE: includes INCLUDED" for each include below `source` that breaks the rules."""
     found = []
     for top in FOLDERS:
         for folder, _, files in os.walk(os.path.join(source, top)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds parts of mpc with clang's sanitizers, each kind in a folder of its own: BUILD/instrumented/KIND.
+"""Builds parts of mpc with clang's sanitizers, each kind in its own folder: BUILD/instrumented/KIND.
 
 asan      the runtime alone with its tests and fuzz targets (test/fuzz/runtime), under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan      the runtime alone with its tests, under ThreadSanitizer
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-CLANG = "clang-22"  # from tools/setup.sh; nothing else is compiled with it
+CLANG = "clang-22"  # tools/setup.sh installs it; nothing else is compiled with it
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 ADDRESS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
@@ -25,7 +25,7 @@ KINDS = {
 
 
 def missing(kind="asan"):
-    """Why nothing can be built, or why what is built so cannot run here (some containers forbid what the sanitizers ask of the system); "" when it can."""
+    """Says why nothing can be built, or why such builds cannot run here (some containers forbid what the sanitizers ask of the system); "" if both work."""
     if not shutil.which(CLANG):
         return f"no {CLANG} (tools/setup.sh installs it)"
     with tempfile.TemporaryDirectory() as folder:
@@ -38,16 +38,16 @@ def missing(kind="asan"):
 def configure(kind, folder):
     source, sanitizers, _ = KINDS[kind]
     fuzzed = kind != "tsan"
-    # The standard library of GCC 12 uses what it calls deprecated.
+    # The standard library of GCC 12 uses functions that it declares deprecated.
     flags = f"-O1 -gline-tables-only -fno-omit-frame-pointer -Wno-deprecated-declarations {sanitizers}"
     options = {
-        "CMAKE_BUILD_TYPE": "Sanitize",  # none of CMake's: the flags here are all there are
+        "CMAKE_BUILD_TYPE": "Sanitize",  # not one of CMake's types, so the flags here are the only ones
         "CMAKE_C_COMPILER": CLANG, "CMAKE_CXX_COMPILER": CLANG.replace("clang", "clang++"),
         "CMAKE_CXX_FLAGS": flags + (" -fsanitize=fuzzer-no-link" if fuzzed else ""),
         "CMAKE_EXE_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}",
         "CMAKE_SHARED_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}", "CMAKE_MODULE_LINKER_FLAGS": f"-fuse-ld=lld {sanitizers}",
         "MPC_NO_UNDEFINED": "",  # the program, not a library, brings the sanitizer
-        "CMAKE_DISABLE_FIND_PACKAGE_OpenMP": "ON",  # so no oneDNN, which is not instrumented
+        "CMAKE_DISABLE_FIND_PACKAGE_OpenMP": "ON",  # leaves out oneDNN, which is not instrumented
         "MPC_FUZZ": "ON" if fuzzed else "OFF",
     }
     if shutil.which("ccache"):
@@ -57,7 +57,7 @@ def configure(kind, folder):
 
 
 def build(build_folder, kind, targets=None):
-    """The folder of a kind, configured and built. Raises CalledProcessError, whose output says what failed."""
+    """Configures and builds a kind; returns its folder. Raises CalledProcessError, whose output says what failed."""
     folder = os.path.join(os.path.abspath(build_folder), "instrumented", kind)
     if not os.path.exists(os.path.join(folder, "build.ninja")):
         configure(kind, folder)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the include-rule check, lit, CTest and the script tests (test/**/*_test.py), and adds up what they counted.
+"""Runs the include-rule check, lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
 
-Prints each failure's output and, last, `N passed, N failed, N skipped`. Exit status 1 when something failed or nothing ran.
+Prints each failure's output and, last, `N passed, N failed, N skipped`. Exits with status 1 when something failed or nothing ran.
 """
 import argparse
 import json
@@ -14,7 +14,7 @@ import include_rules
 
 
 def fresh(out, name):
-    """A path for results; what an earlier run left there is gone."""
+    """Returns a path for results, after removing the file that an earlier run left there."""
     path = os.path.join(out, name)
     if os.path.exists(path):
         os.remove(path)
@@ -22,7 +22,7 @@ def fresh(out, name):
 
 
 def checked(name, counts, results, status):
-    """A runner that wrote nothing, or ended badly without a test that failed, is a failure itself."""
+    """Counts a failure for a runner that wrote no results, or that ended badly without a failed test."""
     if counts["failed"] == 0 and (status != 0 or not os.path.exists(results)):
         counts["failed"] = 1
         print(f"FAIL: {name}: status {status}, " + ("without a test that failed" if os.path.exists(results) else "without results"))
@@ -64,7 +64,7 @@ def run_ctest(build, out):
 
 
 def run_scripts(build, source):
-    """Scripts print `PASS name`, `FAIL name: why` or `SKIP name: why` for each of their cases (test/tools/harness.py)."""
+    """Runs scripts that print `PASS name`, `FAIL name: why` or `SKIP name: why` for each of their cases (test/tools/harness.py)."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     keys = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
     scripts = sorted(os.path.join(folder, name) for folder, _, files in os.walk(os.path.join(source, "test"))
@@ -72,7 +72,7 @@ def run_scripts(build, source):
     for script in scripts:
         done = subprocess.run(["/usr/bin/python3", "-B", script, "--build", build], stdout=subprocess.PIPE, text=True)
         failed = counts["failed"]
-        passing = True  # whether what follows belongs to a case that passed
+        passing = True  # whether the next lines belong to a case that passed
         for line in done.stdout.splitlines():
             verdict = line.split(" ", 1)[0]
             if verdict in keys:

@@ -3,9 +3,9 @@
 
 usage: tools/ci/sanitize.py [--jobs N] [--only-build]        `make test-sanitize` runs it
 
-It takes hours on two cores and is no part of `make test`. LLVM's and oneDNN's libraries are not instrumented. Of the containers that our code and LLVM's share ASan
-therefore sees one half of the marks (detect_container_overflow=0, allow_user_poisoning=0), and what LLVM leaves to the end of the process is no leak of ours (detect_leaks=0). The script
-tests (test/**/*_test.py) are left out: they limit the address space, which AddressSanitizer reserves in terabytes; the runtime has its own (test/runtime/sanitize_test.py).
+It takes hours on two cores and is not part of `make test`. LLVM's and oneDNN's libraries are not instrumented. In the containers that our code shares with LLVM, ASan
+therefore sees only our half of the marks (detect_container_overflow=0, allow_user_poisoning=0), and memory that LLVM frees only at the end of the process is not a leak of ours (detect_leaks=0). The script
+tests (test/**/*_test.py) are left out, because they limit the address space, of which AddressSanitizer reserves terabytes; the runtime has its own sanitizer test (test/runtime/sanitize_test.py).
 """
 import argparse
 import os

@@ -1,18 +1,18 @@
-# How the compiler's libraries are built: MLIR by find_package, warnings as errors, ccache and lld when present.
+# Build rules of the compiler's libraries: MLIR by find_package, warnings as errors, and ccache and lld if present.
 
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
 endif()
-# The compiler finds it by the name ld.lld only: LLVM's own folder has it under that name.
+# The compiler finds lld only by the name ld.lld, which it has in LLVM's own folder.
 find_program(LLD NAMES ld.lld HINTS /usr/lib/llvm-22/bin)
 if(LLD)
   get_filename_component(LLD_DIR ${LLD} DIRECTORY)
   add_link_options(-B${LLD_DIR} -fuse-ld=lld)
 endif()
 
-# Debian and LLVM's own packages put each version in a prefix of its own.
+# Debian and LLVM's own packages install each version under its own prefix.
 find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 if(LLVM_VERSION_MAJOR LESS 22)
@@ -25,7 +25,7 @@ include(AddMLIR)
 set(MPC_SOURCE_DIR ${CMAKE_SOURCE_DIR})
 set(MPC_BINARY_DIR ${CMAKE_BINARY_DIR})
 
-# Flags of everything that includes MLIR: no exceptions in dialects and passes, as MLIR itself.
+# These flags are for all code that includes MLIR: dialects and passes have no exceptions, like MLIR itself.
 add_library(MpcMlir INTERFACE)
 target_include_directories(MpcMlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_include_directories(MpcMlir INTERFACE ${MPC_SOURCE_DIR} ${MPC_BINARY_DIR})
@@ -34,7 +34,7 @@ target_compile_options(MpcMlir INTERFACE -Wall -Wextra -Werror -Wno-unused-param
 target_link_libraries(MpcMlir INTERFACE MLIR LLVM)
 
 # mpc_library(NAME sources... [EXCEPTIONS] [LIBS libs...] [TABLEGEN targets...])
-# A static library over MLIR. EXCEPTIONS: for the edges (CLI, JSON, protobuf), which catch and turn them into diagnostics.
+# Makes a static library over MLIR. EXCEPTIONS is for code at the edges (CLI, JSON, protobuf), which catches exceptions and turns them into diagnostics.
 function(mpc_library NAME)
   cmake_parse_arguments(ARG "EXCEPTIONS" "" "LIBS;TABLEGEN" ${ARGN})
   add_library(${NAME} STATIC ${ARG_UNPARSED_ARGUMENTS})
@@ -45,7 +45,7 @@ function(mpc_library NAME)
   if(ARG_TABLEGEN)
     add_dependencies(${NAME} ${ARG_TABLEGEN})
   endif()
-  # Generated headers of all dialects exist before any library compiles.
+  # The generated headers of all dialects must exist before any library compiles.
   if(TARGET mpc-tablegen)
     add_dependencies(${NAME} mpc-tablegen)
   endif()

@@ -14,13 +14,13 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"))
 from network import Network  # noqa: E402
 
-# Seven segments: top, upper right, lower right, bottom, lower left, upper left, middle.
+# The seven segments are: top, upper right, lower right, bottom, lower left, upper left, middle.
 SEGMENTS = ["abcdef", "bc", "abged", "abgcd", "fgbc", "afgcd", "afgedc", "abc", "abcdefg", "abcdfg"]
 LINES = {"a": (0, 0, 0, 1), "b": (0, 1, 1, 1), "c": (1, 1, 2, 1), "d": (2, 0, 2, 1), "e": (1, 0, 2, 0), "f": (0, 0, 1, 0), "g": (1, 0, 1, 1)}
 
 
 def draw(digit, rng):
-    """One picture: segments between corners of a sheared, scaled, shifted 2x1 grid, plus noise."""
+    """Draws one picture: segments between corners of a sheared, scaled, shifted 2x1 grid, plus noise."""
     height, width = rng.uniform(4.0, 6.0), rng.uniform(4.5, 8.0)
     top, left, shear = rng.uniform(1.0, 14.0 - 2 * height), rng.uniform(1.5, 13.0 - width), rng.uniform(-0.2, 0.2)
     rows, columns = np.mgrid[0:16, 0:16].astype(np.float64)

@@ -4,8 +4,8 @@
 lenet:     x [batch,1,28,28] -> logits [batch,10]. LeNet-5 (LeCun et al. 1998) with ReLU and max pooling.
 mlp:       x [batch,784] -> logits [batch,10]. Two hidden layers of 1024.
 regressor: x [batch,8] -> y [batch,1]. An MLP of two hidden layers of 64.
-resnet:    x [batch,3,32,32] -> logits [batch,10]. ResNet-20 of He et al. 2015, section 4.2, with --blocks basic blocks a stage (3: ResNet-20).
-resnet18:  x [batch,3,32,32] -> logits [batch,10]. ResNet-18 (64 to 512 channels, two blocks a stage) with a 3x3 stem for small pictures.
+resnet:    x [batch,3,32,32] -> logits [batch,10]. ResNet-20 of He et al. 2015, section 4.2, with --blocks basic blocks per stage (3: ResNet-20).
+resnet18:  x [batch,3,32,32] -> logits [batch,10]. ResNet-18 (64 to 512 channels, two blocks per stage) with a 3x3 stem for small pictures.
 gpt:       inputs int64 [batch,context] -> logits [batch,context,vocabulary]. GPT-2 (Radford et al. 2019), small enough for characters: --layers, --heads, --width,
            --context, --vocabulary. make_text.py makes its data.
 """
@@ -41,7 +41,7 @@ def mlp(net, _):
 
 
 def residual(net, widths, blocks):
-    """3x3 stem, stages of basic blocks (the first of each later stage halves the map), global pooling, one linear layer."""
+    """Builds a 3x3 stem, stages of basic blocks (the first of each later stage halves the map), global pooling, and one linear layer."""
     def block(x, name, c_in, c_out, stride):
         y = net.relu(net.batch_norm(net.conv(x, f"{name}.conv1", c_in, c_out, 3, stride, 1, bias=False), f"{name}.bn1", c_out), f"{name}.relu1")
         y = net.batch_norm(net.conv(y, f"{name}.conv2", c_out, c_out, 3, 1, 1, bias=False), f"{name}.bn2", c_out)
@@ -68,9 +68,9 @@ def resnet18(net, _):
 
 
 def gpt(net, options):
-    """Pre-norm blocks of causal attention and an MLP four times as wide; the output layer is the table of the embedding. Weights start as GPT-2's: N(0, 0.02),
-    smaller by the root of their number where they add to the residual stream."""
-    net.opset = 17  # LayerNormalization
+    """Builds pre-norm blocks of causal attention and an MLP four times as wide; the output layer is the table of the embedding. Weights start like GPT-2's: N(0, 0.02),
+    divided by the root of their number if they add to the residual stream."""
+    net.opset = 17  # for LayerNormalization
     layers, heads, width, context = options.layers, options.heads, options.width, options.context
 
     def weight(name, shape, deviation=0.02):
@@ -88,7 +88,7 @@ def gpt(net, options):
         qkv = linear(x, f"{name}.qkv", width, 3 * width)
         parts = [f"{name}.{part}" for part in "qkv"]
         net.node("Split", [qkv], parts, axis=-1)
-        # [batch, heads, context, width of a head]; keys the other way round.
+        # The shape is [batch, heads, context, width of a head], for keys [batch, heads, width of a head, context].
         q, k, v = (net.node("Transpose", [net.node("Reshape", [part, "heads"], f"{part}.split")], f"{part}.heads", perm=perm)
                    for part, perm in zip(parts, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])))
         scores = net.node("Mul", [net.node("MatMul", [q, k], f"{name}.products"), "scale"], f"{name}.scaled")
@@ -97,7 +97,7 @@ def gpt(net, options):
         return linear(net.node("Reshape", [y, "joined"], f"{name}.joined"), f"{name}.out", width, width, 0.02 / np.sqrt(2 * layers))
 
     def gelu(x, name):
-        """GPT-2's: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
+        """GPT-2's GELU: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
         cube = net.node("Mul", [net.node("Pow", [x, "three"], f"{name}.cube"), "share"], f"{name}.term")
         bent = net.node("Tanh", [net.node("Mul", [net.node("Add", [x, cube], f"{name}.sum"), "root"], f"{name}.inner")], f"{name}.tanh")
         return net.node("Mul", [net.node("Mul", [x, "half"], f"{name}.half"), net.node("Add", [bent, "one"], f"{name}.gate")], name)

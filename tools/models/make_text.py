@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Makes the data of a character model from a text: windows as `inputs` int64 [N,T], and `labels` int64 [N,T], the character behind each.
+"""Makes the data of a character model from a text: windows as `inputs` int64 [N,T], and as `labels` int64 [N,T] the character after each.
 
-A character's number is its place in the sorted list of those that the text has. The last part of the text is for validation.
+A character's number is its position in the sorted list of the text's characters. The last part of the text is for validation.
 """
 import argparse
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def windows(ids, length, stride):
-    """inputs and labels [N, length] of the windows that begin every `stride` characters."""
+    """Returns inputs and labels [N, length] of the windows that begin every `stride` characters."""
     starts = np.arange(0, len(ids) - length, stride)
     take = starts[:, None] + np.arange(length)
     return {"inputs": ids[take], "labels": ids[take + 1]}

@@ -1,4 +1,4 @@
-"""Builds small ONNX networks: parameters with seeded initial values, nodes named after what they are."""
+"""Builds small ONNX networks, with parameters that have seeded initial values and nodes named after what they are."""
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -7,15 +7,15 @@ FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
 
 class Network:
-    """Collects one graph. Node names are the names of their first output."""
+    """Collects one graph. A node has the name of its first output."""
 
     def __init__(self, name="network", seed=1, opset=13, values=True):
-        """values: whether random parameters get values; else they are inputs (`mpc compile --params`) and the file stays small."""
+        """values: whether random parameters get values; otherwise they are inputs (`mpc compile --params`) and the file stays small."""
         self.name, self.rng, self.opset, self.values = name, np.random.default_rng(seed), opset, values
         self.nodes, self.initializers, self.inputs, self.outputs, self.functions = [], [], [], [], []
 
     def input(self, name, shape, dtype=FLOAT):
-        """shape: numbers, or strings for named dimensions."""
+        """Adds an input. shape: numbers, or strings for named dimensions."""
         self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
         return name
 
@@ -24,19 +24,19 @@ class Network:
         return self
 
     def constant(self, name, array, dtype=None):
-        """An initializer of these values; dtype: numpy's, where not the array's own."""
+        """Adds an initializer of these values; dtype: a numpy type, if it differs from the array's own."""
         self.initializers.append(numpy_helper.from_array(np.asarray(array, dtype), name))
         return name
 
     def parameter(self, name, shape, fan_in=None, value=0.0):
-        """A float32 initializer: Kaiming-normal, N(0, 2 / fan_in), where fan_in is given, else filled with `value`."""
+        """Adds a float32 initializer: Kaiming-normal, N(0, 2 / fan_in), if fan_in is given, else filled with `value`."""
         if fan_in and not self.values:
             return self.input(name, list(shape))
         array = self.rng.normal(0, np.sqrt(2.0 / fan_in), shape) if fan_in else np.full(shape, value)
         return self.constant(name, array, np.float32)
 
     def node(self, op, inputs, output, **attributes):
-        """output: the name of the only output, or the names of all. Returns the first."""
+        """Adds a node. output: the name of the only output, or the names of all. Returns the first."""
         outputs = [output] if isinstance(output, str) else output
         self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0], **attributes))
         return outputs[0]

@@ -1,9 +1,10 @@
 //===- Main.cpp - mpc-conformance: ONNX backend test folders on the host target ----------------------------===//
 //
-// Each folder holds model.onnx and test_data_set_N with input_K.pb and output_K.pb. A model is imported, compiled for this CPU and run in
-// process; results are compared with tolerances near those of ONNX's own backend test runner. What mpc says it does not support (an op that its
-// table lacks, a limit that the op's row states, an element type) is a skip that names it; so is a result that is random by definition, of which only
-// shape and type are compared. Whatever else goes wrong is a failure, a case that compares nothing too. Cases are spread over forked workers: one that crashes or hangs is one failure.
+// Each folder holds model.onnx and test_data_set_N with input_K.pb and output_K.pb. The tool imports a model, compiles it for this CPU and runs it in
+// process; it compares results with tolerances near those of ONNX's own backend test runner. A model that mpc says it does not support (an op that its
+// table lacks, a limit that the op's row states, an element type) is a skip that names the reason. So is a result that is random by definition, of which
+// only shape and type are compared. Everything else that goes wrong is a failure, also a case that compares nothing. Cases are spread over forked
+// workers: one that crashes or hangs is one failure.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/Package/Elements.h"
@@ -34,18 +35,18 @@ std::string readFile(const std::string &path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// What the file says of its model.
+/// What the model's file says about the model.
 struct Outline {
   std::vector<std::string> inputs;                      // in the order in which the test data number them
-  std::map<std::string, std::vector<int64_t>> declared; // shapes of inputs, where they have only numbers
-  std::set<std::string> ops;                            // types
-  bool otherTypes = false;                              // an input or output is of a type that no tensor of mpc's has
+  std::map<std::string, std::vector<int64_t>> declared; // shapes of those inputs whose dimensions are all numbers
+  std::set<std::string> ops;                            // op types
+  bool otherTypes = false;                              // an input or output has a type that mpc's tensors lack
   bool random() const {
     return llvm::any_of(ops, [](const std::string &op) { return op == "Bernoulli" || op == "Multinomial" || StringRef(op).starts_with("Random"); });
   }
 };
 
-/// Sequences, optionals and maps; strings, complex numbers, and what is narrower than a byte or a float of 8 bits.
+/// Returns true for sequences, optionals and maps; strings, complex numbers, types narrower than a byte, and floats of 8 bits.
 bool isOtherType(const onnx::TypeProto &type) {
   using Tensor = onnx::TensorProto;
   static const std::set<int> known = {Tensor::FLOAT, Tensor::FLOAT16, Tensor::BFLOAT16, Tensor::DOUBLE, Tensor::BOOL, Tensor::INT8, Tensor::INT16,
@@ -73,7 +74,7 @@ Outline outlineOf(const std::string &model) {
   return outline;
 }
 
-/// Why a model is not imported. A problem of a value, such as an input that is a sequence, says which ops the model is about.
+/// Says why a model is not imported. For a problem of a value, such as an input that is a sequence, it adds the ops that the model is about.
 std::string reasonOf(const ImportReport &report, const std::string &diagnostics, const Outline &outline) {
   if (report.problems.empty())
     return diagnostics;
@@ -83,7 +84,7 @@ std::string reasonOf(const ImportReport &report, const std::string &diagnostics,
   return llvm::join(outline.ops, ", ") + ": " + problem.node + ": " + problem.why;
 }
 
-/// Whether a limit that an op's row states is what the problem is about: they share a word.
+/// Returns whether the problem is about a limit that the op's row states, which is assumed if they share a word.
 bool namesLimit(StringRef limits, const ImportProblem &problem) {
   std::string said = StringRef(problem.why + " " + problem.attribute).lower();
   std::string words = limits.lower();
@@ -93,12 +94,12 @@ bool namesLimit(StringRef limits, const ImportProblem &problem) {
   SmallVector<StringRef> list;
   StringRef(words).split(list, ' ', -1, /*KeepEmpty=*/false);
   return llvm::any_of(list, [&](StringRef word) {
-    word.consume_back("s"); // plurals
+    word.consume_back("s"); // removes the s of plurals
     return word.size() > 3 && StringRef(said).contains(word);
   });
 }
 
-/// Whether mpc states that it does not support what a problem is about.
+/// Returns whether mpc states that it does not support the cause of a problem.
 bool isStated(const ImportProblem &problem, const Outline &outline) {
   if (problem.op.empty())
     return outline.otherTypes;
@@ -107,8 +108,8 @@ bool isStated(const ImportProblem &problem, const Outline &outline) {
   return row == table.end() || namesLimit(row->limits, problem);
 }
 
-/// rtol 1e-3 as onnx.backend.test.runner, atol 1e-7 as there; both widened to the precision of 16-bit results. Of random numbers only shape and type
-/// are compared.
+/// Says how the results differ, or returns "". As in onnx.backend.test.runner rtol is 1e-3 and atol 1e-7; both are widened to the precision of 16-bit
+/// results. For random numbers only shape and type are compared.
 std::string compare(const rt::Tensor &got, const rt::TensorView &want, bool random) {
   if (got.shape != want.shape)
     return "shape " + rt::toString(got.shape) + ", not " + rt::toString(want.shape);
@@ -128,7 +129,7 @@ std::string compare(const rt::Tensor &got, const rt::TensorView &want, bool rand
   return "";
 }
 
-/// Runs one folder; `why` says what went wrong or is unsupported.
+/// Runs one folder; `why` receives what went wrong or is unsupported.
 Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std::string &why) {
   tool::Session session(/*remarks=*/false);
   MLIRContext &context = session.context();
@@ -154,7 +155,7 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
   options.forwardOnly = true;
   ImportReport report;
   auto module = importOnnx(context, model, options, &report);
-  // Shapes and axes that are inputs have to be known: they are compiled in.
+  // Shapes and axes that are inputs must be known, because they are compiled in.
   for (int round = 0; round < 4 && !module && !report.neededConstants.empty(); ++round) {
     for (const std::string &name : report.neededConstants) {
       std::string path = dataFile(0, "input", position(name));
@@ -199,7 +200,7 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
       for (const rt::Port &input : entry.inputs) {
         TensorData data = read("input", position(input.name));
         rt::TensorView value = view(data);
-        if (input.dtype == MPC_BF16 && value.dtype == MPC_U16) // as the results, see compare
+        if (input.dtype == MPC_BF16 && value.dtype == MPC_U16) // the same holds for results, see compare
           value.dtype = MPC_BF16;
         if (auto declared = outline.declared.find(input.name); declared != outline.declared.end() && value.shape != declared->second) {
           mismatch = llvm::join(outline.ops, ", ") + ": the test data of '" + input.name + "' have another shape than the model's input";
@@ -265,7 +266,7 @@ int main(int argc, char **argv) {
       llvm::outs() << (outcome == Outcome::Failed ? "FAIL " : "SKIP ") << llvm::sys::path::filename(cases[i]) << ": " << why << '\n';
     llvm::outs().flush();
   };
-  // An answer is the outcome and the reason.
+  // An answer consists of the outcome and the reason.
   auto work = [&](size_t i) {
     std::string why;
     Outcome outcome = runCase(cases[i], scratch, why);

@@ -10,7 +10,7 @@
 
 namespace {
 
-/// Repeats `once(next, rest)`, which moves bytes as send and recv do, until all are through; false when the other side is gone.
+/// Repeats `once(next, rest)`, which moves bytes like send and recv, until all bytes are through; returns false when the other side is gone.
 template <typename Byte, typename Once>
 bool transfer(Byte *next, size_t bytes, Once once) {
   while (bytes > 0) {
@@ -32,11 +32,11 @@ bool receiveAll(int socket, void *data, size_t bytes) {
   return transfer(static_cast<char *>(data), bytes, [=](char *next, size_t rest) { return recv(socket, next, rest, 0); });
 }
 
-/// The other end of the socket: cases in, answers out, until the parent closes it.
+/// Runs at the other end of the socket: receives cases and sends answers, until the parent closes the socket.
 [[noreturn]] void serve(int socket, unsigned secondsPerCase, const std::function<std::string(size_t)> &work) {
   size_t index = 0;
   while (receiveAll(socket, &index, sizeof index)) {
-    alarm(secondsPerCase); // its default action ends the process
+    alarm(secondsPerCase); // the signal's default action ends the process
     std::string answer = work(index);
     alarm(0);
     size_t bytes = answer.size();
@@ -72,7 +72,7 @@ bool mpc::tool::runInWorkers(size_t count, unsigned workers, unsigned secondsPer
       return false;
     worker.process = fork();
     if (worker.process == 0) {
-      // A worker sees its end of the socket only: the others' must close when the parent closes them.
+      // A worker keeps only its own end of the socket, because the others must close when the parent closes them.
       for (const Worker &other : team)
         if (other.socket >= 0)
           close(other.socket);
@@ -94,7 +94,7 @@ bool mpc::tool::runInWorkers(size_t count, unsigned workers, unsigned secondsPer
     worker.current.reset();
     if (next < count) {
       worker.current = next++;
-      sendAll(worker.socket, &*worker.current, sizeof(size_t)); // a dead worker shows when its answer is read
+      sendAll(worker.socket, &*worker.current, sizeof(size_t)); // a dead worker is noticed when its answer is read
     }
   };
   bool started = true;
@@ -112,7 +112,7 @@ bool mpc::tool::runInWorkers(size_t count, unsigned workers, unsigned secondsPer
     if (waiting.empty())
       break;
     if (poll(waiting.data(), waiting.size(), -1) < 0)
-      continue; // a signal
+      continue; // a signal interrupted it
     for (size_t i = 0; i < waiting.size() && started; ++i) {
       if (!waiting[i].revents)
         continue;

@@ -12,7 +12,7 @@ from onnx.backend.test.case.node import collect_testcases
 
 
 def serialised(value, declared):
-    """A value as the type that the model declares for it."""
+    """Serialises a value as the type that the model declares for it."""
     kind = declared.type.WhichOneof("value")
     if kind == "sequence_type":
         return numpy_helper.from_list(value, declared.name)
@@ -32,7 +32,7 @@ def main(folder):
     cases = collect_testcases()
     for case in cases:
         here = os.path.join(folder, case.name)
-        os.makedirs(here)  # an error where there is one: cases of two releases must not mix
+        os.makedirs(here)  # fails if the folder exists, because cases of two releases must not mix
         write(f"{here}/model.onnx", case.model)
         for i, (inputs, outputs) in enumerate(case.data_sets):
             data = f"{here}/test_data_set_{i}"

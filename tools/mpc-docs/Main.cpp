@@ -5,7 +5,7 @@
 
 namespace {
 
-/// Text of a table cell.
+/// Escapes the text of a table cell.
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
     text.insert(at, "\\");

@@ -2,8 +2,8 @@
 //
 // mpc-interpret FILE.mlir [--entry=main] [--mode=rounded|exact] [--steps=N] [--variables]
 //
-// The entry takes no arguments: inputs are graph.constants in it. Prints one line for each result, "0: tensor<2xf32> = [1, 0.5]", and
-// with --variables one for each variable of the module afterwards. Numbers are the shortest that read back as themselves.
+// The entry takes no arguments: inputs are graph.constants in it. The tool prints one line for each result, "0: tensor<2xf32> = [1, 0.5]", and
+// with --variables also one for each variable of the module. Each number is the shortest one that reads back as itself.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Evaluator/Evaluator.h"
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Shortest decimal that reads back as v in the precision that v has.
+/// Returns the shortest decimal that reads back as v in v's own precision.
 static std::string text(double v, Type element) {
   char buffer[64];
   bool single = isa<FloatType>(element) && !element.isF64() && double(float(v)) == v;

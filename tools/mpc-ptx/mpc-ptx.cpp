@@ -2,7 +2,7 @@
 //
 // mpc-ptx FILE.mlir [--arch=sm_80] [--emit=ptx|llvm|llvm-opt|none] [--ptxas] [--modules=1] [--jobs=1]
 //
-// --ptxas also assembles, and prints one line for each kernel: "k: 32 registers, 0 spill stores, 0 spill loads, ..." (bytes), warnings below it.
+// With --ptxas it also assembles, and prints one line for each kernel: "k: 32 registers, 0 spill stores, 0 spill loads, ..." (bytes), with warnings below it.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/NvptxCodegen.h"
@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
   }
   DialectRegistry registry;
   registerNvptxDialects(registry);
-  registry.insert<func::FuncDialect, graph::GraphDialect>(); // what kernels were emitted from may stand beside them
+  registry.insert<func::FuncDialect, graph::GraphDialect>(); // the ops that kernels were emitted from may stand beside them
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   llvm::SourceMgr sources;
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
   auto parsed = parseSourceFile<ModuleOp>(file, sources, &context);
   if (!parsed)
     return 1;
-  // Kernels stand alone, or in a module of their own beside the entries (mpc-emit-kernels).
+  // Kernels stand alone, or in their own module beside the entries (mpc-emit-kernels).
   SmallVector<ModuleOp> kernels = kernelModules(*parsed);
   ModuleOp module = kernels.empty() ? *parsed : kernels.front();
   if (emit == Emit::Llvm || emit == Emit::LlvmOpt) {

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace mpc::tool {
 
-/// What every Linux system with a C++ program has; all else that a program opens belongs to its bundle.
+/// Returns whether every Linux system with a C++ program has the library; all other libraries that a program opens belong to its bundle.
 static bool isOfTheSystem(llvm::StringRef name) {
   for (llvm::StringRef known : {"libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux", "libstdc++.so", "libgcc_s.so"})
     if (name.starts_with(known))
@@ -20,12 +20,12 @@ static bool isOfTheSystem(llvm::StringRef name) {
   return false;
 }
 
-/// The libraries that a loaded one asks for by name (DT_NEEDED).
+/// Returns the libraries that a loaded one needs by name (DT_NEEDED).
 static std::vector<std::string> neededBy(const link_map &library) {
   const char *strings = nullptr;
   for (const ElfW(Dyn) *entry = library.l_ld; entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_STRTAB)
-      strings = reinterpret_cast<const char *>(entry->d_un.d_ptr); // glibc has relocated it
+      strings = reinterpret_cast<const char *>(entry->d_un.d_ptr); // glibc has relocated this address
   std::vector<std::string> names;
   for (const ElfW(Dyn) *entry = library.l_ld; strings && entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_NEEDED)
@@ -33,8 +33,8 @@ static std::vector<std::string> neededBy(const link_map &library) {
   return names;
 }
 
-/// Name → file of everything the program will open: what the plugin asks for, directly or not, as the dynamic linker found it for this
-/// process, and zlib, which the runner asks for.
+/// Maps name → file of everything that the program will open: the libraries that the plugin needs, directly or not, as the dynamic linker found them for
+/// this process, and zlib, which the runner needs.
 static std::map<std::string, std::string> opened(void *plugin) {
   link_map *at = nullptr;
   std::map<std::string, const link_map *> loaded;

@@ -1,12 +1,12 @@
-//===- Bundle.h - the libraries that a program opens, beside it ----------------------------------===//
+//===- Bundle.h - copies the libraries that a program opens beside it ----------------------------------===//
 #ifndef MPC_TOOLS_MPC_BUNDLE_H
 #define MPC_TOOLS_MPC_BUNDLE_H
 #include <string>
 
 namespace mpc::tool {
 
-/// Copies the oneDNN plugin, and every library that it or the runner opens and a plain Linux system may lack, into the folder of `program`. Prints an error and returns false on
-/// failure; the copies appear whole or not at all.
+/// Copies the oneDNN plugin, and every library that it or the runner opens and that a plain Linux system may lack, into the folder of `program`. Prints an
+/// error and returns false on failure; each copy appears whole or not at all.
 bool writeBundle(const std::string &program);
 
 } // namespace mpc::tool

@@ -1,4 +1,4 @@
-//===- CheckCommand.cpp - mpc check: everything that stands against a model, at once ------------------===//
+//===- CheckCommand.cpp - mpc check: lists everything that keeps a model from training, at once ------------------===//
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/TrainingFlags.h"

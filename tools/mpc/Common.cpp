@@ -27,7 +27,7 @@ static void print(Diagnostic &diagnostic) {
     break;
   }
   std::string text = diagnostic.str(), where = locationName(diagnostic.getLocation());
-  // A hint is about the error above it and needs no location of its own.
+  // A hint belongs to the error above it and needs no location of its own.
   if (diagnostic.getSeverity() == DiagnosticSeverity::Note && StringRef(text).starts_with("hint: "))
     llvm::errs() << text << '\n';
   else
@@ -37,7 +37,7 @@ static void print(Diagnostic &diagnostic) {
     hinted |= StringRef(note.str()).starts_with("hint: ");
     print(note);
   }
-  // A user's mistake comes with a hint; what has none was not foreseen.
+  // Every user's mistake comes with a hint; an error without one was not foreseen.
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error && !hinted)
     llvm::errs() << "hint: mpc did not foresee this: report it with the model and the command\n";
 }
@@ -47,7 +47,7 @@ Session::Session(bool remarks) {
   registerAllDialects(registry);
   mlirContext = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   mlirContext->loadAllAvailableDialects();
-  mlirContext->printOpOnDiagnostic(false); // messages speak of nodes; --dump-ir shows IR
+  mlirContext->printOpOnDiagnostic(false); // messages name nodes; --dump-ir shows IR
   handler = std::make_unique<ScopedDiagnosticHandler>(mlirContext.get(), [remarks](Diagnostic &diagnostic) {
     if (remarks || diagnostic.getSeverity() != DiagnosticSeverity::Remark)
       print(diagnostic);
@@ -66,7 +66,7 @@ int finishOutput(int status) {
   llvm::raw_fd_ostream &out = llvm::outs();
   out.flush();
   bool lost = out.has_error() || !rt::standardOutputIsWritten();
-  out.clear_error(); // which would else end the process as a crash
+  out.clear_error(); // otherwise the stream would end the process like a crash
   if (!lost || status != 0)
     return status;
   return fail("standard output", "cannot be written: a part of what was printed is lost", "let it go to a file, or leave '>&-' out");

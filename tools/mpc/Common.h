@@ -1,4 +1,4 @@
-//===- Common.h - what the subcommands of mpc share -----------------------------------------===//
+//===- Common.h - code that the subcommands of mpc share -----------------------------------------===//
 #ifndef MPC_TOOLS_MPC_COMMON_H
 #define MPC_TOOLS_MPC_COMMON_H
 #include "compiler/Import/Onnx/Importer.h"
@@ -17,7 +17,7 @@ namespace mpc::tool {
 
 struct TrainingFlags;
 
-/// A context with all dialects, and a handler that prints diagnostics as `error: NODE: text` with notes behind.
+/// Holds a context with all dialects, and a handler that prints diagnostics as `error: NODE: text` with notes behind.
 class Session {
 public:
   explicit Session(bool remarks = true);
@@ -30,32 +30,32 @@ private:
 
 /// Prints `error: WHERE: what` and `hint: ...` to stderr; returns 1, the exit status of every user's mistake.
 int fail(llvm::StringRef where, const llvm::Twine &what, const llvm::Twine &hint);
-/// The exit status: 1 and an error where what was printed has not arrived, else `status`.
+/// Returns the exit status: 1 with an error if the printed output has not arrived, else `status`.
 int finishOutput(int status);
 
-/// Prints an error and returns false when one of the files that are to be written is one of those that are read.
+/// Prints an error and returns false when a file that is to be written is also one that is read.
 bool outputsAreFree(llvm::ArrayRef<std::string> outputs, const std::vector<std::string> &inputs);
 
-/// Prints what was chosen where the user said nothing, a line each with the option that changes it, and the arrays that the data need.
+/// Prints the choices that mpc made for options that the user left out, one line each with the option that changes it, and the arrays that the data need.
 void printAssumed(llvm::ArrayRef<std::string> found, const TrainingFlags &training, llvm::ArrayRef<std::string> data);
 
-/// For options whose value is a number above 0.
+/// Checks options whose value is a number above 0.
 CLI::Validator positiveInteger();
-/// The batch of training where neither the file nor the user says one.
+/// The batch of training if neither the file nor the user gives one.
 inline constexpr int64_t kOpenBatch = 32;
-/// Options of the import that several subcommands take.
+/// Adds the options of the import that several subcommands take.
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims);
 /// Parses `name=value` items of --dim into the options; prints an error and returns false on a bad one.
 bool parseDims(const std::vector<std::string> &dims, ImportOptions &options);
 
-// One subcommand a file. Each adds itself to the app and sets `status` when it runs.
+// One subcommand per file. Each adds itself to the app and sets `status` when it runs.
 void addCompileCommand(CLI::App &app, int &status);
 void addCheckCommand(CLI::App &app, int &status);
 void addRunCommand(CLI::App &app, int &status);
 void addExplainCommand(CLI::App &app, int &status);
 void addExportCommand(CLI::App &app, int &status);
 void addOpsCommand(CLI::App &app, int &status);
-/// All of them.
+/// Adds all of them.
 void addCommands(CLI::App &app, int &status);
 
 } // namespace mpc::tool

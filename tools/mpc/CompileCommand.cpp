@@ -29,7 +29,7 @@ struct CompileFlags {
   TrainingFlags training;
 };
 
-/// "512MiB", "2G", "1000000" → bytes, at least one.
+/// Parses "512MiB", "2G" or "1000000" into bytes, at least one.
 bool parseBytes(StringRef text, int64_t &bytes) {
   double number = 0;
   StringRef digits = text.take_while([](char c) { return isdigit(c) || c == '.'; }), unit = text.drop_front(digits.size());
@@ -53,7 +53,7 @@ std::string printBytes(int64_t bytes) {
   return buffer;
 }
 
-/// What takes less memory than these options.
+/// Says which options would need less memory than these.
 std::string smallerHint(const TrainingOptions &options) {
   std::string hint = "take a smaller --batch";
   if (options.precision == "fp32")
@@ -61,7 +61,7 @@ std::string smallerHint(const TrainingOptions &options) {
   return options.optLevel == "O0" || options.optLevel == "O1" ? hint + ", or --opt-level=O2" : hint;
 }
 
-/// `lenet`, `lenet-tuner`, `liblenet.so`, `lenet.mlir`, `lenet.o`, `lenet.ll` for lenet.onnx.
+/// Returns `lenet`, `lenet-tuner`, `liblenet.so`, `lenet.mlir`, `lenet.o` or `lenet.ll` for lenet.onnx.
 std::string defaultOutput(const CompileFlags &flags) {
   std::string stem = llvm::sys::path::stem(flags.model).str();
   if (flags.emit == "lib")
@@ -71,7 +71,7 @@ std::string defaultOutput(const CompileFlags &flags) {
   return stem + (flags.emit == "exe" ? "" : flags.emit == "obj" ? ".o" : flags.emit == "llvm" ? ".ll" : "." + flags.emit);
 }
 
-/// dir/liblenet.so -> dir/lenet.h.
+/// Returns dir/lenet.h for dir/liblenet.so.
 std::string headerOf(StringRef library) {
   StringRef stem = llvm::sys::path::stem(library);
   if (stem.size() > 3)
@@ -81,7 +81,7 @@ std::string headerOf(StringRef library) {
   return path.str().str();
 }
 
-/// Whether what is written under the names that are known before the compilation may be: nothing that is read, and no header but ours.
+/// Returns whether the outputs whose names are known before the compilation may be written: none is a file that is read, and an existing header must be ours.
 bool knownOutputsAreFree(const CompileFlags &flags, const std::vector<std::string> &inputs) {
   if (flags.emit != "lib")
     return outputsAreFree(flags.output, inputs);
@@ -101,7 +101,7 @@ bool knownOutputsAreFree(const CompileFlags &flags, const std::vector<std::strin
   return false;
 }
 
-/// One file for one CPU or GPU under the name asked for, else NAME.CPU.EXTENSION for each.
+/// Writes the kernels of one CPU or GPU under the requested name, those of several as NAME.CPU.EXTENSION.
 bool writeKernels(Location location, const CompileFlags &flags, const CompiledProgram &program, const std::vector<std::string> &inputs,
                   std::vector<std::string> &written) {
   if (program.kernelFiles.empty()) {
@@ -122,10 +122,10 @@ bool writeKernels(Location location, const CompileFlags &flags, const CompiledPr
   return true;
 }
 
-/// A program, a tuner, or a library with its header: what lies beside mpc with the sections behind it.
+/// Writes a program, a tuner, or a library with its header: a copy of the file beside mpc with the sections behind it.
 bool writeRunnable(Location location, const CompileFlags &flags, const CompiledProgram &program, std::vector<std::string> &written) {
   bool library = flags.emit == "lib";
-  // The program last: it is there only when all that it needs is.
+  // The program comes last, so that it exists only when everything that it needs does.
   if (flags.bundle && !writeBundle(flags.output))
     return false;
   std::string base = executableFolder() + (library ? "/libmpc-program.so" : flags.emit == "tuner" ? "/mpc-tuner" : "/mpc-runner");
@@ -135,7 +135,7 @@ bool writeRunnable(Location location, const CompileFlags &flags, const CompiledP
     return false;
   }
   if (library) {
-    // The header first: a library that is there has its header.
+    // The header comes first, so that an existing library has its header.
     written = {headerOf(flags.output)};
     if (failed(writeFileAtomically(location, written[0], libraryHeader(program.sections.at("manifest.json"), flags.output))) ||
         failed(writeLibrary(location, flags.output, (*runtime)->getBuffer(), program.sections)))
@@ -147,7 +147,7 @@ bool writeRunnable(Location location, const CompileFlags &flags, const CompiledP
   return true;
 }
 
-/// What trains the program that has just been written.
+/// Returns the command that trains the program that has just been written.
 std::string nextCommand(const std::string &program, bool readsData) {
   return (program.find('/') == std::string::npos ? "./" : "") + program + " train" + (readsData ? " --data data.npz" : "") + " --checkpoint-dir checkpoints";
 }
@@ -203,7 +203,7 @@ int compile(CompileFlags &flags) {
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
   applyMlirOptions(session.context());
-  DefaultTimingManager timing; // prints what --mlir-timing asks for at the end
+  DefaultTimingManager timing; // prints at the end what --mlir-timing requests
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope times = timing.getRootScope();
   ImportReport report;
@@ -216,8 +216,7 @@ int compile(CompileFlags &flags) {
   if (!module || !knownOutputsAreFree(flags, report.files))
     return 1;
   bool dumped = false;
-  Watch watch{.timing = &times};
-  watch.stage = [&](StringRef stage, ModuleOp m) {
+  auto dump = [&](StringRef stage, ModuleOp m) {
     if (flags.dumpIr != stage && flags.dumpIr != "all")
       return;
     dumped = true;
@@ -228,7 +227,10 @@ int compile(CompileFlags &flags) {
     m->print(llvm::errs(), printing);
     llvm::errs() << '\n';
   };
-  watch.stage("import", *module);
+  Watch watch{.stage = {}, .timing = &times};
+  if (!flags.dumpIr.empty())
+    watch.stage = dump;
+  dump("import", *module);
   if (failed(buildTraining(*module, flags.training.options, watch)))
     return 1;
   if (!flags.quiet) {
@@ -251,7 +253,7 @@ int compile(CompileFlags &flags) {
     return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
                 "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, kernels, all; those from "
                 "layout on of a second target: sm_80.layout and so on");
-  program->sections["installation"] = executableFolder(); // where the program looks for plugins
+  program->sections["installation"] = executableFolder(); // the program looks for plugins there
   for (const TargetSummary &plan : program->targets)
     if (memoryLimit && plan.peakBytes > memoryLimit)
       return fail(flags.model,

@@ -25,7 +25,7 @@ static std::string shapeText(Value x) {
   return result.empty() ? "scalar" : result;
 }
 
-/// The user's name for a value: a variable, an input, or the ONNX node that made it.
+/// Returns the user's name for a value: that of a variable, of an input, or of the ONNX node that made it.
 static std::string nameOf(Value x, train::StepOp step) {
   if (Operation *op = x.getDefiningOp()) {
     if (auto read = dyn_cast<train::ReadOp>(op))
@@ -57,7 +57,7 @@ json forwardCasts(ModuleOp module) {
   return casts;
 }
 
-/// The low-precision copy that a cast is assigned to, if it is one; guards of skipped steps may stand between.
+/// Returns the low-precision copy that a cast is assigned to, if there is one; guards of skipped steps may stand between.
 static train::VariableOp copyOf(Value x, unsigned depth = 0) {
   for (Operation *user : x.getUsers()) {
     if (auto assign = dyn_cast<train::AssignOp>(user)) {
@@ -72,7 +72,7 @@ static train::VariableOp copyOf(Value x, unsigned depth = 0) {
   return {};
 }
 
-/// A cast behind the forward pass, told by what it connects: derivatives carry the location of what they are derivatives of.
+/// Describes a cast after the forward pass by what it connects, because derivatives carry the location of the op that they are derivatives of.
 static json laterCast(graph::CastOp cast, train::StepOp step, const llvm::StringMap<train::VariableOp> &parameters) {
   Type from = graph::elementOf(cast.getX()), to = graph::elementOf(cast);
   std::string node = locationName(cast.getLoc());
@@ -118,7 +118,7 @@ json forwardOps(ModuleOp module) {
         return;
       json row = {{"step", step.getSymName().str()}, {"node", locationName(op->getLoc())}, {"op", op->getName().stripDialect().str()},
                   {"class", stringify(op.getPrecisionClass()).str()}, {"type", elementText(op->getResult(0))}, {"shape", shapeText(op->getResult(0))}};
-      // The statistics of a batch norm are four products and two sums, over and over.
+      // The statistics of a batch norm are four products and two sums, which repeat.
       for (auto it = ops.rbegin(); it != ops.rend() && (*it)["node"] == row["node"]; ++it) {
         row["count"] = (*it)["count"];
         if (*it == row) {
@@ -134,7 +134,7 @@ json forwardOps(ModuleOp module) {
 
 //===-- Text ---------------------------------------------------------------------------------------===//
 
-/// Rows of cells, each column as wide as its widest cell (the last is not padded).
+/// Prints rows of cells, each column as wide as its widest cell (the last is not padded).
 static void printTable(const std::vector<std::vector<std::string>> &rows) {
   std::vector<size_t> widths;
   for (const auto &row : rows)

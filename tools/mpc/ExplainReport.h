@@ -1,4 +1,4 @@
-//===- ExplainReport.h - what mpc explain says about precision -------------------------------------===//
+//===- ExplainReport.h - the report of mpc explain about precision -------------------------------------===//
 #ifndef MPC_TOOLS_MPC_EXPLAINREPORT_H
 #define MPC_TOOLS_MPC_EXPLAINREPORT_H
 #include "mlir/IR/BuiltinOps.h"
@@ -6,18 +6,18 @@
 
 namespace mpc::tool {
 
-/// The casts that autocast put into the forward pass of every train.step, taken right after it: step, phase ("forward"), value, from, to, shape, bytes
-/// (of the result), reason, users.
+/// Returns the casts that autocast put into the forward pass of every train.step, taken right after it: step, phase ("forward"), value, from, to, shape,
+/// bytes (of the result), reason, users.
 nlohmann::json forwardCasts(mlir::ModuleOp module);
 
-/// The casts between float types that the finished train.steps hold beside those, in the same form, in the phases "backward" (gradients) and "update"
+/// Returns the other casts between float types that the finished train.steps hold, in the same form, in the phases "backward" (gradients) and "update"
 /// (scaler, optimizer, low-precision copies). Steps that return gradients for `trace` are left out.
 nlohmann::json laterCasts(mlir::ModuleOp module);
 
-/// Every float op of the forward pass, right after autocast: step, node, op, class, type it computes in, shape. Equal ops of one node count once.
+/// Returns every float op of the forward pass, right after autocast: step, node, op, class, type it computes in, shape. Equal ops of one node count once.
 nlohmann::json forwardOps(mlir::ModuleOp module);
 
-/// The whole report as text for people.
+/// Prints the whole report as text for people.
 void printReport(const nlohmann::json &report);
 
 } // namespace mpc::tool

@@ -1,4 +1,4 @@
-//===- ExportCommand.cpp - mpc export: a checkpoint's values in an ONNX model -----------------------------===//
+//===- ExportCommand.cpp - mpc export: puts a checkpoint's values into an ONNX model -----------------------------===//
 #include "compiler/Export/Onnx/Exporter.h"
 #include "compiler/Package/ProgramFile.h"
 #include "runtime/core/state/Network.h"
@@ -20,7 +20,7 @@ struct ExportFlags {
   std::string model, checkpoint, output, inference;
 };
 
-/// The tensors of a checkpoint that belong to the network, or the floats of plain weights. Throws Error.
+/// Returns the tensors of a checkpoint that belong to the network, or the float tensors of plain weights. Throws Error.
 std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
   std::vector<TrainedTensor> tensors;
   auto add = [&](const std::string &name, const rt::Origin &origin, bool required) {
@@ -48,7 +48,7 @@ std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
   return tensors;
 }
 
-/// What became of the training form, in a line; "" where there was nothing to do.
+/// Says in one line what happened to the training form; "" if there was nothing to do.
 std::string inferenceText(const InferenceCounts &counts, Inference form) {
   std::vector<std::string> parts;
   auto add = [&](int64_t count, const char *what, const char *done) {

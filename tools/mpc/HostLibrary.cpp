@@ -14,7 +14,7 @@ std::string executableFolder() {
   return code ? "." : path.parent_path().string();
 }
 
-/// The plugin beside this executable, or null.
+/// Returns the plugin beside this executable, or null.
 static const mpc_library *plugin(int threads) {
   static const mpc_library *library = [threads]() -> const mpc_library * {
     void *handle = dlopen((executableFolder() + "/libmpc_onednn.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -40,7 +40,7 @@ LibraryScratchFn libraryScratch() {
       library->destroy(primitive);
       computed = true;
     };
-    // The built-in loops block differently on one thread (`--threads 1`) than on several, and want other scratch.
+    // The built-in loops use other blocks on one thread (`--threads 1`) than on several, and so another amount of scratch.
     for (int count : {1, threads})
       ask(mpc_generic_library(count));
     ask(plugin(threads));

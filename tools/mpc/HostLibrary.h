@@ -5,9 +5,9 @@
 
 namespace mpc::tool {
 
-/// Scratch of library calls: the larger of what the built-in provider and the oneDNN plugin ask for.
+/// Returns the scratch of library calls: the larger of the sizes that the built-in provider and the oneDNN plugin need.
 LibraryScratchFn libraryScratch();
-/// The folder of this executable: where mpc-runner and the plugin lie.
+/// Returns the folder of this executable, which holds mpc-runner and the plugin.
 std::string executableFolder();
 
 } // namespace mpc::tool

@@ -5,7 +5,7 @@
 
 namespace mpc::tool {
 
-/// The largest number of classes: their weights become one text.
+/// The number of classes is limited, because their weights become one text.
 static constexpr int64_t kMostClasses = 1 << 24;
 
 static std::string weightsText(const std::string &path) {

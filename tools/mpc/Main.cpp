@@ -10,17 +10,17 @@
 #include <unistd.h>
 #include <vector>
 
-/// Nothing between here and an allocation catches: the libraries are built without exceptions. Unfinished outputs go, the process ends.
+/// Ends the process and removes unfinished outputs. No code between here and an allocation catches, because the libraries are built without exceptions.
 [[noreturn]] static void endWithoutMemory() {
   static const char text[] = "error: mpc: out of memory\nhint: close other programs, or compile a smaller batch\n";
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) {
-    // nobody is there to be told
+    // there is nobody to tell
   }
   llvm::sys::RunInterruptHandlers();
   _exit(1);
 }
 
-/// The option of a command that a word which is none may mean; "" when none is near.
+/// Returns the option of a command that an unknown word may mean; "" when none is similar.
 static std::string nearestOption(const CLI::App &command, llvm::StringRef word) {
   const std::string wanted = llvm::join(llvm::split(word.ltrim('-').split('=').first.lower(), '_'), "-");
   std::string nearest;
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
   std::set_new_handler(endWithoutMemory);
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endWithoutMemory(); });
   mpc::rt::openStandardDescriptors();
-  llvm::errs().tie(&llvm::outs()); // where both go to one file, what is wrong stands behind what was said before
+  llvm::errs().tie(&llvm::outs()); // if both go to one file, an error comes after the earlier output
   CLI::App app("mpc: compiles ONNX networks to standalone mixed-precision training programs", "mpc");
   app.require_subcommand(1);
   app.set_version_flag("--version", "mpc 0.1.0");
@@ -68,9 +68,9 @@ int main(int argc, char **argv) {
   if (!mpc::tool::takeMlirOptions(words))
     return 1;
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // CLI11 takes them from the back
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // CLI11 takes the words from the back
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0) // help
+    if (error.get_exit_code() == 0) // prints help
       return mpc::tool::finishOutput(app.exit(error));
     complain(app, error, argc > 1 ? argv[1] : "");
     return 1;

@@ -16,6 +16,7 @@ bool mpc::tool::takeMlirOptions(std::vector<std::string> &words) {
   if (ours.size() == 1)
     return true;
   given = true;
+  registerAllPasses(libraryScratch()); // which --mlir-print-ir-after= and crash reproducers name
   mlir::registerAsmPrinterCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();

@@ -10,10 +10,10 @@ class MLIRContext;
 
 namespace mpc::tool {
 
-/// Takes --mlir-... options (--mlir-timing, --mlir-print-ir-after-all, --mlir-pass-pipeline-crash-reproducer=FILE, ...) out of `words`, which the rest of the command
-/// line is, and hands them to MLIR. Prints an error and returns false where MLIR does not know one.
+/// Removes --mlir-... options (--mlir-timing, --mlir-print-ir-after-all, --mlir-pass-pipeline-crash-reproducer=FILE, ...) from `words`, which then hold the
+/// rest of the command line, and hands them to MLIR. Prints an error and returns false if MLIR does not know one.
 bool takeMlirOptions(std::vector<std::string> &words);
-/// Prepares a context for them: IR is printed by one thread.
+/// Prepares a context for these options: one thread prints IR.
 void applyMlirOptions(mlir::MLIRContext &context);
 
 } // namespace mpc::tool

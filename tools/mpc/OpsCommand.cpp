@@ -1,4 +1,4 @@
-//===- OpsCommand.cpp - mpc ops: what is supported, printed from the tables ----------------------===//
+//===- OpsCommand.cpp - mpc ops: prints from the tables what is supported ----------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Precision.h"
@@ -22,7 +22,7 @@ struct GraphOp {
   std::string name, gradient, precision;
 };
 
-/// What the graph ops state about themselves, by name.
+/// Returns what the graph ops state about themselves, sorted by name.
 std::vector<GraphOp> graphOps(MLIRContext &context) {
   std::vector<GraphOp> ops;
   for (RegisteredOperationName name : context.getRegisteredOperations()) {
@@ -44,14 +44,14 @@ std::vector<GraphOp> graphOps(MLIRContext &context) {
   return ops;
 }
 
-/// What the examples of an ONNX op became.
+/// The graph ops that the examples of an ONNX op became.
 struct Example {
   std::set<std::string> ops;
   std::string gradient = "zero";
 };
 using Examples = std::map<std::string, Example>;
 
-/// Whether a derivative reaches a float input of @forward from its results: yes, zero or none (an op without one stands between).
+/// Returns whether a derivative reaches a float input of @forward from its results: yes, zero or none (an op without a derivative stands between).
 StringRef gradientOf(ModuleOp module) {
   auto forward = module.lookupSymbol<FunctionOpInterface>("forward");
   if (!forward)
@@ -74,7 +74,7 @@ StringRef gradientOf(ModuleOp module) {
   return blocked ? "none" : "zero";
 }
 
-/// Imports every model of one op type in DIR/*/model.onnx (ONNX's backend node tests) and looks at what it became. Shapes and axes that are
+/// Imports every model of one op type in DIR/*/model.onnx (ONNX's backend node tests) and records which ops it became. Shapes and axes that are
 /// inputs are taken from the test data, whose tensors are named after them.
 Examples readExamples(const std::string &directory, int64_t &count) {
   Examples examples;
@@ -96,7 +96,7 @@ Examples readExamples(const std::string &directory, int64_t &count) {
         options.constants[data->name] = *data;
     }
     ImportReport report;
-    // Values are fixed only where they must be.
+    // Values are fixed only if they must be.
     auto all = std::move(options.constants);
     options.constants.clear();
     auto module = importOnnx(context, model, options, &report);
@@ -117,7 +117,7 @@ Examples readExamples(const std::string &directory, int64_t &count) {
         example.ops.insert(op->getName().stripDialect().str());
     });
   }
-  // What only moves or converts elements says nothing of an op that does more.
+  // Ops that only move or convert elements say nothing about an op that does more.
   for (auto &[name, example] : examples) {
     std::set<std::string> &ops = example.ops;
     ops.erase("constant");
@@ -130,7 +130,7 @@ Examples readExamples(const std::string &directory, int64_t &count) {
   return examples;
 }
 
-/// Gradient, class and graph ops of an ONNX op, as table cells.
+/// Returns gradient, class and graph ops of an ONNX op, as table cells.
 std::string exampleCells(const Example &example, const std::map<std::string, const GraphOp *> &graph) {
   if (example.ops.empty())
     return " – | – | folds away |";

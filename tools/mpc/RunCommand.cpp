@@ -1,4 +1,4 @@
-//===- RunCommand.cpp - mpc run: forward only, in process -------------------------------------------===//
+//===- RunCommand.cpp - mpc run: runs the forward pass in process -------------------------------------------===//
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/runner/Checks.h"
@@ -25,7 +25,7 @@ struct RunFlags {
            "the model's inputs are arrays of the file, by name");
 }
 
-/// An open batch is what the data has for an input whose leading dimension is open: "x[0] (batch)".
+/// Sets an open batch to the extent that the data has for an input whose leading dimension is open: "x[0] (batch)".
 void bindBatch(RunFlags &flags, const rt::NpzReader &data, const std::vector<std::string> &openDims) {
   const std::vector<std::string> names = data.names();
   for (StringRef open : openDims) {
@@ -77,7 +77,7 @@ int run(RunFlags &flags) {
     for (const rt::Port &input : entry.inputs) {
       if (!data->contains(input.name))
         failMissing(flags, input.name);
-      // The shape first: a small file may unpack to more than the memory holds.
+      // The shape is checked first, because a small file may unpack to more than the memory holds.
       rt::Array array = data->read(input.name, [&](mpc_dtype, const rt::Shape &shape) { running.inputFor(entry, input.name, shape); });
       running.setInput(entry, input.name, array.view());
     }

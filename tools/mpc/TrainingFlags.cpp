@@ -59,7 +59,7 @@ void TrainingFlags::addTo(CLI::App &app) {
   app.add_flag("--trace,!--no-trace", options.keepGradients, "Adds what `PROGRAM trace` needs to report gradients (default: on)")->group(update);
 }
 
-/// Shortest text that reads back as the same double.
+/// Returns the shortest text that reads back as the same double.
 static std::string text(double value) {
   char buffer[32];
   snprintf(buffer, sizeof buffer, "%.17g", value);
@@ -70,7 +70,7 @@ static bool wrote(const CLI::Option *option) { return option->count() > 0; }
 
 bool TrainingFlags::resolve() {
   if (options.optLevel == "O0" && !wrote(precisionOption))
-    options.precision = "fp32"; // what the level says
+    options.precision = "fp32"; // O0 means fp32
   options.castCache = !noCastCache;
   if (!expandLossWeights(options.loss) || !llvm::all_of(options.steps, expandLossWeights))
     return false;
@@ -140,7 +140,7 @@ static std::string shortText(double value) {
 
 void TrainingFlags::assumeOptimizer(std::vector<std::string> &lines) const {
   if (!options.steps.empty() && llvm::all_of(options.steps, [](llvm::StringRef step) { return step.contains(":optimizer="); }))
-    return; // each says its own
+    return; // each step names its own optimizer
   auto [name, hyperparameters] = llvm::StringRef(options.optimizer).split(',');
   if (!wrote(optimizerOption))
     lines.push_back((llvm::Twine("--optimizer=") + (momentum ? name : llvm::StringRef(optimizer))).str());

@@ -11,14 +11,14 @@ class Option;
 
 namespace mpc::tool {
 
-/// What the user wrote about precision, loss, optimizer and scaler; `resolve` turns it into pass options.
+/// Holds what the user wrote about precision, loss, optimizer and scaler; `resolve` turns it into pass options.
 struct TrainingFlags {
   TrainingOptions options;
 
   void addTo(CLI::App &app);
   /// Composes the optimizer's and the scaler's descriptions. Prints an error and returns false on a bad value.
   bool resolve();
-  /// After resolve: what was chosen where the user said nothing, as options: "--precision=fp16: why". The loss and the batch are found
+  /// After resolve: returns, as options, the values that were chosen because the user gave none: "--precision=fp16: why". The loss and the batch are found
   /// later.
   std::vector<std::string> assumed() const;
 

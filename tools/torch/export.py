@@ -11,14 +11,14 @@ What it does, and why:
 - It uses the dynamo exporter with optimize=False. The optimizer of torch.onnx (the default) folds batch norms into convolutions in train mode too, merges equal parameters, drops
   zero biases and turns parameters into anonymous constants. The legacy exporter (dynamo=False) moves running statistics while it traces, and cannot export some networks.
 - It exports in train mode: dropout stays, and batch norms use the statistics of the batch. Modules keep their modes when the network is in train mode already, so that a part
-  put into eval mode (a frozen batch norm) stays so.
+  put into eval mode (a frozen batch norm) stays in it.
 - Dynamo writes batch norms in inference form in either mode; those that were in train mode get `training_mode=1` and their new statistics as outputs.
-- A parameter that is shared under several names gets the one of `named_parameters()`.
-- The requires_grad of a parameter, which no exporter writes, becomes the metadata `mpc.requires_grad` of its value. The metadata `mpc.training_form` of the file says that norms in
-  inference form are meant to be in it.
+- A parameter that is shared under several names gets the name of `named_parameters()`.
+- The requires_grad of a parameter, which no exporter writes, becomes the metadata `mpc.requires_grad` of its value. The file's metadata `mpc.training_form` says that norms in
+  inference form are intended.
 - At the end, the file is checked: every parameter that requires a gradient and is used is there, under its name, with its shape and values.
 
-Needs torch >= 2.9 and onnxscript. Nothing of mpc.
+It needs torch >= 2.9 and onnxscript, and nothing of mpc.
 """
 import argparse
 import contextlib
@@ -42,19 +42,19 @@ SIGNATURE = "pkg.torch.export.ExportedProgram.graph_signature"
 FX_NODE = "pkg.torch.onnx.fx_node"
 REQUIRES_GRAD = "mpc.requires_grad"
 TRAINING_FORM = "mpc.training_form"
-PROTOBUF_LIMIT = 2**31 - 2**20  # bytes; a larger file needs its values beside it
+PROTOBUF_LIMIT = 2**31 - 2**20  # in bytes; a larger file needs its values beside it
 
 
 class ExportError(Exception):
-    """What is wrong, and in a second line what to do."""
+    """Says what is wrong, and in a second line what to do."""
 
 
 def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", opset=None):
-    """Writes `module` to `path` in the form that is trained, and returns notes on what a reader of the file should know.
+    """Writes `module` to `path` in its training form, and returns notes on what a reader of the file should know.
 
-    inputs: examples, a dict of the names of forward's arguments; labels too where forward takes them. The first dimension must be 2 or more.
-    outputs: names of the outputs, in order; of a dict (or a ModelOutput of transformers) the keys to keep.
-    dynamic: names of further free dimensions, as {"input_ids": {1: "tokens"}}.
+    inputs: examples, as a dict by the names of forward's arguments; labels too if forward takes them. The first dimension must be 2 or more.
+    outputs: names of the outputs, in order; if forward returns a dict (or a ModelOutput of transformers), the keys to keep.
+    dynamic: names of further free dimensions, such as {"input_ids": {1: "tokens"}}.
     batch: name of the free first dimension of all inputs; None fixes it.
     """
     check_names(module, inputs, outputs)
@@ -79,7 +79,7 @@ def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", o
 
 @contextlib.contextmanager
 def quiet():
-    """Without torch's warnings, logs and prints: it tells its errors several times before it raises them."""
+    """Silences torch's warnings, logs and prints, because torch prints its errors several times before it raises them."""
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -91,7 +91,7 @@ def quiet():
 
 
 def check_names(module, inputs, outputs):
-    """Inputs are arguments of forward, and outputs have a name each."""
+    """Checks that inputs are arguments of forward, and that outputs have different names."""
     signature = inspect.signature(module.forward)
     try:
         signature.bind(**inputs)
@@ -103,7 +103,7 @@ def check_names(module, inputs, outputs):
 
 
 def exported(module, **options):
-    """torch.onnx.export, whose errors are pages long: the one that began it."""
+    """Calls torch.onnx.export. Its errors are pages long, so only the one that began it is raised."""
     try:
         with quiet():
             return torch.onnx.export(module, (), dynamo=True, optimize=False, verbose=False, **options)
@@ -118,7 +118,7 @@ def exported(module, **options):
 
 
 def free_dimensions(inputs, dynamic, batch):
-    """The dynamic_shapes of torch.export; dimensions of one name are one."""
+    """Returns the dynamic_shapes of torch.export; dimensions with the same name are one."""
     made = {}
 
     def dimension(name):
@@ -145,7 +145,7 @@ def free_dimensions(inputs, dynamic, batch):
 
 @contextlib.contextmanager
 def train_mode(module):
-    """In train mode; a module that is in train mode already keeps the modes of its parts."""
+    """Puts the module in train mode; if it is in train mode already, its parts keep their modes."""
     modes = [(part, part.training) for part in module.modules()]
     if not module.training:
         module.train()
@@ -158,7 +158,7 @@ def train_mode(module):
 
 @contextlib.contextmanager
 def selected_outputs(module, wanted):
-    """Lets forward return a tuple of tensors, and yields the list that their names are added to."""
+    """Makes forward return a tuple of tensors, and yields the list to which their names are added."""
     forward, names = module.forward, []
 
     @functools.wraps(forward)
@@ -198,7 +198,7 @@ def set_property(proto, key, value):
 
 
 def rename(graph, names):
-    """Renames values: {old: new}."""
+    """Renames values by {old: new}."""
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
         node.output[:] = [names.get(name, name) for name in node.output]
@@ -218,12 +218,12 @@ def rename_outputs(graph, names):
         new[value.name] = name
     inner = {name for node in graph.node for name in node.output}
     for name in set(new.values()) & (inner - set(new)):
-        new[name] = f"{name}.inner"  # a value within the network that happens to have the name of an output
+        new[name] = f"{name}.inner"  # a value within the network may happen to have the name of an output
     rename(graph, new)
 
 
 def rename_shared(graph, module):
-    """Dynamo names a shared parameter by its last name, torch's optimizers by its first."""
+    """Renames shared parameters, because dynamo names one by its last name and torch's optimizers by its first."""
     first = {id(parameter): name for name, parameter in module.named_parameters()}
     new = {name: first[id(parameter)] for name, parameter in module.named_parameters(remove_duplicate=False) if first[id(parameter)] != name}
     if not new:
@@ -234,7 +234,7 @@ def rename_shared(graph, module):
 
 
 def batch_norms_in_training_form(graph):
-    """BatchNormalization(x, scale, bias, mean, variance) -> y becomes, where torch used the batch's statistics, training_mode=1 with -> y, mean', variance'."""
+    """Turns BatchNormalization(x, scale, bias, mean, variance) -> y, if torch used the batch's statistics, into training_mode=1 with -> y, mean', variance'."""
     for node in graph.node:
         if node.op_type != "BatchNormalization" or "_native_batch_norm_legit_functional" not in properties(node).get(FX_NODE, ""):
             continue
@@ -257,7 +257,7 @@ def mark_frozen(graph, module):
 
 
 def unused_parameters(exported, module):
-    """Names of parameters that forward does not use under any of their names."""
+    """Returns the names of parameters that forward does not use under any of their names."""
     target_of = dict(exported.graph_signature.inputs_to_parameters)
     used = {target_of[node.name] for node in exported.graph.nodes if node.op == "placeholder" and node.name in target_of and node.users}
     by_tensor = {id(parameter): name for name, parameter in module.named_parameters()}
@@ -266,7 +266,7 @@ def unused_parameters(exported, module):
 
 
 def check(graph, module, unused):
-    """Every parameter that requires a gradient and is used is an initializer of its name, shape and values."""
+    """Checks that every parameter that requires a gradient and is used is an initializer with its name, shape and values."""
     present = {tensor.name: tensor for tensor in graph.initializer}
     wrong = []
     for name, parameter in module.named_parameters():
@@ -283,7 +283,7 @@ def check(graph, module, unused):
 
 
 def load_object(text):
-    """The object NAME of `package.module:NAME` or `file.py:NAME`."""
+    """Returns the object NAME of `package.module:NAME` or `file.py:NAME`."""
     place, _, name = text.rpartition(":")
     if not place:
         raise ExportError(f"'{text}' names no object\nhint: write package.module:NAME or file.py:NAME")
@@ -300,7 +300,7 @@ def load_object(text):
 
 
 def make_module(text, arguments):
-    """The module that `text` names, or that what it names makes of the arguments."""
+    """Returns the module that `text` names, or the module that the named function or class makes of the arguments."""
     found = load_object(text)
     if isinstance(found, torch.nn.Module):
         if arguments:
@@ -312,7 +312,7 @@ def make_module(text, arguments):
         raise ExportError(f"'{text}' cannot be called: {error}\nhint: name a module, or a function or class that makes one of what --set gives") from None
     try:
         module = found(**arguments)
-    except TypeError as error:  # a function that hands its **keywords on
+    except TypeError as error:  # the function may pass its **keywords on
         raise ExportError(f"'{text}' cannot be called with {', '.join(arguments) or 'no argument'}: {error}\nhint: correct the --set options") from error
     if not isinstance(module, torch.nn.Module):
         raise ExportError(f"'{text}' makes no torch module, but a {type(module).__name__}\nhint: name a module, or a function or class that makes one")
@@ -347,7 +347,7 @@ def parse_setting(text):
 
 
 def parse_value(text):
-    """A Python literal where it is one, else the text."""
+    """Returns a Python literal if the text is one, else the text."""
     import ast
     try:
         return ast.literal_eval(text)
@@ -356,7 +356,7 @@ def parse_value(text):
 
 
 def parse_input(text):
-    """NAME=2x3x8x8 is float32; NAME=2x16:int64:100 holds random numbers below 100."""
+    """Parses an example: NAME=2x3x8x8 is float32; NAME=2x16:int64:100 holds random numbers below 100."""
     match = re.fullmatch(r"(\w+)=((?:\d+x)*\d+)(?::(\w+))?(?::(\d+))?", text)
     if not match:
         raise ExportError(f"--input {text} is not understood\nhint: write NAME=2x3x224x224, or NAME=2x16:int64:BELOW for integers")

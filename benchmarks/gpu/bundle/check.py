@@ -1,4 +1,4 @@
-"""Compares traces of training (npz) without any package: losses and gradients, by the bounds of test/e2e/gradref.py."""
+"""Compares traces of training (npz) without any Python package: it checks losses and gradients by the bounds of test/e2e/gradref.py."""
 import array
 import ast
 import math
@@ -10,7 +10,7 @@ GRADIENT = {"fp32": 1e-4, "fp16": 6e-2, "bf16": 1.6e-1}
 
 
 def read(path):
-    """The float arrays of an .npz as flat lists by name."""
+    """Reads the float arrays of an .npz as flat lists by name."""
     arrays = {}
     with zipfile.ZipFile(path) as file:
         for name in file.namelist():
@@ -25,17 +25,17 @@ def read(path):
 
 
 def distance(a, b):
-    """|a - b| / |b|"""
+    """Returns |a - b| / |b|."""
     return math.sqrt(math.fsum((x - y) ** 2 for x, y in zip(a, b)) / max(math.fsum(y * y for y in b), 1e-300))
 
 
 def compare(got, expected, precision):
-    """(worst relative difference of a loss, of the gradients; what is out of bounds)"""
+    """Returns (the worst relative difference of a loss, that of the gradients, and what is out of bounds)."""
     curve = max(abs(a - b) / abs(b) for a, b in zip(got["loss"], expected["loss"]))
     names = [name for name in expected if name.startswith("grad/")]
     if len(got["loss"]) != len(expected["loss"]) or any(name not in got for name in names):
         return math.inf, math.inf, ["an incomplete trace"]
-    if precision == "fp32":  # each; those that are zero but for rounding excepted
+    if precision == "fp32":  # the worst of all gradients, except those that are zero but for rounding
         gradient = max(distance(got[name], expected[name]) for name in names if max(map(abs, expected[name])) >= 2e-6)
     else:
         gradient = distance(sum((got[name] for name in names), []), sum((expected[name] for name in names), []))

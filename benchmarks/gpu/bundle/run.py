@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What run.sh runs: checks first, then measures; prints one table and writes results.json. Exit status 1 when a check fails."""
+"""The program behind run.sh: it checks first, then measures, prints one table and writes results.json. It exits with status 1 when a check fails."""
 import argparse
 import json
 import os
@@ -42,7 +42,7 @@ def bench(program, options, *more):
 
 
 def measure_training(case, options):
-    """Milliseconds a step of mpc and of each peer that runs, medians of interleaved rounds."""
+    """Returns milliseconds per step of mpc and of each peer that runs, as medians of interleaved rounds."""
     peers, row = [], dict(case)
     for mode in MODES if options.torch else ():
         try:
@@ -76,7 +76,7 @@ def training(index, options, results):
 
 
 def clocks():
-    """Of the GPU now; read, never set."""
+    """Returns the GPU's present clocks, power and temperature; it reads them and never sets them."""
     query = "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.draw,power.limit,temperature.gpu"
     try:
         return run("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").strip()
@@ -85,7 +85,7 @@ def clocks():
 
 
 def peer_kernels(cases, options):
-    """What kernels.py measures of the same products: by (name, precision), milliseconds of the three products; and the bandwidth of a copy."""
+    """Returns what kernels.py measures of the same products: milliseconds of the three products by (name, precision), and the bandwidth of a copy."""
     if not options.torch:
         return {}, None
     shapes = [{key: case[key] for key in ("name", "kind", "arguments", "precision")} for case in cases]
@@ -97,7 +97,7 @@ def peer_kernels(cases, options):
 
 
 def products(launches, case):
-    """Milliseconds of each product of the layer under test; the parts of one that is split are one launch each."""
+    """Returns milliseconds of each product of the layer under test; each part of a split product is one launch, and their times are added."""
     times = [sum(launch["ms"] for launch in launches if re.match(pattern, launch["name"])) for pattern in case.get("products", ())]
     if not all(times):
         raise RuntimeError(f"{case['program']}: no launch is {[p for p, ms in zip(case['products'], times) if not ms]}")
@@ -128,13 +128,13 @@ def kernels(index, options, results):
 
 
 def product_of(problem):
-    """0: forward, 1: input gradient, 2: weight gradient."""
+    """Returns 0 for forward, 1 for the input gradient and 2 for the weight gradient."""
     kind, _, layout = problem.split()[:3]
     return {"nt": 0, "nn": 1, "tn": 2}[layout] if kind == "matmul" else ("conv", "conv_input_grad", "conv_weight_grad").index(kind)
 
 
 def tuners(index, options, results):
-    """Every schedule that a tuner has, beside the peer's kernel for the same product."""
+    """Measures every schedule that a tuner has, beside the peer's kernel for the same product."""
     peers, _ = peer_kernels(index["tuners"], options)
     rows = ["| layer | product | schedule | us | TFLOP/s | of roofline | peer, us | ratio | model, us |", "|---|---|---|---|---|---|---|---|---|"]
     best = []

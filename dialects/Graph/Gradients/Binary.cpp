@@ -20,8 +20,8 @@ LogicalResult SubOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// (a b): da = dy b, db = dy a. One rounding, so in the operands' type, unless the product is then summed over broadcast
-/// dimensions: exact products are summed.
+/// (a b): da = dy b, db = dy a. The product rounds once, so it is computed in the operands' type, unless it is then summed
+/// over broadcast dimensions: then the products are computed in the compute type, where products of f16 and bf16 are exact.
 LogicalResult MulOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   for (unsigned i : {0u, 1u}) {
@@ -45,7 +45,7 @@ LogicalResult DivOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// a mod b = a - q b, with the integer q constant between jumps: da = dy, db = -q dy, q = (a - y)/b.
+/// y = a mod b = a - q b, where the integer q is constant between jumps: da = dy, db = -q dy, q = (a - y)/b.
 LogicalResult ModOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   ctx.set(0, ctx.cotangent());

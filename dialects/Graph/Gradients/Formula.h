@@ -15,8 +15,8 @@ public:
   using Value = mlir::Value;
   explicit Formula(VjpContext &ctx) : b(ctx.builder), loc(ctx.loc) {}
 
-  /// x in the type that arithmetic is carried out in: f32 for f16 and bf16. A formula of several roundings is computed
-  /// there, and VjpContext::set rounds once.
+  /// Casts x to the type that arithmetic is carried out in: f32 for f16 and bf16. A
+  /// formula that rounds several times is computed there, and VjpContext::set rounds once.
   Value up(Value x) { return castTo(b, loc, x, computeType(elementOf(x))); }
   Value number(double v, Value like) { return scalar(b, loc, elementOf(like), v); }
 
@@ -32,7 +32,7 @@ public:
   Value neg(Value x) { return NegOp::create(b, loc, x); }
   Value square(Value x) { return mul(x, x); }
 
-  /// A unary op that takes no attributes: f.op<ExpOp>(x).
+  /// Builds a unary op that takes no attributes: f.op<ExpOp>(x).
   template <typename OpT>
   Value op(Value x) {
     return OpT::create(b, loc, x);
@@ -45,7 +45,7 @@ public:
   Value select(Value condition, Value x, double y) { return select(condition, x, number(y, x)); }
   Value select(Value condition, double x, Value y) { return select(condition, number(x, y), y); }
 
-  /// Sum over `axes`, which stay as 1.
+  /// Sums over `axes`, which stay with size 1.
   Value sum(Value x, llvm::ArrayRef<int64_t> axes) { return ReduceSumOp::create(b, loc, x, axes, /*keepdims=*/true); }
 
 private:

@@ -1,7 +1,7 @@
 //===- Loss.cpp - VJPs of losses over integer labels -------------------------------===//
 //
-// Scores are [N, C, d...], labels [N, d...]; below, everything is brought to [N, C, d...] with 1 for what broadcasts. For sample i with
-// label l: L_i = -w_l logp_{i,l}, and L = L_i, sum L_i or sum L_i / sum w_l over the samples that count.
+// Scores are [N, C, d...] and labels are [N, d...]; below, everything is reshaped to the rank of [N, C, d...], with 1 in the dimensions that broadcast.
+// For sample i with label l: L_i = -w_l logp_{i,l}, and L = L_i, sum L_i or sum L_i / sum w_l over the samples that are not ignored.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/Formula.h"
@@ -11,12 +11,12 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-/// What both losses' gradients are made of, in the compute type.
+/// The gradients of both losses are made of these values, which are in the compute type unless stated.
 struct Samples {
-  Value onehot;      // [N, C, d...] i1: c is the label
-  Value counts;      // [N, 1, d...] i1: the label is not ignored; null when all count
+  Value onehot;      // [N, C, d...] i1: true where c is the label
+  Value counts;      // [N, 1, d...] i1: true where the label is not ignored; null when no label is ever ignored
   Value coefficient; // [N, 1, d...]: w_l dy / denominator, 0 for ignored samples
-  Value dyOverDen;   // the same without w_l and the mask; broadcasts to [N, 1, d...]
+  Value dyOverDen;   // the same without w_l and the mask; it broadcasts to [N, 1, d...]
 };
 } // namespace
 
@@ -36,7 +36,7 @@ static Samples buildSamples(VjpContext &ctx, Formula &f, OpT op, Value scores) {
   if (auto ignored = op.getIgnoreIndex())
     s.counts = f.compare(Predicate::ne, labels, double(int64_t(*ignored))); // the accessor is unsigned
 
-  // w_l, 0 for ignored samples; null when it is 1 for all.
+  // The weight is w_l, or 0 for ignored samples; it is null when it is 1 for all.
   Value weight;
   if (op.getWeights()) {
     Value w = reshapeTo(b, loc, castTo(b, loc, op.getWeights(), element), perClass);
@@ -62,14 +62,14 @@ static Samples buildSamples(VjpContext &ctx, Formula &f, OpT op, Value scores) {
   }
   s.dyOverDen = dy;
   s.coefficient = weight ? f.mul(dy, weight) : dy;
-  // Not 0 * dy: with every sample ignored, the mean's dy/0 must not become NaN.
+  // A select is used instead of 0 * dy: with every sample ignored, the mean's dy/0 must not become NaN.
   if (s.counts)
     s.coefficient = f.select(s.counts, s.coefficient, 0.0);
   return s;
 }
 
-/// dL/dw_c = sum over samples with label c of dy (-logp_{i,c}), and for the mean, a quotient,
-/// dy (-logp_{i,c} - L) / sum w_l. logp is in the compute type.
+/// dL/dw_c is the sum over samples with label c of dy (-logp_{i,c}),
+/// or of dy (-logp_{i,c} - L) / sum w_l for the mean, which is a quotient. logp is in the compute type.
 template <typename OpT>
 static void setWeightGradient(VjpContext &ctx, Formula &f, OpT op, const Samples &s, Value logp) {
   Value term = f.neg(logp);
@@ -95,8 +95,8 @@ LogicalResult NllLossOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// dlogits = (softmax(logits) - onehot) w_l dy / denominator, in fp32 at least: the composition of the VJPs of nll_loss and
-/// log_softmax (sum of dlogp over c is -coefficient).
+/// dlogits = (softmax(logits) - onehot) w_l dy / denominator, computed in fp32 at least. It
+/// composes the VJPs of nll_loss and log_softmax (the sum of dlogp over c is -coefficient).
 LogicalResult SoftmaxCrossEntropyOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   Value logits = f.up(getLogits());

@@ -10,13 +10,13 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// dy * slope, the slope being in the compute type.
+/// Sets the gradient to dy * slope, where the slope is in the compute type.
 static LogicalResult scaled(VjpContext &ctx, Formula &f, Value slope) {
   ctx.set(0, f.mul(f.up(ctx.cotangent()), slope));
   return success();
 }
 
-/// |x|' = sign(x), 0 at 0 (torch). Exact.
+/// |x|' = sign(x), 0 at 0 (torch). The product with dy is exact.
 LogicalResult AbsOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   ctx.set(0, f.mul(ctx.cotangent(), f.op<SignOp>(getX())));
@@ -41,7 +41,7 @@ LogicalResult LogOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// (sqrt x)' = 1/(2 sqrt x) = 1/(2y); infinite at 0, as torch.
+/// (sqrt x)' = 1/(2 sqrt x) = 1/(2y); it is infinite at 0, as in torch.
 LogicalResult SqrtOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   ctx.set(0, f.div(f.up(ctx.cotangent()), f.mul(f.up(getY()), 2.0)));
@@ -154,9 +154,8 @@ LogicalResult SoftplusOp::buildVjp(VjpContext &ctx) {
   return scaled(ctx, f, f.op<SigmoidOp>(f.up(getX())));
 }
 
-/// gelu' = Phi(x) + x phi(x), with Phi = (1 + erf(x/sqrt 2))/2 and phi = e^(-x^2/2)/sqrt(2 pi); the tanh form differentiated as
-/// written: (1 + t)/2 + x/2 (1 - t^2) u', t = tanh u, u = sqrt(2/pi)(x + a x^3), u' = sqrt(2/pi)(1 + 3 a x^2), a = 0.044715
-/// (Hendrycks & Gimpel 2016; ONNX Gelu-20).
+/// gelu' = Phi(x) + x phi(x), with Phi = (1 + erf(x/sqrt 2))/2 and phi = e^(-x^2/2)/sqrt(2 pi). The tanh form is differentiated as written:
+/// (1 + t)/2 + x/2 (1 - t^2) u', t = tanh u, u = sqrt(2/pi)(x + a x^3), u' = sqrt(2/pi)(1 + 3 a x^2), a = 0.044715 (Hendrycks & Gimpel 2016; ONNX Gelu-20).
 LogicalResult GeluOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   Value x = f.up(getX()), x2 = f.square(x);

@@ -20,15 +20,15 @@ static Value transposed(VjpContext &ctx, Value x) {
   return TransposeOp::create(ctx.builder, ctx.loc, x, permutation);
 }
 
-/// x: [batch..., rows, columns] as [batch*rows, columns].
+/// Reshapes x: [batch..., rows, columns] to [batch*rows, columns].
 static Value flattened(VjpContext &ctx, Value x) {
   ArrayRef<int64_t> shape = shapeOf(x);
   return reshapeTo(ctx.builder, ctx.loc, x, {llvm::product_of(shape.drop_back()), shape.back()});
 }
 
-/// With A = op(a): [..., m, k], B = op(b): [..., k, n] and C = A B: dA = dC B^T, dB = A^T dC; operands stored transposed take the transposed
-/// product, so that nothing is moved. Where an operand was broadcast over the batch its gradient is a sum over it:
-/// for a shared b (a linear layer on [N, S, k]) one product over N*S rows; in other cases the products keep fp32 until summed.
+/// With A = op(a): [..., m, k], B = op(b): [..., k, n] and C = A B: dA = dC B^T, dB = A^T dC. The gradient of an operand that is stored transposed is
+/// computed as the transposed product, so that nothing is moved. Where an operand was broadcast over the batch its gradient is a sum over the batch:
+/// for a shared b (a linear layer on [N, S, k]) it is one product over N*S rows; in other cases the products stay in fp32 until they are summed.
 LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
   if (isFloat8(elementOf(getA())))
     return emitErrorWithHint(getLoc(), "'graph.matmul' of 8-bit floats has no gradient of its own",
@@ -61,8 +61,8 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
 }
 
 //===-- Convolutions: a closed family --------------------------------------------===//
-// <conv(x, w), dy> = <x, conv_input_grad(dy, w)> = <w, conv_weight_grad(x, dy)> for all x, w, dy: one trilinear form, of
-// which each op is the derivative in one argument. So the VJP of any of them is made of the other two.
+// <conv(x, w), dy> = <x, conv_input_grad(dy, w)> = <w, conv_weight_grad(x, dy)> for all x, w, dy. This is one trilinear
+// form, and each op is its derivative with respect to one argument. So the VJP of each op is made of the other two.
 
 template <typename OpT>
 static Value conv(VjpContext &ctx, OpT op, Value x, Value w) {
@@ -87,7 +87,7 @@ LogicalResult ConvOp::buildVjp(VjpContext &ctx) {
     ctx.set(1, convWeightGrad(ctx, *this, getW(), getX(), ctx.cotangent()));
   return success();
 }
-/// The cotangent of dx stands where x does.
+/// In the trilinear form, the cotangent of dx takes the place of x.
 LogicalResult ConvInputGradOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
     ctx.set(0, conv(ctx, *this, ctx.cotangent(), getW()));
@@ -95,7 +95,7 @@ LogicalResult ConvInputGradOp::buildVjp(VjpContext &ctx) {
     ctx.set(1, convWeightGrad(ctx, *this, getW(), ctx.cotangent(), getDy()));
   return success();
 }
-/// The cotangent of dw stands where w does.
+/// In the trilinear form, the cotangent of dw takes the place of w.
 LogicalResult ConvWeightGradOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
     ctx.set(0, convInputGrad(ctx, *this, getX(), getDy(), ctx.cotangent()));

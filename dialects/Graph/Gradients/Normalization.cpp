@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// Ioffe & Szegedy 2015, section 3: one op, because dx needs dscale and dbias. The batch statistics are results that feed the
-/// running statistics only; a loss that depends on them is not supported.
+/// The formulas are those of Ioffe & Szegedy 2015, section 3. One op computes all three cotangents, because dx needs dscale and
+/// dbias. The batch statistics are results that feed the running statistics only; a loss that depends on them is not supported.
 LogicalResult BatchNormOp::buildVjp(VjpContext &ctx) {
   if (ctx.cotangent(1) || ctx.cotangent(2))
     return emitErrorWithHint(getLoc(), "'graph.batch_norm' has no gradient through its batch mean and variance",
@@ -53,8 +53,8 @@ LogicalResult BatchNormInferenceOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// One op for the cotangents of y, because that of x needs sums of the others' terms. Through the statistics, where the loss depends on them:
-/// E[x] gives dmean/n to each of the n elements, and inverse = (E[(x - mean)^2] + eps)^(-1/2) gives -dinverse inverse^3 (x - mean)/n.
+/// One op computes all cotangents that come through y, because that of x needs sums of the others' terms. Where the loss depends on the statistics, they
+/// contribute too: E[x] gives dmean/n to each of the n elements, and inverse = (E[(x - mean)^2] + eps)^(-1/2) gives -dinverse inverse^3 (x - mean)/n.
 LogicalResult LayerNormOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   if (ctx.cotangent(2) && getKind() == NormKind::l2)

@@ -1,6 +1,6 @@
 //===- Piecewise.cpp - VJPs of piecewise functions, selection and dropout ----===//
 //
-// Selections of dy: exact, so in the operand's own type. Conventions at kinks are torch's.
+// Functions that only select elements of dy are exact, so they compute in the operand's own type. Conventions at kinks are torch's.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/Formula.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// relu' = [y > 0]: 0 at 0 (torch). Needs the result only, which the next op saves anyway.
+/// relu' = [y > 0]: 0 at 0 (torch). The formula needs the result only, which the next op saves anyway.
 LogicalResult ReluOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   ctx.set(0, f.select(f.compare(Predicate::gt, getY(), 0.0), ctx.cotangent(), 0.0));
@@ -25,7 +25,7 @@ LogicalResult LeakyReluOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// prelu' = 1 where x > 0, else the slope, also at 0 (torch); its slope's is 0 where x > 0, else x.
+/// prelu' = 1 where x > 0, else the slope, also at 0 (torch); the derivative with respect to the slope is 0 where x > 0, else x.
 LogicalResult PReluOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   Value dy = f.up(ctx.cotangent()), x = f.up(getX());
@@ -92,7 +92,7 @@ LogicalResult SelectOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// y = m*x with the mask m (0 or 1/(1 - ratio)) a function of seed, step and salt: dx = m*dy.
+/// y = m*x, where the mask m (0 or 1/(1 - ratio)) is a function of seed, step and salt: dx = m*dy.
 LogicalResult DropoutOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
     ctx.set(0, DropoutOp::create(ctx.builder, ctx.loc, getType(), ctx.cotangent(), getSeed(), getStep(), getRatioAttr(),

@@ -14,8 +14,8 @@ LogicalResult MaxPoolOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// The transpose of a scatter is a gather: of the cotangent of dx, each window takes the element at its argmax. There is no op
-/// for that, and only second derivatives need it, so: a select over the window's positions, each a strided slice.
+/// The transpose of a scatter is a gather: each window takes the element at its argmax from the cotangent of dx. There is no op for
+/// that, and only second derivatives need it, so it is built as a select over the window's positions, each of which is a strided slice.
 LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
@@ -24,7 +24,7 @@ LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
   ArrayRef<int64_t> in = shapeOf(getDx()), out = shapeOf(getDy());
   int64_t rank = in.size(), spatial = rank - 2, s = spatialAxis(getLayout());
 
-  // Zeros around, so that every position of every window exists (the last windows of ceil_mode reach further).
+  // Zeros are added around, so that every position of every window exists (the last windows of ceil_mode reach further).
   Shape low(rank, 0), high(rank, 0), none(rank, 0), strides(rank, 1);
   int64_t positions = 1;
   for (int64_t i = 0; i < spatial; ++i) {

@@ -5,12 +5,12 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// v, of a reduction's result shape, with the reduced dimensions back as 1.
+/// Reshapes v, which has a reduction's result shape, so that the reduced dimensions are back with size 1.
 static Value keepDims(VjpContext &ctx, Value x, ArrayRef<int64_t> axes, Value v) {
   return reshapeTo(ctx.builder, ctx.loc, v, reducedShape(shapeOf(x), axes, /*keepdims=*/true));
 }
 
-/// Elements that each result element is made of.
+/// Returns how many elements each result element combines.
 static double countOf(Value x, ArrayRef<int64_t> axes) {
   double n = 1;
   for (int64_t axis : axes)
@@ -24,11 +24,11 @@ LogicalResult ReduceSumOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// y = sum x / n: dx = dy/n, divided before the broadcast. n may exceed f16, so in the compute type.
+/// y = sum x / n: dx = dy/n, divided before the broadcast. n may exceed the largest f16, so the division is in the compute type.
 LogicalResult ReduceMeanOp::buildVjp(VjpContext &ctx) {
   Formula f(ctx);
   Value dy = f.div(f.up(ctx.cotangent()), countOf(getX(), getAxes()));
-  // Rounded before the broadcast: the same values, and less to cast.
+  // Rounding before the broadcast gives the same values and leaves less to cast.
   dy = castTo(ctx.builder, ctx.loc, dy, elementOf(getX()));
   ctx.set(0, keepDims(ctx, getX(), getAxes(), dy));
   return success();

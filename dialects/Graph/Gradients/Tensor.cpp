@@ -1,6 +1,6 @@
 //===- Tensor.cpp - VJPs of data movement ---------------------------------------===//
 //
-// Each is linear, and its VJP is its transpose: what moved there moves back, what was copied is summed.
+// Each op is linear, and its VJP is its transpose: elements that were moved are moved back, and the cotangents of copies are summed.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/Formula.h"
@@ -15,7 +15,7 @@ LogicalResult ReshapeOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// The inverse permutation.
+/// dx is dy under the inverse permutation.
 LogicalResult TransposeOp::buildVjp(VjpContext &ctx) {
   Shape inverse(getPermutation().size());
   for (auto [i, p] : llvm::enumerate(getPermutation()))
@@ -25,7 +25,7 @@ LogicalResult TransposeOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// Sums over the broadcast dimensions, which `set` does.
+/// `set` sums over the broadcast dimensions.
 LogicalResult BroadcastOp::buildVjp(VjpContext &ctx) {
   ctx.set(0, ctx.cotangent());
   return success();
@@ -43,7 +43,7 @@ LogicalResult ConcatOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// dy back at its places among zeros: an (interior) padding. Where a stride is negative dy is reversed first.
+/// dx has the elements of dy back at their places among zeros, which is an (interior) padding. Where a stride is negative dy is reversed first.
 LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
@@ -54,7 +54,7 @@ LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   bool reverse = false;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t start = getStarts()[i], stride = getStrides()[i], extent = shapeOf(getX())[i];
-    if (sizes[i] == 0) { // nothing was taken: zeros
+    if (sizes[i] == 0) { // nothing was taken: dx is zero
       high[i] = extent;
       continue;
     }
@@ -77,7 +77,7 @@ LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// The elements of dy where those of x went: a slice. What was cropped away takes zeros, which are padded on first.
+/// dx takes the elements of dy from where those of x went, which is a slice. Elements that were cropped away take zeros, which are padded on first.
 LogicalResult PadOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
@@ -100,7 +100,7 @@ LogicalResult PadOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// Scatter-add of dy.
+/// dx is a scatter-add of dy.
 LogicalResult GatherOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
     ctx.set(0, GatherGradOp::create(ctx.builder, ctx.loc, typeOf(getX()), ctx.cotangent(), getIndices(), getAxisAttr()));
@@ -112,7 +112,7 @@ LogicalResult GatherGradOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// The transpose of the interpolation, which is an op of its own.
+/// The VJP is the transpose of the interpolation, which is an op of its own.
 LogicalResult ResizeOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
     ctx.set(0, ResizeGradOp::create(ctx.builder, ctx.loc, typeOf(getX()), ctx.cotangent(), getModeAttr(), getScalesAttr(),

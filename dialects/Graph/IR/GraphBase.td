@@ -8,13 +8,12 @@ def Graph_Dialect : Dialect {
   let cppNamespace = "::mpc::graph";
   let summary = "Networks as people think of them: tensor ops of training, forward and backward";
   let description = [{
-    Value-semantics ops on statically shaped tensors. The meaning of an op is the real-number function it names,
-    evaluated with exact products and at least fp32 accumulation and rounded once, to nearest even, to the element type of its result.
-    Binary ops broadcast as numpy does and take operands of one element type; conversions are always explicit
-    `graph.cast`s.
+    Ops have value semantics and work on statically shaped tensors. The meaning of an op is the real-number function it names,
+    evaluated with exact products and at least fp32 accumulation and rounded once, to nearest even, to the element type of its
+    result. Binary ops broadcast as numpy does and take operands of one element type; conversions are always explicit `graph.cast`s.
 
-    Activations are logical `[N, C, spatial...]` (`channels_first`) as ONNX has them; the layout pass turns the ops
-    that know a layout to `channels_last`. Weights are `[O, C/groups, spatial...]` in both, unless `weight_channels_last` says otherwise.
+    Activations are logical `[N, C, spatial...]` (`channels_first`) as in ONNX; the layout pass turns the ops that have a layout
+    to `channels_last`. Weights are `[O, C/groups, spatial...]` in both layouts, unless `weight_channels_last` says otherwise.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -24,7 +23,7 @@ def Graph_Dialect : Dialect {
 
 def Graph_FloatElement : AnyTypeOf<[F16, BF16, F32, F64], "float">;
 def Graph_IntElement : AnyTypeOf<[I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64], "integer">;
-/// For storage and as operands of products: casts and what only moves elements take them, arithmetic does not.
+/// 8-bit floats are for storage and for operands of products: casts and ops that only move elements take them, arithmetic does not.
 def Graph_Float8Element : AnyTypeOf<[F8E4M3FN, F8E5M2], "8-bit float">;
 def Graph_Element : AnyTypeOf<[F8E4M3FN, F8E5M2, F16, BF16, F32, F64, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64], "element">;
 

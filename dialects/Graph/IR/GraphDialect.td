@@ -45,7 +45,7 @@ def Graph_DistributionAttr : Graph_EnumAttr<Graph_DistributionEnum, "distributio
 
 //===-- Op bases: precision class, gradient and loop kind are arguments that cannot be forgotten ------------===//
 
-// Numerical safety, see dialects/Interfaces/Precision.h.
+// The precision class states an op's numerical safety, see dialects/Interfaces/Precision.h.
 class Precision<string cls> { string name = cls; }
 def LowPrecision : Precision<"Low">;
 def Fp32 : Precision<"Fp32">;
@@ -54,13 +54,14 @@ def Promote : Precision<"Promote">;
 def Follow : Precision<"Follow">;
 def Neutral : Precision<"Neutral">;
 
-// What an op's derivative is, see dialects/Interfaces/Differentiable.td.
+// The gradient states what an op's derivative is, see dialects/Interfaces/Differentiable.td.
 class Gradient<list<Trait> t, string w = ""> { list<Trait> traits = t; string why = w; }
 def Differentiable : Gradient<[DeclareOpInterfaceMethods<DifferentiableOpInterface>]>;
 def ZeroGrad : Gradient<[ZeroGradientTrait]>;
 class NoGrad<string why> : Gradient<[NoGradientOpInterface], why>;
 
-// This says what an op is in a nest of loops, see dialects/Interfaces/Indexing.h. An op that is not aligned defines followingDim (Indexing.cpp).
+// The loop kind states how an op reads its operands in a loop nest, see
+// dialects/Interfaces/Indexing.h. An op that is not aligned defines followingDim (Indexing.cpp).
 class Loop<string n, bit a = 0> { string name = n; bit aligned = a; }
 def GeneratorLoop : Loop<"Generator", 1>;
 def ElementwiseLoop : Loop<"Elementwise", 1>;
@@ -74,7 +75,7 @@ def CompositeLoop : Loop<"Composite">;
 
 class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits>
     : Op<Graph_Dialect, mnemonic, !listconcat([Pure, PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {
-  // An op may add these to its declaration: it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
+  // An op adds these to its declaration if it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
   string dependsOn = "bool dependsOn(::mlir::OpOperand &operand, ::mlir::OpResult result);\n";
   string keepsMagnitudes = "bool keepsMagnitudes() { return true; }\n";
   string classDeclaration =
@@ -91,7 +92,7 @@ class Graph_Op<string mnemonic, Precision precision, Gradient gradient, Loop loo
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-// Some of the operands are fp32 always; the op defines isFp32Operand.
+// Some operands of such an op are always fp32; the op defines isFp32Operand.
 class Graph_MixedOp<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits = []>
     : Graph_OpBase<mnemonic, precision, gradient, loop, traits> {
   string mixedDeclaration = classDeclaration # "bool isFp32Operand(unsigned i);\n";

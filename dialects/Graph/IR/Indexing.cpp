@@ -8,12 +8,12 @@ using namespace mpc::graph;
 
 using Followed = std::optional<int64_t>;
 
-/// The dimension `there`, where a condition holds.
+/// Returns the dimension `there` if it follows, else nullopt.
 static Followed onlyIf(bool follows, int64_t there) { return follows ? Followed(there) : std::nullopt; }
 
 //===-- Movement ---------------------------------------------------------------------===//
 
-/// The elements behind an index of a dimension, in row-major order.
+/// Returns the row-major stride of a dimension, in elements.
 static int64_t strideOf(ArrayRef<int64_t> shape, int64_t dim) { return llvm::product_of(shape.drop_front(dim + 1)); }
 
 Followed ReshapeOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
@@ -37,7 +37,7 @@ Followed GatherOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
     return axis + dim;
   return onlyIf(dim != axis, dim < axis ? dim : dim + picked - 1);
 }
-/// The opposite: dy[a..., i..., b...] goes to dx[a..., indices[i...], b...].
+/// This is the opposite of a gather: dy[a..., i..., b...] goes to dx[a..., indices[i...], b...].
 Followed GatherGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
   int64_t axis = getAxis(), picked = typeOf(getIndices()).getRank();
   if (operand.getOperandNumber() == 1)
@@ -47,7 +47,7 @@ Followed GatherGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
 
 //===-- Windows ----------------------------------------------------------------------===//
 
-/// Windows lie in the spatial dimensions: samples and channels follow their own.
+/// Windows lie in the spatial dimensions, so only the dimensions of samples and channels follow their own.
 template <typename Pool>
 static Followed besideWindow(Pool pool, OpOperand &operand, int64_t dim) {
   return onlyIf(dim == 0 || dim == channelAxis(pool.getLayout(), typeOf(operand.get()).getRank()), dim);
@@ -66,7 +66,7 @@ Followed ResizeGradOp::followingDim(OpOperand &operand, OpResult result, int64_t
 
 //===-- Reductions -------------------------------------------------------------------===//
 
-/// The axes go, or stay with one index.
+/// The reduced axes disappear, or stay with one index.
 static Followed besideAxes(ArrayRef<int64_t> axes, bool keepdims, int64_t dim) {
   int64_t before = llvm::count_if(axes, [&](int64_t axis) { return axis < dim; });
   return onlyIf(!llvm::is_contained(axes, dim), keepdims ? dim : dim - before);
@@ -84,7 +84,7 @@ Followed LogSoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return
 
 //===-- Contractions -----------------------------------------------------------------===//
 
-/// a is [..., m, k], b is [..., k, n], each perhaps with its last two dimensions swapped.
+/// a is [..., m, k] and b is [..., k, n], each perhaps with its last two dimensions swapped.
 Followed MatMulOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   bool isA = operand.getOperandNumber() == 0;
   int64_t rank = typeOf(operand.get()).getRank(), resultRank = typeOf(result).getRank();
@@ -95,23 +95,23 @@ Followed MatMulOp::followingDim(OpOperand &operand, OpResult result, int64_t dim
   return onlyIf(dim == (isA ? rank - 2 : rank - 1), dim + resultRank - rank);
 }
 
-/// Where a weight of that rank has its input channels; the output channels come first.
+/// Returns the dimension of a weight of that rank that counts the input channels; the output channels come first.
 template <typename Conv>
 static int64_t inputAxis(Conv conv, int64_t rank) {
   return conv.getWeightChannelsLast() ? rank - 1 : 1;
 }
-/// y[sample, out, place] of x[sample, in, places] and w[out, in of the group, kernel].
+/// y[sample, out, place] depends on x[sample, in, places] and w[out, in of the group, kernel].
 Followed ConvOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   return onlyIf(dim == 0, operand.getOperandNumber() == 0 ? 0 : channelAxis(getLayout(), typeOf(result).getRank()));
 }
-/// dx[sample, in, place] of dy[sample, out, places] and w.
+/// dx[sample, in, place] depends on dy[sample, out, places] and w.
 Followed ConvInputGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   int64_t rank = typeOf(result).getRank();
   if (operand.getOperandNumber() == 0)
     return onlyIf(dim == 0, 0);
   return onlyIf(getGroups() == 1 && dim == inputAxis(*this, rank), channelAxis(getLayout(), rank));
 }
-/// dw[out, in of the group, kernel] of x[sample, in, places] and dy[sample, out, places].
+/// dw[out, in of the group, kernel] depends on x[sample, in, places] and dy[sample, out, places].
 Followed ConvWeightGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   int64_t rank = typeOf(result).getRank();
   bool isChannel = dim == channelAxis(getLayout(), rank);
@@ -122,7 +122,7 @@ Followed ConvWeightGradOp::followingDim(OpOperand &operand, OpResult result, int
 
 //===-- Norms ------------------------------------------------------------------------===//
 
-/// A norm answers so for an activation (rank above 1) or for a number per channel; `axis` is where the channels are.
+/// In a norm only channels follow channels: they are dimension `axis` of an activation (rank above 1) and dimension 0 of a number per channel.
 static Followed channelOf(int64_t axis, OpOperand &operand, OpResult result, int64_t dim) {
   bool isActivation = typeOf(operand.get()).getRank() > 1;
   return onlyIf(dim == (isActivation ? axis : 0), typeOf(result).getRank() > 1 ? axis : 0);
@@ -131,7 +131,7 @@ static Followed channelOf(int64_t axis, OpOperand &operand, OpResult result, int
 Followed BatchNormOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return channelOf(getAxis(), operand, result, dim); }
 bool BatchNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
 Followed BatchNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return channelOf(getAxis(), operand, result, dim); }
-/// dbias is a sum of dy, dscale of dy * (x - mean) / deviation.
+/// dbias is a sum of dy, and dscale is a sum of dy * (x - mean) / deviation.
 bool BatchNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
   if (result == getDbias())
     return &operand == &getDyMutable();
@@ -146,7 +146,7 @@ Followed LayerNormOp::followingDim(OpOperand &operand, OpResult result, int64_t 
   return operand.getOperandNumber() == 0 ? onlyIf(!llvm::is_contained(getAxes(), dim), dim) : alignedDim(operand, result, dim);
 }
 bool LayerNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
-/// dx sums over the axes, dscale and dbias over all that scale and bias are spread along.
+/// dx needs sums over the axes; dscale and dbias are sums over all dimensions that scale and bias broadcast along.
 Followed LayerNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   int64_t inX = dim + typeOf(getX()).getRank() - typeOf(operand.get()).getRank();
   int64_t there = inX - typeOf(getX()).getRank() + typeOf(result).getRank();
@@ -166,7 +166,7 @@ Followed GroupNormOp::followingDim(OpOperand &operand, OpResult result, int64_t 
   return channelOf(getAxis(), operand, result, dim);
 }
 bool GroupNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
-/// dx sums over a group of a sample, dscale and dbias over the samples.
+/// dx needs sums over a group of a sample; dscale and dbias are sums over the samples.
 Followed GroupNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   bool isActivation = &operand == &getXMutable() || &operand == &getDyMutable();
   if (result == getDx())
@@ -181,7 +181,7 @@ bool GroupNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
 
 //===-- Losses -----------------------------------------------------------------------===//
 
-/// Scores are [N, classes, d...], labels and the losses of the samples [N, d...].
+/// Scores are [N, classes, d...]; labels and the losses of the samples are [N, d...].
 template <typename Loss>
 static Followed sampleOf(Loss loss, OpOperand &operand, int64_t dim) {
   unsigned position = operand.getOperandNumber();

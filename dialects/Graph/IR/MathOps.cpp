@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mpc::graph;
 
-/// Result of broadcasting all operands, with the given element type.
+/// Infers the type that all operands broadcast to, with the given element type.
 static LogicalResult inferBroadcast(std::optional<Location> loc, ValueRange operands, Type element,
                                     SmallVectorImpl<Type> &types) {
   Shape shape(shapeOf(operands.front()));
@@ -105,7 +105,7 @@ llvm::SmallVector<int64_t> DropoutOp::getMaskShape() {
 
 //===-- Folds -----------------------------------------------------------------===//
 
-/// Whether the attribute is a splat of this number.
+/// Returns whether the attribute is a splat of this number.
 static bool isSplat(Attribute attr, double number) {
   auto dense = dyn_cast_or_null<DenseElementsAttr>(attr);
   if (!dense || !dense.isSplat())
@@ -115,7 +115,7 @@ static bool isSplat(Attribute attr, double number) {
   return double(dense.getSplatValue<APInt>().getSExtValue()) == number;
 }
 
-/// `x` if it already has the op's result type.
+/// Returns `x` if it already has the op's result type.
 static OpFoldResult sameType(Value x, Type type) { return x.getType() == type ? OpFoldResult(x) : OpFoldResult(); }
 
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
@@ -164,7 +164,7 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
   return getOnTrue() == getOnFalse() ? sameType(getOnTrue(), getType()) : OpFoldResult();
 }
 
-/// Whether every value of the first float type is exact in the second.
+/// Returns whether every value of the first float type is exact in the second.
 static bool widens(Type from, Type to) {
   if (!isFloat(from) || !isFloat(to))
     return false;
@@ -181,7 +181,7 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   // Widening is exact, so narrowing what was widened gives it back: cast(cast(x: f16 to f32) to f16) = x.
   if (auto inner = getX().getDefiningOp<CastOp>()) {
     Type from = elementOf(inner.getX());
-    // Not the infinity of f8E5M2, which a cast to it does not give.
+    // f8E5M2 is excluded because of its infinity: a cast to it gives the largest finite number instead.
     if (!isa<Float8E5M2Type>(from) && inner.getX().getType() == getType() && widens(from, elementOf(getX())))
       return inner.getX();
   }

@@ -62,10 +62,9 @@ def Graph_HardSigmoidOp : Graph_UnaryOp<"hard_sigmoid", Follow, Differentiable> 
   let arguments = (ins Graph_Float:$x, F64Attr:$alpha, F64Attr:$beta);
 }
 def Graph_GeluOp : Graph_UnaryOp<"gelu", Follow, Differentiable> {
-  let summary = "x * Phi(x); `approximate`: the tanh form";
+  let summary = "x * Phi(x), or with `approximate` its tanh form";
   let description = [{
-    `x/2 * (1 + erf(x/sqrt 2))`, or with `approximate` `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`
-    (ONNX Gelu, opset 20).
+    y = `x/2 * (1 + erf(x/sqrt 2))`, or with `approximate` y = `x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))` (ONNX Gelu, opset 20).
   }];
   let arguments = (ins Graph_Float:$x, UnitAttr:$approximate);
 }
@@ -79,9 +78,10 @@ def Graph_NotOp : Graph_UnaryOp<"not", Neutral, ZeroGrad, Graph_Bool> { let summ
 def Graph_CastOp : Graph_Op<"cast", Neutral, Differentiable, ElementwiseLoop, [SameOperandsAndResultShape]> {
   let summary = "conversion of the element type";
   let description = [{
-    To a narrower float: round to nearest, ties to even; out of range gives infinity, but of 8-bit floats the largest finite
-    number (also of infinity), as the instruction of GPUs (cvt.satfinite), Transformer Engine and torchao do, not torch.Tensor.to, which gives NaN or infinity. Float to integer: toward
-    zero. To i1: x != 0. The VJP of a cast is a cast, so gradients of low-precision copies reach fp32 masters in fp32.
+    A cast to a narrower float rounds to nearest, ties to even. A value out of range becomes infinity, but for 8-bit floats it
+    becomes the largest finite number (also where the value is infinite): the GPU instruction (cvt.satfinite), Transformer Engine
+    and torchao do the same, whereas torch.Tensor.to gives NaN or infinity. A cast from float to integer rounds toward zero. A
+    cast to i1 gives x != 0. The VJP of a cast is a cast, so gradients of low-precision copies reach fp32 masters in fp32.
   }];
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);
@@ -110,9 +110,9 @@ class Graph_BinaryOp<string mnemonic, Precision precision, Gradient gradient, Ty
 def Graph_AddOp : Graph_BinaryOp<"add", Promote, Differentiable> { let summary = "a + b"; let hasFolder = 1; }
 def Graph_SubOp : Graph_BinaryOp<"sub", Promote, Differentiable> { let summary = "a - b"; let hasFolder = 1; }
 def Graph_MulOp : Graph_BinaryOp<"mul", Promote, Differentiable> { let summary = "a * b"; let hasFolder = 1; }
-def Graph_DivOp : Graph_BinaryOp<"div", Promote, Differentiable> { let summary = "a / b; integers toward zero, and 0 where b is 0"; let hasFolder = 1; }
+def Graph_DivOp : Graph_BinaryOp<"div", Promote, Differentiable> { let summary = "a / b; integers round toward zero, and give 0 where b is 0"; let hasFolder = 1; }
 def Graph_ModOp : Graph_BinaryOp<"mod", Promote, Differentiable> {
-  let summary = "remainder; the sign of b, or with `fmod` of a; of integers 0 where b is 0";
+  let summary = "remainder with the sign of b, or with `fmod` the sign of a; integers give 0 where b is 0";
   let arguments = (ins Graph_Number:$lhs, Graph_Number:$rhs, UnitAttr:$fmod);
 }
 def Graph_PowOp : Graph_BinaryOp<"pow", Fp32Range, Differentiable, Graph_Number> { let summary = "a^b"; }
@@ -122,14 +122,14 @@ def Graph_PReluOp : Graph_Op<"prelu", LowPrecision, Differentiable, ElementwiseL
   let results = (outs Graph_Number:$y);
   let hasVerifier = 1;
 }
-def Graph_MinOp : Graph_BinaryOp<"min", Promote, Differentiable> { let summary = "the smaller; NaN if one is"; }
-def Graph_MaxOp : Graph_BinaryOp<"max", Promote, Differentiable> { let summary = "the larger; NaN if one is"; }
+def Graph_MinOp : Graph_BinaryOp<"min", Promote, Differentiable> { let summary = "the smaller operand; NaN if either is NaN"; }
+def Graph_MaxOp : Graph_BinaryOp<"max", Promote, Differentiable> { let summary = "the larger operand; NaN if either is NaN"; }
 def Graph_AndOp : Graph_BinaryOp<"and", Neutral, ZeroGrad, Graph_Bool> { let summary = "a and b"; }
 def Graph_OrOp : Graph_BinaryOp<"or", Neutral, ZeroGrad, Graph_Bool> { let summary = "a or b"; }
 def Graph_XorOp : Graph_BinaryOp<"xor", Neutral, ZeroGrad, Graph_Bool> { let summary = "a xor b"; }
 
 def Graph_CompareOp : Graph_Op<"compare", Promote, ZeroGrad, ElementwiseLoop, [SameOperandsElementType, InferTypeOpAdaptor]> {
-  let summary = "comparison; false where an operand is NaN, but for `ne`";
+  let summary = "comparison; false where an operand is NaN, except for `ne`, which is true there";
   let arguments = (ins Graph_PredicateAttr:$predicate, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_Bool:$result);
   let assemblyFormat = "$predicate operands attr-dict `:` functional-type(operands, results)";
@@ -156,12 +156,12 @@ def Graph_BitcastOp : Graph_Op<"bitcast", Neutral, ZeroGrad, ElementwiseLoop, [S
 def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, ElementwiseLoop> {
   let summary = "random numbers: `uniform` in [0, 1), or `normal` with mean 0 and variance 1";
   let description = [{
-    Element i depends on its row-major index and the operands alone, so a recomputation draws the same numbers. It is made of the words of
-    Philox4x32-10 with key `seed` (low and high word) and counter (i/4, `salt`, step low, step high), as in `graph.dropout`.
+    Element i depends on its row-major index and the operands alone, so a recomputation draws the same numbers. It is made from the
+    words of Philox4x32-10 with key `seed` (low and high word) and counter (i/4, `salt`, step low, step high), as in `graph.dropout`.
 
-    uniform: word i%4 as a fraction, cut to what the result holds exactly: 24 bits in f32, 11 in f16, 8 in bf16, 32 in f64.
-    normal: Box and Muller's transform (1958) of two words of the block, in f64, rounded once; the functions are the series in
-    `dialects/Graph/IR/Normal.h`, so that all targets give the same bits.
+    uniform: the element is word i%4 as a fraction, truncated to the bits that the result holds exactly: 24 bits in f32, 11 in f16, 8 in bf16, 32 in f64.
+    normal: the element is Box and Muller's transform (1958) of two words of the block, computed in f64 and rounded
+    once; the functions are the series in `dialects/Graph/IR/Normal.h`, so that all targets give the same bits.
   }];
   let arguments = (ins StaticShapeTensorOf<[I64]>:$seed, StaticShapeTensorOf<[I64]>:$step, Graph_DistributionAttr:$distribution, I64Attr:$salt);
   let results = (outs Graph_Float:$y);
@@ -173,8 +173,8 @@ def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, ElementwiseLoo
   let summary = "zeroes elements with probability `ratio`, scales the rest by 1/(1-ratio)";
   let description = [{
     The mask is a function, not a value: element i is kept when u(i) >= ratio, where u(i) is word i%4, as a fraction
-    of 2^32, of Philox4x32-10 with key `seed` (low and high word) and counter (i/4, salt, step low, step high). So the backward pass, and
-    a recomputation, draw the same mask from the same operands, and none is stored.
+    of 2^32, of Philox4x32-10 with key `seed` (low and high word) and counter (i/4, salt, step low, step high). So
+    the backward pass, and a recomputation, draw the same mask from the same operands, and no mask is stored.
 
     Along the dimensions `shared` (sorted) all elements share one number: i counts the elements of a mask that has extent 1 there. With all dimensions but
     the first this is stochastic depth: whole samples are dropped.
@@ -186,7 +186,7 @@ def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, ElementwiseLoo
   let builders = [];
   let hasVerifier = 1;
   let extraClassDeclaration = classDeclaration # [{
-    /// The shape of the mask: x's, with 1 in the dimensions that share a number.
+    /// Returns the shape of the mask: x's shape, with 1 in the dimensions that share a number.
     ::llvm::SmallVector<int64_t> getMaskShape();
   }];
 }

@@ -35,7 +35,7 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 bool MatMulOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
   if (inferred == actual)
     return true;
-  // Of 8-bit floats the result may also be of 16 bits; `verify` sees to the others.
+  // A product of 8-bit floats may also have a 16-bit result; `verify` checks products of other types.
   auto wanted = cast<RankedTensorType>(inferred[0]), given = cast<RankedTensorType>(actual[0]);
   return wanted.getShape() == given.getShape() && wanted.getElementType().isF32() &&
          isLowPrecision(given.getElementType());
@@ -65,7 +65,7 @@ static Window windowOf(OpOrAdaptor op) {
   return {op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(), int64_t(op.getGroups()), op.getLayout(), op.getWeightChannelsLast()};
 }
 
-/// The shape of y, or an error.
+/// Returns the shape of y, or emits an error.
 static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t> x, ArrayRef<int64_t> w, const Window &win) {
   int64_t rank = x.size(), spatial = rank - 2;
   auto fail = [&](auto &&...parts) -> FailureOr<Shape> {
@@ -184,11 +184,11 @@ static LogicalResult verifyPoolGrad(OpT op, std::initializer_list<bool> ceilMode
   }
   return op.emitOpError("dy [") << shapeOf(op.getDy()) << "] is not a pooling of dx [" << shapeOf(op.getDx()) << "]";
 }
-/// dy may have the floor or the ceil number of windows: the argmax says all that matters.
+/// dy may have the floor or the ceil number of windows, because the argmax holds all that the gradient needs.
 LogicalResult MaxPoolGradOp::verify() {
   if (shapeOf(getArgmax()) != shapeOf(getDy()))
     return emitOpError("argmax and dy differ in shape");
-  return verifyPoolGrad(*this, {true, false}); // what fits one window of floor fits one of ceil
+  return verifyPoolGrad(*this, {true, false}); // ceil is tried first: what fits with floor fits with ceil
 }
 LogicalResult AvgPoolGradOp::verify() { return verifyPoolGrad(*this, {bool(getCeilMode())}); }
 
@@ -234,11 +234,11 @@ LogicalResult BatchNormInferenceOp::verify() {
 }
 bool BatchNormInferenceOp::isFp32Operand(unsigned i) { return i >= 1; }
 
-/// x's shape with 1 for the dimensions that a layer norm normalises over.
+/// Returns the type of a layer norm's statistics: x's shape with 1 for the dimensions that the norm normalises over.
 static RankedTensorType keptStatistics(Value x, Value like, ArrayRef<int64_t> axes) {
   return RankedTensorType::get(reducedShape(shapeOf(x), axes, /*keepdims=*/true), elementOf(like));
 }
-/// Axes strictly increasing and within the rank, scale and bias of the compute type and broadcasting to x.
+/// Checks that the axes are strictly increasing and within the rank, and that scale and bias have the compute type and broadcast to x.
 template <typename OpT>
 static LogicalResult verifyLayerNorm(OpT op) {
   RankedTensorType x = typeOf(op.getX());
@@ -288,7 +288,7 @@ LogicalResult LayerNormGradOp::verify() {
 }
 bool LayerNormGradOp::isFp32Operand(unsigned i) { return i >= 1 && i <= 4; }
 
-/// The type of statistics of groups: [N, groups].
+/// Returns the type of statistics of groups: [N, groups].
 static RankedTensorType groupStatistics(Value x, Value like, int64_t groups) {
   return RankedTensorType::get({shapeOf(x)[0], groups}, elementOf(like));
 }

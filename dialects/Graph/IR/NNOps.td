@@ -3,14 +3,14 @@
 #define MPC_GRAPH_NN_OPS
 include "dialects/Graph/IR/GraphDialect.td"
 
-//===-- Heroes: matrix products and convolutions ------------------------------===//
+//===-- Matrix products and convolutions ---------------------------------------===//
 
 def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, ContractionLoop, [InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "[..., m, k] @ [..., k, n], leading dimensions broadcast";
   let description = [{
-    `transpose_a`: a is [..., k, m]; `transpose_b`: b is [..., n, k]. Products are exact, sums fp32 (fp64 for fp64), one rounding at the end.
-    Operands and result are of one element type, but for 8-bit floats: each operand is of either of them, the result f32 (which is inferred), f16 or bf16, and sums may be less precise than fp32
-    within 128 neighbours of k.
+    With `transpose_a`, a is [..., k, m]; with `transpose_b`, b is [..., n, k]. Products are exact, sums are fp32 (fp64 for fp64), and
+    the result is rounded once at the end. Operands and result have one element type, except with 8-bit floats: each operand is of either
+    8-bit type, the result is f32 (which is inferred), f16 or bf16, and sums may be less precise than fp32 within 128 neighbours along k.
   }];
   let arguments = (ins Graph_Factor:$a, Graph_Factor:$b, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs Graph_Float:$result);
@@ -24,7 +24,7 @@ class Graph_ConvFamilyOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 def Graph_ConvOp : Graph_ConvFamilyOp<"conv", [InferTypeOpAdaptor]> {
-  let summary = "y = correlation of x with w, one to three spatial dimensions";
+  let summary = "cross-correlation of x with w, over one to three spatial dimensions";
   let description = [{
     x is [N, C, spatial...] or, `channels_last`, [N, spatial..., C]; w is [O, C/groups, kernel...] or, with
     `weight_channels_last`, [O, kernel..., C/groups]; y has x's layout with O channels and
@@ -50,7 +50,7 @@ defvar PoolWindow = (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, 
                          DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high, Graph_DefaultLayout:$layout);
 
 def Graph_MaxPoolOp : Graph_Op<"max_pool", Follow, Differentiable, WindowLoop, [InferTypeOpAdaptor]> {
-  let summary = "maximum over windows, and where in the window it stood";
+  let summary = "maximum over windows, and its position in the window";
   let description = [{
     `argmax` is the row-major position in the window of its first maximum (NaN counts as the largest), which is all that the gradient needs.
     `ceil_mode` rounds the number of windows up, but never starts one in the high padding.
@@ -84,8 +84,8 @@ def Graph_BatchNormOp : Graph_MixedOp<"batch_norm", Follow, Differentiable, Comp
   let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "training-mode batch normalisation over all dimensions but `axis`";
   let description = [{
-    mean = E[x], variance = E[(x - mean)^2] (population), y = (x - mean)/sqrt(variance + epsilon)*scale + bias. All arithmetic in fp32 or wider;
-    y has x's type. The update of running statistics is the importer's business (ONNX: population variance; torch keeps the unbiased one).
+    mean = E[x], variance = E[(x - mean)^2] (population), y = (x - mean)/sqrt(variance + epsilon)*scale + bias. All arithmetic is in fp32 or
+    wider; y has x's type. The importer builds the update of running statistics (ONNX: population variance; torch keeps the unbiased one).
   }];
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, F64Attr:$epsilon, I64Attr:$axis);
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$variance);
@@ -95,7 +95,7 @@ def Graph_BatchNormGradOp : Graph_MixedOp<"batch_norm_grad", Follow, NoGrad<"sec
   let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "cotangents of a batch_norm's x, scale and bias";
   let description = [{
-    With xhat = (x - mean)/sqrt(variance + eps), M elements per channel (Ioffe & Szegedy 2015, section 3):
+    With xhat = (x - mean)/sqrt(variance + eps) and M elements per channel (Ioffe & Szegedy 2015, section 3):
     dbias = sum dy, dscale = sum dy*xhat, dx = scale/sqrt(variance + eps) * (dy - dbias/M - xhat*dscale/M).
   }];
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$mean, Graph_StatFloat:$variance, Graph_Float:$dy,
@@ -113,10 +113,10 @@ def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, D
 
 def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
   let extraClassDeclaration = mixedDeclaration # dependsOn;
-  let summary = "normalisation over `axes`, each index of the other dimensions by itself";
+  let summary = "normalisation over `axes`, separately for each index of the other dimensions";
   let description = [{
-    y = (x - mean)*inverse*scale + bias, all arithmetic in fp32 or wider; y has x's type. scale and bias broadcast to x. `mean` and `inverse` keep the
-    axes as 1. By `kind`:
+    y = (x - mean)*inverse*scale + bias, with all arithmetic in fp32 or wider; y has x's type. scale
+    and bias broadcast to x. `mean` and `inverse` keep the axes with size 1. They depend on `kind`:
 
       layer  mean = E[x], inverse = 1/sqrt(E[(x - mean)^2] + epsilon) (Ba et al. 2016, section 3; ONNX LayerNormalization-17);
       rms    mean = 0, inverse = 1/sqrt(E[x^2] + epsilon) (Zhang and Sennrich 2019, equation 4; ONNX RMSNormalization-23);
@@ -132,7 +132,7 @@ def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"sec
   let summary = "cotangents of a layer_norm's x, scale and bias";
   let description = [{
     With xhat = (x - mean)*inverse (x*inverse for rms and l2, which ignore `mean`), g = dy*scale and E the mean over `axes`:
-    dbias = sum dy, dscale = sum dy*xhat (over what they broadcast to), and by `kind`
+    dbias = sum dy, dscale = sum dy*xhat (both over the dimensions that bias and scale broadcast along), and dx depends on `kind`:
 
       layer  dx = inverse*(g - E[g] - xhat*E[g*xhat]);
       rms    dx = inverse*(g - xhat*E[g*xhat]);
@@ -145,11 +145,12 @@ def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"sec
 }
 def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
   let extraClassDeclaration = mixedDeclaration # dependsOn;
-  let summary = "normalisation over groups of channels and all spatial dimensions, each sample by itself";
+  let summary = "normalisation over groups of channels and all spatial dimensions, separately for each sample";
   let description = [{
     x is [N, C, spatial...] with the channels at `axis`; channel c belongs to group c/(C/groups). With E over a sample's group,
     mean = E[x], inverse = 1/sqrt(E[(x - mean)^2] + epsilon), both [N, groups], and y = (x - mean)*inverse*scale + bias with a scale and a bias per
-    channel (Wu and He 2018, equations 1 and 6). As many groups as channels are instance normalisation. All arithmetic in fp32 or wider; y has x's type.
+    channel (Wu and He 2018, equations 1 and 6). With as many groups as channels this
+    is instance normalisation. All arithmetic is in fp32 or wider; y has x's type.
   }];
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, F64Attr:$epsilon, I64Attr:$axis, I64Attr:$groups);
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$inverse);
@@ -158,7 +159,7 @@ def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, Comp
 def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"second derivatives of group normalisation are not supported">, CompositeLoop, [InferTypeOpAdaptor]> {
   let extraClassDeclaration = mixedDeclaration # dependsOn;
   let summary = "cotangents of a group_norm's x, scale and bias";
-  let description = "As `graph.layer_norm_grad` of kind layer, with E over a sample's group.";
+  let description = "The formulas are those of `graph.layer_norm_grad` of kind layer, with E over a sample's group.";
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$mean, Graph_StatFloat:$inverse, Graph_Float:$dy, F64Attr:$epsilon,
                        I64Attr:$axis, I64Attr:$groups);
   let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
@@ -184,8 +185,9 @@ def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, Comp
 def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
   let summary = "negative log-likelihood of integer labels";
   let description = [{
-    log_probabilities is [N, C, d...], labels [N, d...], weights [C] (all ones if absent). Sample loss: -weights[label]*log_probabilities[label],
-    zero where label = ignore_index. `mean` divides the sum by the sum of the weights of the samples that count.
+    log_probabilities is [N, C, d...], labels is [N, d...], weights is [C] (all ones if absent). The
+    loss of a sample is -weights[label]*log_probabilities[label], and zero where label = ignore_index.
+    `mean` divides the sum by the sum of the weights of the samples that are not ignored.
   }];
   let arguments = (ins Graph_Float:$log_probabilities, Graph_Index:$labels, Optional<Graph_Float>:$weights,
                        Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);

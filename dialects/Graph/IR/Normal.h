@@ -1,8 +1,8 @@
 //===- Normal.h - the normal numbers of graph.random ------------------------------===//
 //
-// Box and Muller's transform (A note on the generation of random normal deviates, 1958) as a fixed sequence of operations that IEEE 754 defines exactly:
-// additions, multiplications, divisions and a square root in f64. It is written once for all who compute it, the evaluator with numbers and the kernels
-// with code, so that they agree bit for bit. Nobody may contract, reorder or approximate it.
+// This is Box and Muller's transform (A note on the generation of random normal deviates, 1958) as a fixed sequence of operations that IEEE
+// 754 defines exactly: additions, multiplications, divisions and a square root in f64. It is written once for everything that computes it,
+// the evaluator with numbers and the kernels with code, so that they agree bit for bit. Nobody may contract, reorder or approximate it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_IR_NORMAL_H
@@ -14,9 +14,10 @@
 
 namespace mpc::graph {
 
-/// One of the two normal numbers that two words make: sqrt(-2 ln((a + 1)/2^32)) * cos(2 pi b/2^32), or with `sine` the sine. The largest is 6.7.
+/// Returns one of the two normal numbers that two words make:
+/// sqrt(-2 ln((a + 1)/2^32)) * cos(2 pi b/2^32), or with `sine` (1, else 0) the sine. The largest is 6.7.
 ///
-/// `Ops` computes: `Word` is an integer of 32 bits modulo 2^32, `Real` a double.
+/// `Ops` does the arithmetic: `Word` is an integer of 32 bits modulo 2^32, and `Real` is a double. It has
 ///   word(n), real(x): constants;           add, sub, shiftLeft, shiftRight (unsigned), bitAnd: of words
 ///   plus, minus, times, over, root: of reals        fromUnsigned(w), fromSigned(w): exact
 ///   exponent(x), mantissa(x): x = mantissa * 2^exponent with a mantissa in [1, 2), of a normal positive x
@@ -25,7 +26,7 @@ template <typename Ops>
 typename Ops::Real standardNormal(Ops &o, typename Ops::Word a, typename Ops::Word b, typename Ops::Word sine) {
   using Real = typename Ops::Real;
   using Word = typename Ops::Word;
-  /// c[0] + x*(c[1] + x*(...)).
+  /// Evaluates c[0] + x*(c[1] + x*(...)).
   auto polynomial = [&](Real x, auto coefficients) {
     Real sum = o.real(coefficients[coefficients.size() - 1]);
     for (std::size_t i = coefficients.size() - 1; i-- > 0;)
@@ -33,8 +34,8 @@ typename Ops::Real standardNormal(Ops &o, typename Ops::Word a, typename Ops::Wo
     return sum;
   };
 
-  // ln of a + 1 = m * 2^e with m in [sqrt(1/2), sqrt 2): e ln 2 + 2 atanh t with t = (m - 1)/(m + 1), t^2 < 0.0295; the first omitted term is below 2^-55 of
-  // the sum. a + 1 is in [1, 2^32]: as a double, for it may not fit a word.
+  // ln of a + 1 = m * 2^e with m in [sqrt(1/2), sqrt 2) is e ln 2 + 2 atanh t with t = (m - 1)/(m + 1), t^2 < 0.0295; the
+  // first omitted term is below 2^-55 of the sum. a + 1 is in [1, 2^32]; it is a double, because it may not fit a word.
   Real x = o.plus(o.fromUnsigned(a), o.real(1));
   Real m = o.mantissa(x);
   auto large = o.isOver(m, o.real(std::numbers::sqrt2));

@@ -5,7 +5,7 @@ include "dialects/Graph/IR/GraphDialect.td"
 
 class Graph_ReduceOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Number, Loop loop = ReductionLoop>
     : Graph_Op<mnemonic, precision, gradient, loop, [InferTypeOpAdaptor, ReductionOpInterface]> {
-  let description = "Reduces over `axes` (sorted, non-negative); fp32 accumulation at least. With `keepdims` they stay as 1.";
+  let description = "The op reduces over `axes` (sorted, non-negative) and accumulates in fp32 at least. With `keepdims` the axes stay with size 1.";
   let arguments = (ins type:$x, DenseI64ArrayAttr:$axes, BoolAttr:$keepdims);
   let results = (outs type:$y);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
@@ -23,7 +23,7 @@ def Graph_ReduceL2Op : Graph_ReduceOp<"reduce_l2", Fp32Range, Differentiable, Gr
 def Graph_ReduceAnyOp : Graph_ReduceOp<"reduce_any", Neutral, ZeroGrad, Graph_Bool> { let summary = "whether any is true"; }
 
 def Graph_ArgMaxOp : Graph_Op<"argmax", Neutral, ZeroGrad, WindowLoop, [InferTypeOpAdaptor]> {
-  let summary = "index of the maximum along an axis; with `min` of the minimum; the first, or with `last` the last, of equals";
+  let summary = "index of the maximum along an axis, or with `min` of the minimum; of equal elements the first, or with `last` the last";
   let arguments = (ins Graph_Number:$x, I64Attr:$axis, BoolAttr:$keepdims, UnitAttr:$min, UnitAttr:$last);
   let results = (outs StaticShapeTensorOf<[I64]>:$y);
 }

@@ -1,6 +1,6 @@
 //===- Storage.h - tensors in memory ----------------------------------------------===//
 //
-// A graph.reshape is a view there: it costs nothing.
+// In memory, a graph.reshape is a view: it costs nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_IR_STORAGE_H
@@ -9,13 +9,12 @@
 
 namespace mpc::graph {
 
-/// Bytes of a tensor in memory (an i1 takes a byte).
+/// Returns the bytes of a tensor in memory (an i1 takes a byte).
 int64_t bytesOf(mlir::Type tensor);
-/// The value whose memory v is a view of, v itself if it is no view.
+/// Returns the value whose memory v is a view of, or v itself if it is no view.
 mlir::Value storageOf(mlir::Value v);
 
-/// Appends what uses v, directly or through views, in no particular order; the views themselves go to
-/// `views`, parents before their children.
+/// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`, parents before their children.
 void usersThroughViews(mlir::Value v, llvm::SmallVectorImpl<mlir::Operation *> &users,
                        llvm::SmallVectorImpl<ReshapeOp> *views = nullptr);
 

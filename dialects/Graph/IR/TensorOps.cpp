@@ -199,7 +199,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
 
 //===-- Gather, resize -------------------------------------------------------------===//
 
-/// x with dimension `axis` replaced by the dimensions of the indices.
+/// Returns the shape of x with dimension `axis` replaced by the dimensions of the indices.
 static Shape gatheredShape(ArrayRef<int64_t> x, ArrayRef<int64_t> indices, int64_t axis) {
   Shape shape(x.take_front(axis));
   llvm::append_range(shape, indices);

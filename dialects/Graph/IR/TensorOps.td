@@ -62,7 +62,7 @@ def Graph_SliceOp : Graph_Op<"slice", Follow, Differentiable, MovementLoop, [Inf
 
 def Graph_PadOp : Graph_Op<"pad", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
   let extraClassDeclaration = classDeclaration # "bool keepsMagnitudes() { return getValue().isZero(); }\n";
-  let summary = "surrounds x with `value`, and puts `interior` of it between neighbours";
+  let summary = "surrounds x with `value`, and puts `interior` copies of it between neighbours";
   let description = [{
     Result dimension d has low[d] + (n-1)*(interior[d]+1) + 1 + high[d] elements (low + high for n = 0). Negative low and high crop.
   }];
@@ -87,8 +87,8 @@ def Graph_ResizeOp : Graph_Op<"resize", Fp32, Differentiable, WindowLoop> {
   let summary = "interpolation along some axes (ONNX Resize)";
   let description = [{
     Result element i along an axis reads the operand at coordinate `scale*i + offset` in pixels of the operand; outside it is clamped to the edge.
-    nearest: index `floor(coordinate + nearest_bias)`, or `ceil(coordinate + nearest_bias)` with `nearest_ceil`. linear: between floor and floor + 1.
-    One scale and offset a dimension; 1 and 0 leave a dimension alone.
+    With mode nearest it takes the element at `floor(coordinate + nearest_bias)`, or `ceil(coordinate + nearest_bias)` with `nearest_ceil`; with mode
+    linear it interpolates between the elements at floor and floor + 1. Each dimension has one scale and one offset; 1 and 0 leave the dimension unchanged.
   }];
   let arguments = (ins Graph_Float:$x, Graph_ResizeModeAttr:$mode, DenseF64ArrayAttr:$scales, DenseF64ArrayAttr:$offsets,
                        DefaultValuedAttr<F64Attr, "0.0">:$nearest_bias, UnitAttr:$nearest_ceil);

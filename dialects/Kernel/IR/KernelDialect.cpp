@@ -62,7 +62,7 @@ static LogicalResult verifyNumber(Operation *op, NamedAttribute attribute, int64
   auto number = dyn_cast<IntegerAttr>(attribute.getValue());
   if (number && number.getType().isInteger(32) && number.getInt() >= least && number.getInt() <= most && number.getInt() % step == 0)
     return success();
-  InFlightDiagnostic error = op->emitOpError() << attribute.getName() << " is an i32 from " << least << " to " << most;
+  InFlightDiagnostic error = op->emitOpError() << attribute.getName().strref() << " is an i32 from " << least << " to " << most;
   if (step > 1)
     error << ", a multiple of " << step;
   return error << ", not " << attribute.getValue();
@@ -71,11 +71,11 @@ static LogicalResult verifyNumber(Operation *op, NamedAttribute attribute, int64
 static LogicalResult verifyTensorMaps(LLVM::LLVMFuncOp kernel, NamedAttribute attribute) {
   auto maps = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!maps)
-    return kernel->emitOpError() << attribute.getName() << " is an array of #kernel.tensor_map";
+    return kernel->emitOpError() << attribute.getName().strref() << " is an array of #kernel.tensor_map";
   for (Attribute element : maps) {
     auto map = dyn_cast<TensorMapAttr>(element);
     if (!map)
-      return kernel->emitOpError() << attribute.getName() << " has #kernel.tensor_map, not " << element;
+      return kernel->emitOpError() << attribute.getName().strref() << " has #kernel.tensor_map, not " << element;
     if (map.getParameter() >= kernel.getNumArguments())
       return kernel->emitOpError() << "a tensor map names parameter " << map.getParameter() << " of " << kernel.getNumArguments();
   }

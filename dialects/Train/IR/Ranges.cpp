@@ -13,7 +13,7 @@ void train::boundLabels(NamedAttrList &argument, MLIRContext *context, int64_t c
                         std::optional<int64_t> ignored) {
   Builder b(context);
   if (ignored && *ignored >= 0 && *ignored < classes)
-    ignored.reset(); // in the bound as it is
+    ignored.reset(); // the bound allows it already
   if (std::optional<int64_t> before = integer(argument, kLabelsBelowAttr)) {
     classes = std::min(classes, *before);
     if (integer(argument, kLabelsIgnoreAttr) != ignored)

@@ -24,32 +24,32 @@
 
 namespace mpc::train {
 
-/// Names of the attributes on entries' arguments and results; see the dialect's description.
+/// These are the names of the attributes on entries' arguments and results; the dialect's description explains them.
 inline constexpr llvm::StringLiteral kNameAttr = "train.name";
 inline constexpr llvm::StringLiteral kBatchedAttr = "train.batched";
 inline constexpr llvm::StringLiteral kFixedAttr = "train.fixed";
 inline constexpr llvm::StringLiteral kLabelsBelowAttr = "train.labels_below";
-/// On an entry's argument or a variable: its type is the stored one, whose dimension i is logical dimension permutation[i].
+/// This attribute of an entry's argument or of a variable says that its type is the stored one, whose dimension i is logical dimension permutation[i].
 inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";
 inline constexpr llvm::StringLiteral kRoleAttr = "train.role";
 
 inline constexpr llvm::StringLiteral kOfAttr = "train.of";
-/// On the module: array of {name, kind, logits, labels}, what `eval` measures.
+/// This attribute of the module is an array of {name, kind, logits, labels}, one for each metric that `eval` measures.
 inline constexpr llvm::StringLiteral kMetricsAttr = "train.metrics";
 /// The trace form of step `main` is `main.trace`.
 inline constexpr llvm::StringLiteral kTraceSuffix = ".trace";
 
-/// The variable a symbol names, or null.
+/// Returns the variable that a symbol names, or null.
 VariableOp lookupVariable(mlir::Operation *from, mlir::FlatSymbolRefAttr name);
 VariableOp lookupVariable(mlir::Operation *from, llvm::StringRef name);
-/// The variable of this name, made behind the module's last one if there is none. `of` and `step` may be null.
+/// Returns the variable of this name, and makes it behind the module's last variable if there is none. `of` and `step` may be null.
 VariableOp getOrCreateVariable(mlir::Operation *from, const llvm::Twine &name, Role role, mlir::RankedTensorType type,
                                mlir::Attribute init, mlir::FlatSymbolRefAttr of = {}, mlir::FlatSymbolRefAttr step = {});
-/// State of the step itself: the scalar `@"<step>/<suffix>"`.
+/// Returns the scalar `@"<step>/<suffix>"`, which is state of the step itself, and makes it if there is none.
 VariableOp getOrCreateScalar(StepOp step, llvm::StringRef suffix, Role role, mlir::Type element, double init);
 mlir::Value readVariable(mlir::OpBuilder &b, mlir::Location loc, VariableOp variable);
 void assignVariable(mlir::OpBuilder &b, mlir::Location loc, VariableOp variable, mlir::Value value);
-/// The name that a step's state bears: its own, or for a trace form that of the step it traces.
+/// Returns the name that a step's state bears: the step's own, or for a trace form that of the step it traces.
 llvm::StringRef stateOwner(StepOp step);
 
 } // namespace mpc::train

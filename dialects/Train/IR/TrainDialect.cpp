@@ -67,8 +67,8 @@ static LogicalResult verifyUse(Operation *op, SymbolTableCollection &tables, Fla
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyUse(*this, tables, getVariableAttr(), getValue().getType());
 }
-/// One value per variable and entry. The first assignment looks at all of its block, the others only back to
-/// the one before, so that a block takes time linear in its length.
+/// Checks that an entry assigns each variable at most once. The first assignment of a block checks the whole
+/// block, and the others only look back to the one before, so that a block takes time linear in its length.
 static LogicalResult verifyAssignedOnce(AssignOp first) {
   for (Operation *op = first->getPrevNode(); op; op = op->getPrevNode())
     if (isa<AssignOp>(op))

@@ -15,11 +15,12 @@ def Train_Dialect : Dialect {
     evaluate and predict. Entries read variables and assign them. State is functional within an entry: a read sees the value from
     before the entry started, whatever is assigned, and assignments take effect together at its end.
 
-    Arguments and results of entries carry dictionaries: `train.name` (the user's name), on arguments `train.batched` (the leading dimension
-    is the batch), `train.labels_below` and `train.labels_ignore` (i64, values are in [0, below), or ignored by the loss), `train.indices_below` (i64, values are
-    in [-below, below)), `train.parts` (the same for parts of a sample: dictionaries with `from` and `to`), on results `train.role` ("loss", "sample_loss", "sample_weight", "output",
-    "grad", the latter with `train.of`, the parameter's name). Results of functions also say how they depend on the batch's samples: `train.batched` (the
-    leading dimension counts them, and each decides its own part alone) or `train.fixed` (they decide nothing); without either, samples mix or lie otherwise.
+    Arguments and results of entries carry dictionaries. `train.name` is the user's name. On arguments, `train.batched` says that the leading dimension
+    is the batch, `train.labels_below` and `train.labels_ignore` (i64) say that values are in [0, below), or ignored by the loss, `train.indices_below`
+    (i64) says that values are in [-below, below), and `train.parts` says the same for parts of a sample, in dictionaries with `from` and `to`. On
+    results, `train.role` is "loss", "sample_loss", "sample_weight", "output" or "grad", the latter with `train.of`, the parameter's name. Results of
+    functions also say how they depend on the batch's samples: with `train.batched` the leading dimension counts the samples, and each sample alone
+    decides its own part; with `train.fixed` the result does not depend on the samples; without either, samples are mixed or lie along another dimension.
 
     State that passes make is named after its owner: `@"<parameter>/<slot>"`, `@"<step>/lr"`, `@"<step>/scale"`.
   }];

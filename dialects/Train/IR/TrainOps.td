@@ -20,21 +20,22 @@ def Train_VariableOp : Train_Op<"variable", [Symbol]> {
     train.variable @"conv1.weight" parameter : tensor<6x1x5x5xf32> = dense_resource<conv1.weight>
     train.variable @"conv1.weight/momentum" slot : tensor<6x1x5x5xf32> = #train.fill<0.0> {of = @"conv1.weight", step = @main}
     ```
-    `train.permutation`, where a target has set it, says in which order the dimensions are stored (`getLogicalType`). `of` names the parameter that a slot, copy or accumulator belongs to, `step` the train.step that owns it.
+    `train.permutation`, where a target has set it, says in which order the dimensions are stored (`getLogicalType`).
+    `of` names the parameter that a slot, copy or accumulator belongs to, and `step` names the train.step that owns it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Train_RoleAttr:$role, TypeAttrOf<Graph_Tensor>:$type, AnyAttr:$init,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<FlatSymbolRefAttr>:$step);
   let assemblyFormat = "$sym_name $role `:` $type `=` $init attr-dict";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
-    /// The type before `train.permutation`: that of `init`, of checkpoints and of the ONNX model.
+    /// Returns the type before `train.permutation`, which is the type of `init`, of checkpoints and of the ONNX model.
     ::mlir::RankedTensorType getLogicalType();
   }];
   let hasVerifier = 1;
 }
 
 def Train_ReadOp : Train_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Pure, ZeroGradientTrait]> {
-  let summary = "the value of a variable from before this entry started (hence pure)";
+  let summary = "reads the value that a variable had before this entry started (hence pure)";
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs Graph_Tensor:$value);
   let assemblyFormat = "$variable attr-dict `:` type($value)";
@@ -49,13 +50,13 @@ def Train_AssignOp : Train_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpI
 def Train_StepOp : Train_Op<"step", [FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope]> {
   let summary = "one optimizer step: forward, loss, backward, update";
   let description = [{
-    Owns a loss (its first result, a scalar), the parameters that it trains, an optimizer and a loss scaler. A program may have several
-    (a GAN has two); they run in order on each batch.
+    A step owns a loss (its first result, a scalar), the parameters that it trains, an optimizer and
+    a loss scaler. A program may have several steps (a GAN has two); they run in order on each batch.
 
-    `optimizer` is {name = "sgd", ...hyperparameters}; `groups` an array of {match = "regex", lr = factor, weight_decay = value};
+    `optimizer` is {name = "sgd", ...hyperparameters}; `groups` is an array of {match = "regex", lr = factor, weight_decay = value};
     `scaler` is {kind = "none" | "static" | "dynamic" | "calibrate", init_scale, growth_factor, backoff_factor, growth_interval, min_scale, max_scale, hysteresis,
     steps, headroom};
-    `clip_norm` and `clip_value` act on unscaled gradients; `accumulate` sums that many scaled gradients per update.
+    `clip_norm` and `clip_value` act on unscaled gradients; `accumulate` is the number of scaled gradients that are summed per update.
 
     `trace` marks @"<name>.trace": the same step as @<name> on the same state, which also returns the unscaled fp32 gradients (role "grad").
   }];
@@ -93,8 +94,8 @@ def Train_Flag : ConfinedType<Graph_Bool, [CPred<"::llvm::cast<::mlir::RankedTen
 def Train_UpdateOp : Train_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "lets the step's optimizer update a parameter with its gradient";
   let description = [{
-    `gradient` has the parameter's type, or is f32 (once unscaled). With `skip` (a scalar) true, the parameter and its slots stay as they are.
-    Expanded by the optimizer passes.
+    `gradient` has the parameter's type, or is f32 (once unscaled). With `skip` (a scalar)
+    true, the parameter and its slots stay as they are. The optimizer passes expand this op.
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, Graph_Float:$gradient, Optional<Train_Flag>:$skip);
   let assemblyFormat = "$parameter `,` $gradient (`unless` $skip^)? attr-dict `:` type($gradient) (`,` type($skip)^)?";

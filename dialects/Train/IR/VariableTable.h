@@ -7,23 +7,23 @@
 
 namespace mpc::train {
 
-/// Finds and makes variables in constant time, where train::lookupVariable searches the module: for passes that look at every parameter.
-/// While a table lives, no variable may be erased. Variables that are made without it meanwhile are unknown to it.
+/// The table finds and makes variables in constant time, for passes that look at every parameter; train::lookupVariable searches the
+/// module each time. While a table lives, no variable may be erased, and the table does not know variables that are made without it.
 class VariableTable {
 public:
-  /// The variables of the module around `from`.
+  /// Collects the variables of the module around `from`.
   explicit VariableTable(mlir::Operation *from);
 
-  /// The variable a symbol names, or null.
+  /// Returns the variable that a symbol names, or null.
   VariableOp lookup(mlir::FlatSymbolRefAttr name) const { return variables.lookup(name.getAttr()); }
-  /// As train::getOrCreateVariable.
+  /// Does what train::getOrCreateVariable does.
   VariableOp getOrCreate(const llvm::Twine &name, Role role, mlir::RankedTensorType type, mlir::Attribute init,
                          mlir::FlatSymbolRefAttr of = {}, mlir::FlatSymbolRefAttr step = {});
-  /// State that `step` keeps for a parameter: `@"<parameter>/<suffix>"`, or `@"<parameter>/<step>/<suffix>"` when another
-  /// step already has the first.
+  /// Returns the state that `step` keeps for a parameter, and makes it if there is none:
+  /// `@"<parameter>/<suffix>"`, or `@"<parameter>/<step>/<suffix>"` when another step already has the first.
   VariableOp getOrCreateState(StepOp step, VariableOp parameter, llvm::StringRef suffix, Role role, mlir::RankedTensorType type,
                               mlir::Attribute init);
-  /// State of the step itself: the scalar `@"<step>/<suffix>"`.
+  /// Returns the scalar `@"<step>/<suffix>"`, which is state of the step itself, and makes it if there is none.
   VariableOp getOrCreateScalar(StepOp step, llvm::StringRef suffix, Role role, mlir::Type element, double init);
 
 private:

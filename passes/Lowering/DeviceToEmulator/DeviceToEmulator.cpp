@@ -117,10 +117,7 @@ void KernelRewriter::describe() {
 }
 
 LogicalResult KernelRewriter::run() {
-  auto threads = dyn_cast<IntegerAttr>(kernel->getAttr(kThreads));
-  if (!threads || threads.getInt() <= 0 || threads.getInt() % 32 != 0 || threads.getInt() > kMaxThreads)
-    return kernel.emitOpError("has ") << kernel->getAttr(kThreads) << " threads: a block has a multiple of 32 of them, at most " << kMaxThreads;
-  if (auto cluster = kernel->getAttrOfType<IntegerAttr>("kernel.cluster"); cluster && (cluster.getInt() < 1 || cluster.getInt() > kMaxCluster))
+  if (auto cluster = kernel->getAttrOfType<IntegerAttr>("kernel.cluster"); cluster && cluster.getInt() > kMaxCluster)
     return kernel.emitOpError("has clusters of ") << cluster.getInt() << " blocks: 1 to " << kMaxCluster;
   if (kernel.isExternal() || !isa<LLVM::LLVMVoidType>(kernel.getFunctionType().getReturnType()))
     return kernel.emitOpError("is not a kernel: it has no body, or returns a value");

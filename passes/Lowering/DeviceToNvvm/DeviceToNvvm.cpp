@@ -224,14 +224,8 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
     auto threads = function->getAttrOfType<IntegerAttr>("kernel.threads");
     if (!threads)
       continue;
-    int64_t count = threads.getInt();
-    if (count <= 0 || count > 1024 || count % 32 != 0) {
-      function.emitError("kernel.threads is ") << count << ", not a multiple of 32 up to 1024";
-      ok = false;
-      continue;
-    }
     OpBuilder b(function);
-    KernelLowering lowering{function, module, arch, int32_t(count)};
+    KernelLowering lowering{function, module, arch, int32_t(threads.getInt())};
     if (!lowering.lowerShared()) {
       ok = false;
       continue;
@@ -251,7 +245,7 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     // The number is exact, not only a bound: a launch of another shape is refused instead of computing
     // something else.
-    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(count)}));
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
     if (auto blocks = function->getAttrOfType<IntegerAttr>("kernel.cluster")) {
       function->removeAttr("kernel.cluster");
       function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),

@@ -44,7 +44,7 @@ FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef 
   }
   SmallVector<Attribute> launches;
   for (const GpuKernel &kernel : kernels)
-    launches.push_back(kernel::LaunchAttr::get(b.getContext(), refer(kernel.symbol), kernel.launch.grid, 1, SmallVector<int64_t>(kernel.args)));
+    launches.push_back(kernel::LaunchAttr::get(b.getContext(), refer(kernel.symbol), kernel.launch.grid, 1, llvm::to_vector_of<int64_t>(kernel.args)));
   return b.getArrayAttr(launches);
 }
 

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Element types of everything that is stored. The values are part of the manifest's format. */
-/* C++ callers too may pass any number, which is then refused: of an enum without a type it would be undefined behaviour. */
+/* The enum has a fixed type, because C++ callers may pass any number, which is then refused: without the type that would be undefined behaviour. */
 #ifdef __cplusplus
 #define MPC_ENUM(NAME) enum NAME : int
 #else

@@ -1,8 +1,8 @@
-/* The interface of a library provider: who executes matrix products and convolutions on the host.
+/* The interface of a library provider, which executes matrix products and convolutions on the host.
  *
  * Two providers implement it: the generic loops built into the runtime, and the oneDNN plugin
  * (`libmpc_onednn.so`), which the runtime looks for beside the program, in the installation that compiled it, in the folders of
- * $MPC_LIBRARY_PATH, then by the system's loader. Beside the program and in the installation it must be of root or of the user, and
+ * $MPC_LIBRARY_PATH, then by the system's loader. Beside the program and in the installation, root or the user must own it, and
  * nobody else may be able to replace it.
  *
  * Numerics, the same for every provider: products are exact, sums are fp32 (fp64 for fp64 operands),
@@ -10,7 +10,7 @@
  * nearest even, when it is stored.
  *
  * Layouts: matrices are row-major; activations are channels-last ([N, spatial..., C]) and weights are
- * [O, C/groups, spatial...] row-major (the ONNX order), all dense. A provider that wants another order
+ * [O, C/groups, spatial...] row-major (the ONNX order), all dense. A provider that needs another order
  * packs into its scratch.
  */
 #ifndef MPC_LIBRARY_H
@@ -30,7 +30,7 @@ typedef enum mpc_library_op {
   MPC_MATMUL = 1,
   /* buffers: x, w, [bias,] [addend,] y. */
   MPC_CONV_FORWARD = 2,
-  /* buffers: dy, w, [bias,] [addend,] dx. Also the forward of a transposed convolution. */
+  /* buffers: dy, w, [bias,] [addend,] dx. This is also the forward pass of a transposed convolution. */
   MPC_CONV_INPUT_GRAD = 3,
   /* buffers: x, dy, dw. */
   MPC_CONV_WEIGHT_GRAD = 4
@@ -42,21 +42,21 @@ typedef enum mpc_activation { MPC_ACT_NONE = 0, MPC_ACT_RELU = 1 } mpc_activatio
 typedef struct mpc_library_desc {
   int32_t op; /* mpc_library_op */
 
-  /* Element types: of the first and second operand, of the result; of the bias (read only if has_bias).
+  /* Element types of the first and second operand, of the result, and of the bias (read only if has_bias).
    * Supported: (f32,f32)->f32, (f16,f16)->f16|f32, (bf16,bf16)->bf16|f32, (f64,f64)->f64 (generic provider only).
-   * The bias is f32 or of the result's type; the addend is of the result's type. */
+   * The bias is f32 or has the result's type; the addend has the result's type. */
   int32_t type_a, type_b, type_out, type_bias;
 
-  /* Epilogue, in this order: + bias (per column n, or per output channel), + addend (same shape as the
+  /* The epilogue applies, in this order: + bias (per column n, or per output channel), + addend (same shape as the
    * result; its buffer may be the result's own), activation. */
   int32_t has_bias, has_addend, activation;
 
   /* MPC_MATMUL: a is [batch,m,k] ([batch,k,m] if transpose_a), b is [batch,k,n] ([batch,n,k] if transpose_b).
-   * broadcast_a/b: that operand has no batch dimension and serves all of them. */
+   * broadcast_a/b: that operand has no batch dimension and is used for all batches. */
   int64_t batch, m, n, k;
   int32_t transpose_a, transpose_b, broadcast_a, broadcast_b;
 
-  /* Convolutions, in the roles of the forward pass: x is [N, in..., C], w is [O, C/groups, kernel...],
+  /* Convolutions are described in the roles of the forward pass: x is [N, in..., C], w is [O, C/groups, kernel...],
    * y is [N, out..., O]. out[i] = (in[i] + pad_low[i] + pad_high[i] - dilation[i]*(kernel[i]-1) - 1)/stride[i] + 1. */
   int32_t spatial; /* number of spatial dimensions, 1..3 */
   int64_t N, C, O, groups;
@@ -71,16 +71,16 @@ typedef struct mpc_library {
   uint32_t abi;        /* MPC_LIBRARY_ABI */
   const char *name;    /* "generic", "oneDNN 2.6.3" */
 
-  /* Returns null when the description is unsupported; then `error` holds one sentence. Thread-safe. */
+  /* Returns null and writes one sentence to `error` when the description is unsupported. It is thread-safe. */
   mpc_library_primitive *(*create)(const mpc_library_desc *desc, char *error, size_t error_bytes);
-  /* Bytes of 64-byte aligned scratch memory that execute needs; constant for a primitive. */
+  /* Returns the bytes of 64-byte aligned scratch memory that execute needs; constant for a primitive. */
   size_t (*scratch_bytes)(const mpc_library_primitive *);
-  /* Uses the calling process's OpenMP (or pool) threads; returns when the result is complete. */
+  /* Runs on the calling process's OpenMP (or pool) threads; returns when the result is complete. */
   void (*execute)(mpc_library_primitive *, void *const *buffers, void *scratch);
   void (*destroy)(mpc_library_primitive *);
 } mpc_library;
 
-/* The symbol a plugin exports. `threads`: how many threads execute may use. */
+/* The function that a plugin exports. `threads`: how many threads execute may use. */
 typedef const mpc_library *(*mpc_library_entry_fn)(int threads);
 #define MPC_LIBRARY_ENTRY "mpc_library_entry"
 

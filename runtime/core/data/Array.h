@@ -1,4 +1,4 @@
-// An array read from a data file: kept in the file's element type, often still in the file's pages.
+// An array read from a data file. It keeps the file's element type and often still lies in the file's pages.
 #pragma once
 
 #include "runtime/core/Tensor.h"
@@ -10,7 +10,7 @@
 
 namespace mpc::rt {
 
-/// Row-major elements, not necessarily aligned, alive as long as `owner` is.
+/// Row-major elements, not necessarily aligned, which live as long as `owner` does.
 struct Array {
   mpc_dtype dtype = MPC_F32;
   Shape shape;
@@ -21,11 +21,11 @@ struct Array {
   TensorView view() const { return {dtype, shape, data}; }
 };
 
-/// Looks at what an array is going to be, and throws Error where nobody can use that: a reader asks before it unpacks or
-/// copies anything, because a small file may unpack to more than the memory holds. Null: all is well.
+/// Is told an array's type and shape, and throws Error when nobody can use such an array. A reader calls it before it unpacks or
+/// copies anything, because a small file may unpack to more than the memory holds. Null accepts every array.
 using ArrayCheck = std::function<void(mpc_dtype, const Shape &)>;
 
-/// Reads a file that holds one array: .npy, IDX or IDX.gz, by its first bytes. Throws Error located at
+/// Reads a file that holds one array: .npy, IDX or IDX.gz, which it tells apart by their first bytes. Throws Error located at
 /// `path`.
 Array readArrayFile(const std::string &path, const ArrayCheck &check = {});
 

@@ -64,7 +64,7 @@ bool Batches::prepare(Batch &batch, std::vector<std::byte> &scratch) {
   samples.resize(size_t(size), samples.back());
   for (size_t i = 0; i < ports_.size(); ++i)
     data_.fill(*ports_[i], samples, batch.inputs[i].data(), scratch);
-  data_.checkWhole(); // before anybody uses the batch
+  data_.checkWhole(); // must come before anybody uses the batch
   return true;
 }
 
@@ -85,7 +85,7 @@ void Batches::produce() {
         ++filled_;
       else
         ended_ = true;
-      error_ = std::move(error); // nothing may leave a thread
+      error_ = std::move(error); // no exception may leave a thread
     }
     changed_.notify_all();
     if (!more)
@@ -95,7 +95,7 @@ void Batches::produce() {
 
 const Batches::Batch *Batches::next() {
   std::unique_lock lock(mutex_);
-  if (lent_) { // give the batch of the last call back
+  if (lent_) { // returns the batch of the last call
     consumer_ ^= 1;
     --filled_;
     lent_ = false;

@@ -1,4 +1,4 @@
-// The stream of batches: shuffled per epoch, prepared one ahead by a thread of its own.
+// The stream of batches: it is shuffled per epoch, and its own thread prepares one batch ahead.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -13,10 +13,10 @@
 namespace mpc::rt {
 
 struct BatchOptions {
-  /// Train: endless epochs, the last partial batch of each dropped. Otherwise one pass in order, the last
-  /// batch padded with copies of its last sample.
+  /// True: endless epochs for training, and the last partial batch of each is dropped. False: one pass in order, and the last
+  /// batch is padded with copies of its last sample.
   bool train = false;
-  bool shuffle = false; // a new order for each epoch, from the seed and the epoch's number
+  bool shuffle = false; // makes a new order for each epoch, from the seed and the epoch's number
   uint64_t seed = 0;
   int64_t epoch = 0, batch = 0; // where a resumed training starts
 };
@@ -24,17 +24,17 @@ struct BatchOptions {
 class Batches {
 public:
   struct Batch {
-    int64_t epoch = 0, index = 0; // position: the index counts from 0 within the epoch
+    int64_t epoch = 0, index = 0; // the position: the index counts from 0 within the epoch
     int64_t count = 0;            // real samples; the rest is padding
     std::vector<std::vector<std::byte>> inputs;
   };
 
-  /// Throws Error when training data holds less than one batch. The dataset must outlive this.
+  /// Throws Error when training data holds less than one batch. The dataset must outlive this object.
   Batches(const Dataset &data, const std::vector<const Entry *> &entries, BatchOptions options);
   ~Batches();
 
-  /// The next batch, or null at the end of the pass. It stays valid until the next call. Throws the Error
-  /// that preparing it met.
+  /// Returns the next batch, or null at the end of the pass. It stays valid until the next call. Throws the Error
+  /// that occurred while preparing it.
   const Batch *next();
   /// Copies the batch into the entry's inputs.
   void load(const Batch &batch, Session &session, const Entry &entry) const;
@@ -54,13 +54,13 @@ private:
   int filled_ = 0; // slots ready for next(), including the one it returned last
   int consumer_ = 0;
   bool lent_ = false, ended_ = false, stop_ = false;
-  std::optional<Error> error_; // what ended it
+  std::optional<Error> error_; // the error that ended the thread
   std::mutex mutex_;
   std::condition_variable changed_;
   std::thread thread_;
 };
 
-/// The place of a port in the staged inputs: ports of one name, type and stored order share it.
+/// Returns the place of a port in the staged inputs: ports of one name, type and stored order share it.
 size_t stagedIndex(const std::vector<const Port *> &staged, const Port &port);
 
 } // namespace mpc::rt

@@ -11,7 +11,7 @@
 
 namespace mpc::rt {
 
-static constexpr size_t kBlock = 1024; // values looked at at a time
+static constexpr size_t kBlock = 1024; // values that are checked at a time
 
 std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries) {
   std::vector<const Port *> inputs;
@@ -32,7 +32,7 @@ static std::vector<std::string_view> split(std::string_view text, char separator
   }
 }
 
-/// "FILE.npz:ARRAY" → "FILE.npz" and "ARRAY"; other names and "".
+/// Splits "FILE.npz:ARRAY" into "FILE.npz" and "ARRAY"; returns other names with "".
 static std::pair<std::string, std::string> splitMember(std::string_view path) {
   size_t colon = path.rfind(".npz:");
   if (colon == path.npos)
@@ -44,7 +44,7 @@ std::vector<std::string> namedFiles(const std::vector<std::string> &files) {
   std::vector<std::string> names;
   for (const std::string &list : files)
     for (std::string_view item : split(list, ','))
-      for (std::string_view path : {item, item.substr(item.find('=') + 1)}) // without '=': twice the same
+      for (std::string_view path : {item, item.substr(item.find('=') + 1)}) // without '=' both are the same
         names.push_back(splitMember(path).first);
   return names;
 }
@@ -62,7 +62,7 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
   bind(options, inputs);
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
-    checkArray(source.array.dtype, source.array.shape, source.where, *port); // again: of several ports it may be the other's
+    checkArray(source.array.dtype, source.array.shape, source.where, *port); // a second check, because the first may have been for another port of this name
     if (!port->batched)
       continue;
     source.batched = true;
@@ -86,8 +86,8 @@ void Dataset::countSamples() {
     samples_ = count;
   }
   if (samples_ < 0)
-    samples_ = batch_; // no batched input: one batch
-  if (samples_ == 0) // some input is batched, so there is one
+    samples_ = batch_; // without a batched input there is one batch
+  if (samples_ == 0) // then some input is batched, so there is a source
     fail(sources_.begin()->second.where, "holds no samples", "give at least one sample");
   if (samples_ > UINT32_MAX) // Batches numbers them in 32 bits
     fail(sources_.begin()->second.where,
@@ -134,11 +134,11 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       bool named = equals != item.npos && wanted(item.substr(0, equals));
       std::string name(named ? item.substr(0, equals) : "");
       if (equals != item.npos && !named && access(std::string(item).c_str(), F_OK) != 0)
-        continue; // data for an input that these entries lack, such as labels for predict
+        continue; // the data is for an input that these entries lack, such as labels for predict
       auto [path, member] = splitMember(named ? item.substr(equals + 1) : item);
       lastFile = path;
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
-        // What it holds matters more than what it is called: the name is missed only when the header has been read.
+        // What the file holds matters more than its name: a missing input name is an error only after the header has been read.
         Array array = readArrayFile(path, [&](mpc_dtype dtype, const Shape &shape) {
           if (inputs.empty())
             fail(path, "holds an array, but the program has no inputs", "leave it out");
@@ -213,13 +213,13 @@ void Dataset::applyMaps(const DataOptions &options) {
   }
 }
 
-/// "mse:y:labels or bce_with_logits:y:labels", the losses of float targets.
+/// Returns "mse:y:labels or bce_with_logits:y:labels", the losses of float targets.
 static std::string floatLosses(const Port &labels) {
   const std::string names = concat(":", labels.labelsOf->scores, ":", labels.name);
   return concat("--loss=mse", names, " or --loss=bce_with_logits", names);
 }
 
-/// What to do about labels of the wrong shape, "" where nothing better is known than of other inputs.
+/// Returns what to do about labels of the wrong shape, or "" if no better hint is known than for other inputs.
 static std::string labelsHint(const Port &port, mpc_dtype dtype, std::span<const int64_t> given) {
   const LabelsOf &of = *port.labelsOf;
   for (size_t axis = 1; axis < of.shape.size(); ++axis) {
@@ -293,7 +293,7 @@ void Dataset::checkFinite(const Source &source, size_t at, double value) {
              "repair or remove the sample");
 }
 
-/// Whether no value of the integer type can leave a float type: the maps are monotonic.
+/// Returns whether no value of the integer type can leave the float type's range after the maps; their ends decide, because the maps are monotonic.
 static bool neverOverflows(mpc_dtype from, const std::vector<Affine> &maps, mpc_dtype to) {
   if (isFloat(from) || from == MPC_U64)
     return false;
@@ -302,13 +302,13 @@ static bool neverOverflows(mpc_dtype from, const std::vector<Affine> &maps, mpc_
                      [&](const Affine &map) { return firstMisfit(MPC_I64, ends, to, 2, map) == 2; });
 }
 
-/// Looks at every value as `fill` will convert it.
+/// Checks every value as `fill` will convert it.
 void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) const {
   const Array &array = source.array;
   if (neverOverflows(array.dtype, source.maps, port.dtype))
     return;
   double wide[kBlock];
-  // The parts that one map is for follow each other, a sample after the other.
+  // The parts that use one map lie one after the other, sample after sample.
   size_t part = size_t(source.unit()) / source.maps.size();
   size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
   for (size_t done = 0, n; done < count; done += n) {

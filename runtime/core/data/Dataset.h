@@ -1,4 +1,4 @@
-// Data files bound to the inputs of a program, checked once, converted batch by batch.
+// Binds data files to the inputs of a program, checks them once and converts them batch by batch.
 #pragma once
 
 #include "runtime/core/Manifest.h"
@@ -11,30 +11,30 @@
 namespace mpc::rt {
 
 struct DataOptions {
-  /// Each "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz),
+  /// Each element is "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz),
   /// "INPUT=FILE.npz:ARRAY", or several of these joined with ','.
   std::vector<std::string> files;
-  /// Each "INPUT=FACTOR": value * factor, before normalize.
+  /// Each element is "INPUT=FACTOR": value * factor, applied before normalize.
   std::vector<std::string> scale;
-  /// Each "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
+  /// Each element is "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
   /// dimension after the batch), separated by ':'.
   std::vector<std::string> normalize;
 };
 
-/// The files that the options may mean, whether the program has inputs for them or not; some of the names may
-/// be those of no file.
+/// Returns the files that the options may mean, whether the program has inputs for them or not; some of the names may
+/// not be files.
 std::vector<std::string> namedFiles(const std::vector<std::string> &files);
 
-/// The distinct inputs of some entries (entries may share inputs by name).
+/// Returns the distinct inputs of some entries (entries may share inputs by name).
 std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries);
 
 class Dataset {
 public:
   /// Loads and checks an array for every input. A batched input [N*k, rest…] takes an array with k rows per
-  /// sample, the rows of the same layout (see sameLayout); the others take an array of the same layout.
+  /// sample, and the rows must have the same layout (see sameLayout); other inputs take an array of the same layout.
   /// Throws Error for missing arrays, shape conflicts, NaN or infinity, labels out of range, and values that
-  /// the port's type cannot represent, scaled and normalized as they will be.
-  /// Without inputs there is nothing to load: the samples are those of one batch.
+  /// the port's type cannot represent after scaling and normalizing.
+  /// Without inputs there is nothing to load, and the number of samples is that of one batch.
   Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch);
 
   int64_t samples() const { return samples_; }
@@ -44,22 +44,22 @@ public:
   /// port's type and stored order. `scratch` is reused between calls.
   void fill(const Port &port, std::span<const uint32_t> samples, void *stored,
             std::vector<std::byte> &scratch) const;
-  /// Throws Error when a file has become shorter, so that what was read of it may be zeros.
+  /// Throws Error when a file has become shorter, because the data read from it may then be zeros.
   void checkWhole() const;
 
 private:
   struct Source {
     Array array;
-    std::string where;             // for errors: file and array
+    std::string where;             // file and array, for errors
     std::vector<Affine> maps = {}; // one, or one per channel
-    int64_t rowsPerSample = 0, sampleElements = 0; // of a batched input
+    int64_t rowsPerSample = 0, sampleElements = 0; // for a batched input
     bool batched = false;
-    /// Elements of what the maps divide into channels: a sample, or all there is.
+    /// Returns the number of elements that the maps divide into channels: those of a sample, or all elements.
     int64_t unit() const { return batched ? sampleElements : array.elements(); }
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
   void applyMaps(const DataOptions &options);
-  /// Throws Error for an array of a shape that the port cannot take, or of floats where it holds labels of classes that nobody spoke of.
+  /// Throws Error for an array of a shape that the port cannot take, or for floats where the input holds class labels only because the user named no loss.
   void checkArray(mpc_dtype dtype, const Shape &shape, const std::string &where, const Port &port) const;
   void countSamples();
   /// Throws Error, located at file, array, sample and element, for values that the port cannot take.

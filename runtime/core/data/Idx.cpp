@@ -17,14 +17,14 @@ bool isIdx(std::string_view bytes) {
 }
 
 namespace {
-/// The bytes of the file, or of what it packs.
+/// Reads the bytes of a file, or the bytes that a gzip file unpacks to.
 class Source {
 public:
   Source(std::string_view bytes, const std::string &where) : bytes_(bytes), where_(where) {
     if (isGzip(bytes))
       inflater_.emplace(bytes, Inflater::Gzip);
   }
-  /// Fills `out` as far as there are bytes. Throws Error where they end too early or are damaged.
+  /// Fills `out` as far as there are bytes. Throws Error if they end too early or are damaged.
   size_t read(void *out, size_t count) {
     if (inflater_) {
       size_t got = inflater_->read(out, count);
@@ -39,7 +39,7 @@ public:
     bytes_.remove_prefix(count);
     return count;
   }
-  /// Whether there can be so many more bytes, and how many there are, where that is known.
+  /// `holds` says whether there can be so many more bytes; `left` says how many there are, or 0 for gzip, which does not tell.
   bool holds(size_t count) const {
     return inflater_ ? Inflater::possible(bytes_.size(), count) : bytes_.size() >= count;
   }

@@ -6,10 +6,10 @@
 
 namespace mpc::rt {
 
-/// True for IDX, plain or in gzip.
+/// Returns true for IDX, plain or in gzip.
 bool isIdx(std::string_view bytes);
-/// Throws Error located at `where`. The result owns its elements in little-endian order. Of data in gzip no more is unpacked
-/// than the header says.
+/// Throws Error located at `where`. The result owns its elements in little-endian order. From gzip data it unpacks no more
+/// than the header announces.
 Array parseIdx(std::string_view bytes, const std::string &where, const ArrayCheck &check = {});
 
 } // namespace mpc::rt

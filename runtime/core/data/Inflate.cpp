@@ -32,9 +32,9 @@ size_t Inflater::read(void *out, size_t bytes) {
     done += room - stream_.avail_out;
     feed();
     if (status_ == Z_STREAM_END && form_ == Gzip && stream_.avail_in > 0)
-      status_ = inflateReset(&stream_); // a further member
+      status_ = inflateReset(&stream_); // another gzip member follows
     else if (status_ == Z_OK && stream_.avail_out == room && stream_.avail_in == before)
-      break; // nothing moves: the packed bytes have ended
+      break; // nothing moves, so the packed bytes have ended
   }
   return done;
 }

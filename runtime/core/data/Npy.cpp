@@ -14,7 +14,7 @@ static constexpr std::string_view kMagic = "\x93NUMPY";
 bool isNpy(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 namespace {
-/// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+/// Reads a header such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeaderParser {
 public:
   HeaderParser(std::string_view text, const std::string &where) : text_(text), where_(where) {}
@@ -98,7 +98,7 @@ private:
   }
   void tuple() {
     expect('(');
-    shape.clear(); // a key that is given twice counts once, as in Python
+    shape.clear(); // of a key that is given twice the last value counts, as in Python
     while (!accept(')')) {
       skipSpace();
       int64_t extent = 0;

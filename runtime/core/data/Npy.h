@@ -8,24 +8,24 @@ namespace mpc::rt {
 
 bool isNpy(std::string_view bytes);
 
-/// The array in `bytes`, which `owner` keeps alive. Fortran order is turned into C order. Supported: bool,
-/// (u)int8 to 64, float16 to 64, little endian. Throws Error located at `where`.
+/// Parses the array in `bytes`, which `owner` keeps alive. Fortran order is turned into C order. Supported are bool,
+/// (u)int8 to 64, and float16 to 64, little endian. Throws Error located at `where`.
 Array parseNpy(std::string_view bytes, std::shared_ptr<const void> owner, const std::string &where,
                const ArrayCheck &check = {});
 
-/// What stands before the elements.
+/// The header, which stands before the elements.
 struct NpyHeader {
   mpc_dtype dtype = MPC_F32;
   Shape shape;
   bool fortran = false;
-  size_t bytes = 0, dataBytes = 0; // its own, and those of the elements
+  size_t bytes = 0, dataBytes = 0; // sizes of the header and of the elements
 };
-/// At most so many bytes a header has.
+/// A header has at most this many bytes.
 inline constexpr size_t kNpyHeaderBytes = 65536;
-/// The header at the beginning of `bytes`, which need not hold more than that.
+/// Parses the header at the beginning of `bytes`, which need not hold more than that.
 NpyHeader parseNpyHeader(std::string_view bytes, const std::string &where);
 
-/// The .npy header for a C-ordered array; bf16 has no NumPy type and must be converted first.
+/// Makes the .npy header for a C-ordered array; bf16 has no NumPy type and must be converted first.
 std::string npyHeader(mpc_dtype dtype, const Shape &shape);
 
 } // namespace mpc::rt

@@ -24,7 +24,7 @@ T load(std::string_view bytes, size_t offset) {
   return value;
 }
 
-/// Little-endian record under construction.
+/// Builds a little-endian record.
 struct Record {
   std::string bytes;
   template <typename T>
@@ -50,7 +50,7 @@ NpzReader::NpzReader(const std::string &path) : path_(path), file_(MappedFile::o
   std::string_view bytes = file_->bytes();
   if (!isZip(bytes))
     fail(path, bytes.empty() ? "the file is empty" : "is no .npz archive", "write it with numpy.savez");
-  // The end record stands in the last 64 KiB, before a comment.
+  // The end record stands in the last 64 KiB of the file; only a comment may follow it.
   size_t end = bytes.npos;
   for (size_t at = bytes.size() < 22 ? 0 : bytes.size() - 21, tries = 0; at-- > 0 && tries < 65557; ++tries)
     if (load<uint32_t>(bytes, at) == kEnd) {
@@ -88,7 +88,7 @@ NpzReader::NpzReader(const std::string &path) : path_(path), file_(MappedFile::o
       size_t length = load<uint16_t>(extra, 2);
       if (extra.size() < 4 + length)
         break;
-      if (load<uint16_t>(extra, 0) == 1) { // zip64: only the fields that overflowed, in this order
+      if (load<uint16_t>(extra, 0) == 1) { // the zip64 field holds only the sizes that overflowed, in this order
         size_t at = 4;
         for (uint64_t *field : {&member.unpacked, &member.packed, &member.header})
           if (*field == 0xffffffff && at + 8 <= 4 + length) {
@@ -120,7 +120,7 @@ const NpzReader::Member &NpzReader::member(const std::string &name) const {
 
 std::string NpzReader::locate(const std::string &name) const { return concat(path_, ": ", name); }
 
-/// The member's bytes as they stand in the file.
+/// Returns the member's bytes as they stand in the file.
 std::string_view NpzReader::packed(const Member &member, const std::string &name) const {
   std::string_view bytes = file_->bytes();
   if (member.header > bytes.size() || bytes.size() - member.header < 30 ||
@@ -138,7 +138,7 @@ std::string_view NpzReader::packed(const Member &member, const std::string &name
   return bytes.substr(start, member.packed);
 }
 
-/// The beginning of a deflated member, where its header stands.
+/// Returns the unpacked beginning of a deflated member, which contains its header.
 static std::string beginning(std::string_view packed) {
   std::string begin(kNpyHeaderBytes, '\0');
   begin.resize(Inflater(packed, Inflater::Raw).read(begin.data(), begin.size()));
@@ -166,7 +166,7 @@ Array NpzReader::read(const std::string &name, const ArrayCheck &check) const {
   NpyHeader header = parseNpyHeader(begin, where);
   if (check)
     check(header.dtype, header.shape);
-  // Nothing of the sizes that the archive and the header state is believed before memory is taken for it.
+  // The sizes that the archive and the header state are checked before memory is allocated for them.
   if (!Inflater::possible(bytes.size(), found.unpacked) || found.unpacked < header.bytes ||
       found.unpacked - header.bytes != header.dataBytes)
     damaged(concat("array '", name, "' has an impossible size"));

@@ -16,9 +16,9 @@ public:
 
   std::vector<std::string> names() const;
   bool contains(const std::string &name) const { return members_.count(name) != 0; }
-  /// The array of that name, checksum verified. Throws Error located at "path: name".
+  /// Returns the array of that name after verifying its checksum. Throws Error located at "path: name".
   Array read(const std::string &name, const ArrayCheck &check = {}) const;
-  /// Its shape, of which reading takes little time and memory.
+  /// Returns the array's shape; this takes little time and memory.
   Shape shapeOf(const std::string &name) const;
 
 private:

@@ -18,7 +18,7 @@
 
 namespace mpc::rt {
 
-/// The variables a checkpoint holds, in the manifest's order.
+/// Returns the variables that a checkpoint holds, in the manifest's order.
 static std::vector<const Variable *> savedVariables(const Session &session) {
   std::vector<const Variable *> saved;
   for (const Variable &v : session.manifest().variables)
@@ -34,7 +34,7 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
   return std::to_string(hash);
 }
 
-/// Micro-batches of an update, of each optimizer: "1,4".
+/// Returns for each optimizer the number of micro-batches of an update: "1,4".
 static std::string accumulateText(const Manifest &manifest) {
   std::string text;
   for (const Step &step : manifest.steps)
@@ -67,7 +67,7 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
                     {"shuffle", cursor.shuffle ? "1" : "0"}});
 }
 
-/// Why an array cannot be a variable's value, or "".
+/// Says why an array cannot be a variable's value, or returns "".
 static std::string shapeConflict(const Variable &v, const Array &found) {
   if (found.shape == v.shape)
     return "";
@@ -130,7 +130,7 @@ Cursor loadCheckpoint(Session &session, const std::string &path) {
 }
 
 namespace {
-/// PartialInit::missing.
+/// Matches PartialInit::missing.
 class NamePattern {
 public:
   explicit NamePattern(const std::string &text) {
@@ -205,13 +205,13 @@ std::optional<Cursor> loadState(Session &session, const std::string &path) {
   return std::nullopt;
 }
 
-/// Epochs, the order of the samples and what an update is of depend on the program's batches, which the
-/// variables do not tell.
+/// Throws unless the batches are equal: epochs, the order of the samples and the micro-batches of an update depend on the program's batches, which the
+/// variables do not show.
 static void checkBatches(const Manifest &manifest, const SafetensorsReader &reader) {
   auto check = [&](const char *key, const std::string &own, const std::string &what,
                    const std::string &option) {
     std::string found = reader.metadata(key);
-    if (!found.empty() && found != own) // the first checkpoints do not say
+    if (!found.empty() && found != own) // the first checkpoints do not contain them
       fail(reader.path(), concat("comes from training with ", what, " ", found, "; this program's is ", own),
            concat("resume with a program compiled with that ", option,
                   ", or start anew from its parameters with --init"));
@@ -220,7 +220,8 @@ static void checkBatches(const Manifest &manifest, const SafetensorsReader &read
   check("accumulate", accumulateText(manifest), "an accumulation of", "--accumulate");
 }
 
-/// The names of a folder's files, in no order. Not std::filesystem's iterator: in libstdc++ 12 that ends the process where it finds no memory. Throws Error.
+/// Returns the names of a folder's files, in no order. Throws Error. It does not use std::filesystem's iterator, which
+/// in libstdc++ 12 ends the process when memory runs out.
 static std::vector<std::string> namesIn(const std::string &folder) {
   std::unique_ptr<DIR, int (*)(DIR *)> open(opendir(folder.c_str()), closedir);
   if (!open && errno != ENOENT)
@@ -256,8 +257,8 @@ std::vector<int64_t> CheckpointFolder::iterations() const {
     if (!name.starts_with("step-"))
       continue;
     auto [end, code] = std::from_chars(name.data() + 5, name.data() + name.size(), iteration);
-    // What pathOf does not write ("step-5.safetensors", "step-00000005 (copy).safetensors") is somebody
-    // else's.
+    // Names that pathOf does not write ("step-5.safetensors", "step-00000005 (copy).safetensors") belong to
+    // somebody else.
     if (code == std::errc() && iteration >= 0 && pathOf(iteration) == folder_ + "/" + name)
       found.push_back(iteration);
   }

@@ -1,5 +1,5 @@
-// The state of a training on disk: every variable in logical order under its name, plus where the training
-// stood.
+// The state of a training on disk: every variable in logical order under its name, plus the position of the
+// training.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -10,39 +10,39 @@
 
 namespace mpc::rt {
 
-/// Where a training stands. The order of the samples follows from seed and epoch, so this is all it takes.
+/// The position of a training. The order of the samples follows from seed and epoch, so this is all that is needed.
 struct Cursor {
-  int64_t iteration = 0;        // steps done, skipped ones included
-  int64_t epoch = 0, batch = 0; // the next batch
-  int64_t samples = 0;          // of the training data; 0 = unknown
+  int64_t iteration = 0;        // steps done, including skipped ones
+  int64_t epoch = 0, batch = 0; // position of the next batch
+  int64_t samples = 0;          // number of samples of the training data; 0 = unknown
   uint64_t seed = 0;
   bool shuffle = true;
 };
 
 /// Writes all variables of the plan except copies (rounded from their masters when loaded) and
-/// hyperparameters (written before each step). Durable when it returns; throws Error, leaving nothing behind.
+/// hyperparameters (written before each step). The file is durable when the function returns; on failure it throws Error and leaves nothing behind.
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path);
 
-/// Loads a whole training state. Nothing is changed unless everything fits: every variable there, same shape
-/// and type, none foreign, checksum right. Throws Error that names the tensor.
+/// Loads a whole training state. Nothing is changed unless everything fits: every variable must be there with the same shape
+/// and type, no other tensor may be there, and the checksums must be right. Throws Error that names the tensor.
 Cursor loadCheckpoint(Session &session, const std::string &path);
 
-/// What a file of parameters may lack.
+/// Says what a file of parameters may lack.
 struct PartialInit {
-  /// POSIX extended, matches anywhere in a parameter's or buffer's name: those that may be absent from the file, or have
-  /// another shape or type there. They keep their values. Empty: none.
+  /// POSIX extended regular expression that matches anywhere in a parameter's or buffer's name. Matching ones may be absent from the file, or have
+  /// another shape or type there; they then keep their values. Empty: none may be absent.
   std::string missing;
-  NoteSink note = {}; // gets a line for each that does
+  NoteSink note = {}; // receives a line for each parameter that keeps its value
 };
 
-/// Loads parameters (and buffers, where the file has them) from a checkpoint, of another program too, or from
-/// plain safetensors, whose tensors bear the names of the ONNX initializers; f16, bf16 and f64 are converted.
+/// Loads parameters (and buffers, if the file has them) from a checkpoint, possibly of another program, or from
+/// plain safetensors, whose tensors have the names of the ONNX initializers; f16, bf16 and f64 are converted.
 /// Other tensors are ignored. Throws Error, and changes nothing, for missing parameters, other shapes and
 /// values that the parameters' types cannot represent, and for a pattern that no parameter or buffer matches. `partial`:
-/// null where all have to be there.
+/// null if all must be there.
 void loadParameters(Session &session, const std::string &path, const PartialInit *partial = nullptr);
 
-/// loadCheckpoint for a checkpoint of training, whose cursor it returns; loadParameters for other
+/// Calls loadCheckpoint for a checkpoint of training and returns its cursor; calls loadParameters for other
 /// safetensors.
 std::optional<Cursor> loadState(Session &session, const std::string &path);
 
@@ -50,14 +50,14 @@ std::optional<Cursor> loadState(Session &session, const std::string &path);
 /// left alone.
 class CheckpointFolder {
 public:
-  /// Creates the folder, locks it against other trainings (FolderLock), and removes what killed processes of
-  /// this host left half-written. `keep`: how many to keep, 0 = all.
+  /// Creates the folder, locks it against other trainings (FolderLock), and removes the half-written files of killed processes
+  /// of this host. `keep`: how many checkpoints to keep, 0 = all.
   CheckpointFolder(std::string folder, int64_t keep, const NoteSink &note = {});
   void save(const Session &session, const Cursor &cursor);
-  /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Empty when there is none.
-  /// Throws Error when the newest sound one belongs to another model, or to a program of other batches.
+  /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Returns nothing when there is none.
+  /// Throws Error when the newest sound one belongs to another model, or to a program with other batches.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
-  /// The newest sound checkpoint whose parameters are all finite, but for some that need not be (`except`); "" when there is none.
+  /// Returns the newest sound checkpoint whose parameters are all finite, except for those in `except`, which need not be; "" when there is none.
   std::string newestFinite(const Manifest &manifest, const std::set<std::string> &except = {}) const;
   std::string pathOf(int64_t iteration) const;
   bool empty() const { return iterations().empty(); }

@@ -19,7 +19,7 @@ std::string networkText(const std::vector<NetworkTensor> &network) {
   return text;
 }
 
-/// The text before the next `end`, and takes both away.
+/// Returns the text before the next `end`, and removes both.
 static std::string_view take(std::string_view &text, char end) {
   size_t size = std::min(text.find(end), text.size());
   std::string_view taken = text.substr(0, size);
@@ -50,8 +50,8 @@ std::optional<std::vector<NetworkTensor>> networkOf(const SafetensorsReader &rea
   return network;
 }
 
-/// In functions, where the nodes have no names to go by, values of one input go by the variable's. Those keys
-/// and names do not meet: no name of a value holds a zero byte.
+/// Values of one input have the variable's name as key if their node lies in a function, because nodes there have no names to refer to. Such keys
+/// never equal a name, because no name of a value holds a zero byte.
 static std::string keyOf(const Origin &origin, const std::string &variable) {
   const std::string zero(1, '\0');
   return origin.input < 0      ? origin.name

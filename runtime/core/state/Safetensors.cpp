@@ -12,7 +12,7 @@
 namespace mpc::rt {
 
 namespace {
-// Index: mpc_dtype.
+// Indexed by mpc_dtype.
 constexpr const char *kNames[] = {"",    "F16", "BF16", "F32", "F64", "I8",  "I16",
                                   "I32", "I64", "U8",   "U16", "U32", "U64", "BOOL"};
 constexpr char kAgain[] = "copy the file again or use another checkpoint";
@@ -23,7 +23,7 @@ std::string crcText(uint32_t crc) {
   return hex;
 }
 
-/// "header_crc32": of what the header says, since other programs may write it anew.
+/// Computes "header_crc32" from the header's content instead of its text, because other programs may write the header anew.
 std::string headerChecksum(const json &header, const std::map<std::string, std::string> &metadata) {
   uint32_t crc = 0;
   auto add = [&](const std::string &text) { crc = checksum(crc, text.c_str(), text.size() + 1); };
@@ -122,7 +122,7 @@ void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> 
   uint32_t crc = 0;
   uint64_t offset = 0;
   json header;
-  header["__metadata__"] = nullptr; // first
+  header["__metadata__"] = nullptr; // reserves the first place
   for (const TensorToWrite &tensor : tensors) {
     Tensor value = tensor.read();
     crc = checksum(crc, value.bytes.data(), value.bytes.size());

@@ -10,18 +10,18 @@ namespace mpc::rt {
 
 class SafetensorsReader {
 public:
-  /// Reads and checks the header: known types, offsets that tile the data, sizes that agree with the shapes,
-  /// a file that is neither longer nor shorter. Throws Error located at `path`.
+  /// Reads and checks the header: types must be known, offsets must tile the data, sizes must agree with the shapes, and
+  /// the file may be neither longer nor shorter. Throws Error located at `path`.
   explicit SafetensorsReader(const std::string &path);
 
   const std::string &path() const { return path_; }
   const std::map<std::string, Array> &tensors() const { return tensors_; }
-  /// The string under `key` in __metadata__, or "".
+  /// Returns the string under `key` in __metadata__, or "".
   std::string metadata(const std::string &key) const;
-  /// Compares header and data with their checksums, where the metadata has them. `required`: it must. Throws
+  /// Compares header and data with their checksums, if the metadata has them. `required`: it must have them. Throws
   /// Error.
   void verify(bool required) const;
-  /// What follows the header: all tensors.
+  /// Returns the bytes after the header: all tensors.
   std::string_view data() const { return data_; }
 
 private:
@@ -29,10 +29,10 @@ private:
   std::map<std::string, Array> tensors_;
   std::map<std::string, std::string> metadata_;
   std::string_view data_;
-  std::string headerChecksum_; // as the metadata should have it
+  std::string headerChecksum_; // the value that the metadata should have
 };
 
-/// A tensor to be written; its bytes are asked for when they are needed, twice.
+/// A tensor to be written; its bytes are read twice, each time when they are needed.
 struct TensorToWrite {
   std::string name;
   mpc_dtype dtype;
@@ -40,9 +40,9 @@ struct TensorToWrite {
   std::function<Tensor()> read;
 };
 
-/// Writes a file through AtomicFile. The crc32 of the data goes into the metadata as "data_crc32", 8 hex
-/// digits, that of what the header says, however it is written, as "header_crc32": of every key and value but
-/// itself, each ended by a zero byte, those of the metadata first, the tensors' values as JSON without
+/// Writes a file through AtomicFile. The metadata gets the crc32 of the data as "data_crc32", 8 hex
+/// digits, and a crc32 of the header's content as "header_crc32", which does not depend on how the header is written: it covers every key and value except
+/// itself, each ended by a zero byte, first those of the metadata, then the tensors, whose values are JSON without
 /// spaces, all in the order of the keys.
 void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
                       std::map<std::string, std::string> metadata);

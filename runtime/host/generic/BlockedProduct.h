@@ -1,11 +1,11 @@
 //===- BlockedProduct.h - Cache-blocked products over any operand -*- C++ -*-===//
 //
-// out[g][m,n] = A[g][m,k] @ B[g][k,n] for every product g, in blocks that fit the caches. Where the operands
-// come from and where a result goes is the source's business: a matrix, the windows of an image, a panel
-// packed before.
+// Computes out[g][m,n] = A[g][m,k] @ B[g][k,n] for every product g, in blocks that fit the caches. The source
+// decides where the operands come from and where a result goes: a matrix, the windows of an image, or a panel
+// that was packed before.
 //
 // Every element of a result is summed in the order of k in blocks of `kb`, whatever the blocks of m and n and
-// the number of threads: the result is a function of the operands and of `kb` and `splits` alone.
+// the number of threads are: the result depends only on the operands, `kb` and `splits`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_RUNTIME_HOST_GENERIC_BLOCKEDPRODUCT_H
@@ -18,20 +18,20 @@
 
 namespace mpc::generic {
 
-/// A block of A in either order; see Product.
+/// Describes a block of A in either order; see Product.
 template <class T> struct BlockA {
   const T *data;
   int64_t lda;
   bool columnMajor;
 };
 
-/// A block of B in panels; see Product.
+/// Describes a block of B in panels; see Product.
 template <class T> struct BlockB {
   const T *data;
   int64_t ldb, panelStride;
 };
 
-/// The half-open ranges of one block and the product it belongs to.
+/// A half-open range of rows, columns or the reduction.
 struct Range {
   int64_t begin, size;
 };
@@ -39,24 +39,24 @@ struct Range {
 template <class T> class BlockSource {
 public:
   virtual ~BlockSource() = default;
-  /// Points to A[g][m, k] or widens it into `buffer` ([mb, kb + 16] or [kb, mb]).
+  /// Returns a pointer to A[g][m, k], or widens it into `buffer` ([mb, kb + 16] or [kb, mb]).
   virtual BlockA<T> a(int64_t g, Range m, Range k, T *buffer) const = 0;
-  /// Points to B[g][k, n] or packs it into `buffer` ([panels, kb, panelColumns]).
+  /// Returns a pointer to B[g][k, n], or packs it into `buffer` ([panels, kb, panelColumns]).
   virtual BlockB<T> b(int64_t g, Range k, Range n, T *buffer) const = 0;
   /// Consumes a finished block: acc[m.size, ldacc].
   virtual void store(int64_t g, int64_t split, Range m, Range n, const T *acc, int64_t ldacc) const = 0;
 };
 
-/// The blocks of one BlockedProduct.
+/// Describes the blocks of one product.
 struct Blocking {
   int64_t products, m, n, k;
   int64_t mb, nb, kb;
-  int64_t splits = 1; // pieces of k that are summed apart
+  int64_t splits = 1; // pieces of k that are summed separately
 
   int64_t tasks() const { return products * splits * ceilDiv(m, mb) * ceilDiv(n, nb); }
 };
 
-/// Blocks for one level of L2 (about 0.7 MB of it): kb is fixed, mb and nb shrink until there is work for
+/// Chooses blocks for one level of L2 (about 0.7 MB of it): kb is fixed, mb and nb shrink until there is work for
 /// every thread.
 template <class T> Blocking chooseBlocking(int64_t products, int64_t m, int64_t n, int64_t k, int threads) {
   const Kernels<T> &isa = kernels<T>();
@@ -65,7 +65,7 @@ template <class T> Blocking chooseBlocking(int64_t products, int64_t m, int64_t 
   blocks.kb = std::min<int64_t>(std::max<int64_t>(k, 1), 1024 / int64_t(sizeof(T)));
   blocks.mb = std::min(roundUp(m, rows), roundUp(sizeof(T) == 8 ? 96 : 192, rows));
   blocks.nb = std::min(roundUp(n, columns), roundUp(sizeof(T) == 8 ? 128 : 256, columns));
-  // Half a million multiply-adds are about 5 us: less is not worth a thread.
+  // Half a million multiply-adds take about 5 us, and less work is not worth a thread.
   while (blocks.tasks() < 2 * threads && threads > 1 && blocks.mb * blocks.nb * k > (1 << 19)) {
     if (blocks.nb > columns && blocks.nb >= blocks.mb)
       blocks.nb = roundUp(blocks.nb / 2, columns);
@@ -79,13 +79,13 @@ template <class T> Blocking chooseBlocking(int64_t products, int64_t m, int64_t 
   return blocks;
 }
 
-/// Elements of T that one slot needs.
+/// Returns the number of elements of T that one slot needs.
 template <class T> int64_t blockedScratchElements(const Blocking &b) {
   const int64_t nb = roundUp(b.nb, kernels<T>().panelColumns);
   return roundUp(b.mb * (b.kb + 16), 16) + roundUp(b.kb * nb, 16) + roundUp(b.mb * nb, 16);
 }
 
-/// scratch: slots times blockedScratchElements().
+/// Runs the product. `scratch` holds blockedScratchElements() elements for each slot.
 template <class T>
 void runBlocked(const Blocking &blocks, const BlockSource<T> &source, int slots, T *scratch) {
   const Kernels<T> &isa = kernels<T>();

@@ -1,7 +1,7 @@
 //===- Convert.h - 16-bit floats without hardware support -------*- C++ -*-===//
 //
-// Exact conversions between f32 and the two 16-bit formats: round to nearest even,
-// subnormals kept, overflow to infinity, NaN stays NaN (made quiet). Everything is
+// Exact conversions between f32 and the two 16-bit formats. They round to nearest even,
+// keep subnormals, turn overflow into infinity, and keep NaN (made quiet). Everything is
 // static: this header is compiled once per instruction set, and a shared inline
 // function could leak the wide instructions of one into another.
 //
@@ -27,11 +27,11 @@ static inline uint32_t bitsOfFloat(float value) {
 
 [[maybe_unused]] static inline float widenF16(uint16_t half) {
   uint32_t sign = uint32_t(half & 0x8000) << 16, magnitude = half & 0x7fff;
-  if (magnitude >= 0x7c00) // infinity and NaN; bit 22 makes a NaN quiet
+  if (magnitude >= 0x7c00) // infinity or NaN; bit 22 makes a NaN quiet
     return floatOfBits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 | (magnitude > 0x7c00 ? 0x400000u : 0u));
-  if (magnitude >= 0x0400) // normal: exponent bias 15 -> 127
+  if (magnitude >= 0x0400) // a normal number: the exponent bias changes from 15 to 127
     return floatOfBits(sign | ((magnitude << 13) + 0x38000000));
-  float subnormal = float(magnitude) * 0x1p-24f; // exact
+  float subnormal = float(magnitude) * 0x1p-24f; // this is exact
   return floatOfBits(sign | bitsOfFloat(subnormal));
 }
 

@@ -1,16 +1,15 @@
 //===- Convolution.cpp - Forward convolutions and input gradients ---------===//
 //
-// Both are products over windows (Window.h): rows are result positions, the depth is taps × source channels,
-// the columns are result channels. Weights are widened and packed into panels first, at most about 4 MB of
-// columns at a time. Then one of two ways, chosen per window:
+// Both are products over windows (Window.h): the rows are result positions, the depth is taps × source channels,
+// and the columns are result channels. Weights are first widened and packed into panels, at most about 4 MB of
+// columns at a time. Then one of two methods runs, chosen per window:
 //
-//   direct   A task widens the source rows that some result rows need, once, with their padding, into a slab;
-//   the
-//            register tile walks the slab itself, one run per kernel row, so no window is ever copied out.
-//            For maps wide enough to fill a tile within a row.
+//   direct   A task widens the source rows that some result rows need, once, with their padding, into a slab.
+//            The register tile then walks the slab itself, one run per kernel row, so no window is ever
+//            copied out. This method serves maps wide enough to fill a tile within a row.
 //   gathered Windows are copied out block by block (im2col of 192 rows × 256 depth) under a blocked product.
-//   For
-//            narrow maps (tiles cross rows and images) and for 1x1 kernels (where there is nothing to copy).
+//            This method serves narrow maps (tiles cross rows and images) and 1x1 kernels (where there is
+//            nothing to copy).
 //
 //===----------------------------------------------------------------------===//
 #include "BlockedProduct.h"
@@ -23,13 +22,13 @@ namespace {
 struct Call {
   int32_t typeSource, typeResult;
   const void *source;
-  const void *bias; // widened, T[resultChannels], or null
+  const void *bias; // widened to T[resultChannels], or null
   const char *addend;
   char *result;
   bool relu;
 };
 
-/// Rounds and stores acc[rows, columns] to result positions row0... of the window, channels channel0...
+/// Rounds acc[rows, columns] and stores it at result positions row0... of the window, channels channel0...
 template <class T>
 void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, int64_t channel0,
                int64_t columns, const T *acc, int64_t ldacc) {
@@ -54,7 +53,7 @@ void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, in
   }
 }
 
-/// Weights packed for one window and the channels [first, first + columns) of each group:
+/// The weights packed for one window and the channels [first, first + columns) of each group:
 /// [group][panel][depth][panelColumns].
 template <class T> struct Panels {
   const T *data;
@@ -94,13 +93,13 @@ private:
   bool dense;
 };
 
-/// The direct way's plan for one window.
+/// The plan of the direct method for one window.
 struct Slab {
   int64_t rows;          // result rows of one task
   int64_t blocks;        // tasks per plane of an image
-  int64_t height, width; // of one plane, in source pixels
+  int64_t height, width; // size of one plane, in source pixels
   int64_t bytesPerSlot;
-  bool inPlace; // the source itself serves: no padding, no widening
+  bool inPlace; // the source itself serves as the slab: it needs no padding and no widening
 };
 
 template <class T> class Convolution final : public Primitive {
@@ -114,9 +113,9 @@ private:
     bool direct;
     Slab slab;
     Blocking blocks;
-    std::vector<int64_t> rowOffset; // panel row of weight (channel, tap), or of tap alone; negative: none
-    std::vector<Run> runs; // direct: one per kernel row when its taps are neighbours, else one per tap
-    size_t panelsAt;       // in elements of T
+    std::vector<int64_t> rowOffset; // panel row of each weight (channel, tap), or of each tap; negative: the weight is not used
+    std::vector<Run> runs; // direct method: one per kernel row if its taps are neighbours, else one per tap
+    size_t panelsAt;       // offset in elements of T
   };
 
   void plan(Phase &phase);
@@ -130,7 +129,7 @@ private:
   mpc_library_desc desc;
   std::vector<Phase> phases;
   int threads;
-  int64_t superColumns; // result channels per group that are packed at a time
+  int64_t superColumns; // result channels per group that are packed at one time
   size_t biasAt, panelsAt, slotsAt;
 };
 
@@ -175,7 +174,7 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
   if (desc.op == MPC_CONV_FORWARD) {
     for (int64_t q = 0; q < w.depth(); ++q)
       phase.rowOffset.push_back((q % w.taps() * channels + q / w.taps()) * panel);
-  } else { // only the taps of the phase
+  } else { // the phase uses only its own taps
     const int64_t extent1 = desc.spatial >= 2 ? desc.kernel[desc.spatial - 2] : 1;
     const int64_t extent2 = desc.kernel[desc.spatial - 1], extent0 = desc.spatial == 3 ? desc.kernel[0] : 1;
     phase.rowOffset.assign(size_t(extent0 * extent1 * extent2), -1);
@@ -188,7 +187,7 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
 
   const WindowDim &columns = w.dim[2], &rows = w.dim[1];
   const int64_t tiles = ceilDiv(columns.count, tile);
-  // A tile narrower than two thirds leaves the multipliers waiting for operands.
+  // A tile filled to less than two thirds leaves the multipliers waiting for operands.
   phase.direct = w.taps() > 1 && columns.count * 3 >= tiles * tile * 2;
   if (!phase.direct)
     return;
@@ -198,7 +197,7 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
   const int64_t span = rows.offset.back() - rows.offset.front() + 1;
   const int64_t rowBytes =
       slab.width * int64_t(w.dim[0].tap.size()) * w.sourcePerGroup() * int64_t(sizeof(T));
-  // About 192 positions per task amortise the panels' way from L2; a slab of 384 KB leaves L2 room for a
+  // With about 192 positions per task, fetching the panels from L2 costs little per position; a slab of 384 KB leaves room in L2 for a
   // panel.
   slab.rows = std::clamp<int64_t>(192 / columns.count, 1, rows.count);
   slab.rows = std::max<int64_t>(1, std::min(slab.rows, ((384 << 10) / rowBytes - span) / rows.step));
@@ -232,15 +231,15 @@ void Convolution<T>::packPanel(const Phase &phase, const char *weights, T *to, i
   for (int i = 0; i < desc.spatial; ++i)
     kernelTaps *= desc.kernel[i];
   const int64_t total = desc.O * (desc.C / desc.groups) * kernelTaps;
-  if (desc.op == MPC_CONV_FORWARD) { // w[o][c, tap] -> [tap, c][o]
+  if (desc.op == MPC_CONV_FORWARD) { // pack w[o][c, tap] as [tap, c][o]
     const int64_t length = w.depth(), at = (group * w.resultPerGroup() + first) * length;
     isa.packTransposed({to, phase.rowOffset.data(), 0, weights + at * size, desc.type_b, length, width, panel,
                         length, total - at});
     return;
   }
-  // w[o][c, tap] -> [tap of the phase, o][c]
+  // Pack w[o][c, tap] as [tap of the phase, o][c].
   const int64_t outputs = w.sourcePerGroup(), inputs = w.resultPerGroup();
-  if (kernelTaps == 1) { // rows already
+  if (kernelTaps == 1) { // the weights are rows already
     const char *from = weights + (group * outputs * inputs + first) * size;
     if (phase.rowOffset[0] >= 0)
       isa.packRows({to, panel, from, desc.type_b, inputs, outputs, width, panel});

@@ -1,6 +1,6 @@
 //===- GenericLibrary.cpp - The built-in library provider -----------------===//
 //
-// Validates descriptions and wraps the primitives in the C interface. Nothing throws across it.
+// Validates descriptions and wraps the primitives in the C interface. No exception crosses it.
 //
 //===----------------------------------------------------------------------===//
 #include "GenericLibrary.h"

@@ -20,7 +20,7 @@ namespace {
 
 enum class Level { Baseline, V3, V4 };
 
-/// x86-64-v3 and -v4 as the psABI defines them, as far as the kernels use them.
+/// Returns the level x86-64-v3 or -v4, as the psABI defines it, checking only the features that the kernels use.
 [[maybe_unused]] Level detect() {
 #ifdef MPC_GENERIC_X86
   __builtin_cpu_init();
@@ -62,7 +62,7 @@ template <> const Kernels<float> &kernels<float>() {
   return baseline::tableF32;
 }
 
-/// f64 serves checks, which need no speed: v3 is its highest level, and every program is 60 KB smaller.
+/// f64 only serves checks, which need no speed: its highest level is v3, which makes every program 60 KB smaller.
 template <> const Kernels<double> &kernels<double>() {
 #ifdef MPC_GENERIC_X86
   if (level() != Level::Baseline)

@@ -14,15 +14,15 @@
 
 namespace mpc::generic {
 
-/// Where one run of consecutive reduction indices starts, in elements from `a` and `b`.
+/// The start of a run of consecutive reduction indices, in elements from `a` and `b`.
 struct Run {
   int64_t a, b;
 };
 
-/// c[m,n] (+)= sum over runs r and indices i < length of A[m, r, i] * B[r, i, n].
+/// Computes c[m,n] (+)= sum over runs r and indices i < length of A[m, r, i] * B[r, i, n].
 ///
 /// A is read at a[runs[r].a + row * lda + i] (row-major) or a[runs[r].a + i * lda + row] (column-major).
-/// B comes in panels of `panelColumns()` columns: b[p * panelStride + runs[r].b + i * ldb + column]; the
+/// B comes in panels of `panelColumns` columns: b[p * panelStride + runs[r].b + i * ldb + column]; the
 /// columns of a panel up to the next multiple of the vector length must be readable.
 template <class T> struct Product {
   int64_t m, n;
@@ -33,18 +33,18 @@ template <class T> struct Product {
   int64_t ldb, panelStride;
   const Run *runs;
   int64_t runCount, length;
-  T *c; // [m, ldc]; columns up to the next multiple of the vector length are written
+  T *c; // [m, ldc]; it also writes columns up to the next multiple of the vector length
   int64_t ldc;
   bool accumulate;
 };
 
-/// `length` consecutive elements to widen, or zeros where `source` is null.
+/// A run of `length` consecutive elements to widen, or of zeros if `source` is null.
 struct Segment {
   const void *source;
   int64_t length;
 };
 
-/// out[row, column] = round(activation(acc + bias[column] + addend[row, column])).
+/// Computes out[row, column] = round(activation(acc + bias[column] + addend[row, column])).
 template <class T> struct Store {
   const T *acc; // [rows, ldacc]
   int64_t ldacc, rows, columns;
@@ -56,7 +56,7 @@ template <class T> struct Store {
   bool relu;
 };
 
-/// dst[row * ld + column] = src[row * stride + column] for column < columns, zero from there to `padded`.
+/// Copies dst[row * ld + column] = src[row * stride + column] for column < columns, and writes zeros from there to `padded`.
 template <class T> struct Rows {
   T *dst;
   int64_t ld;
@@ -65,7 +65,7 @@ template <class T> struct Rows {
   int64_t stride, rows, columns, padded;
 };
 
-/// dst[(row * positions + p) * ld + i] = src[row * rowWidth + p * step + i] for i < 8.
+/// Copies dst[(row * positions + p) * ld + i] = src[row * rowWidth + p * step + i] for i < 8.
 template <class T> struct Windows {
   T *dst;
   int64_t ld;
@@ -73,22 +73,22 @@ template <class T> struct Windows {
   int64_t rowWidth, rows, positions, step;
 };
 
-/// dst[rowOffset[q] + column] = src[column * stride + q] for q < length and column < padded, a multiple of
+/// Copies dst[rowOffset[q] + column] = src[column * stride + q] for q < length and column < padded, a multiple of
 /// the vector length; columns from `columns` on become zero, and rows with a negative offset are left out.
 template <class T> struct Transposition {
   T *dst;
-  const int64_t *rowOffset; // null: q * rowStride
+  const int64_t *rowOffset; // null means q * rowStride
   int64_t rowStride;
   const void *src;
   int32_t type;
   int64_t stride, columns, padded, length;
-  int64_t readable; // elements from src on that may be read
+  int64_t readable; // number of elements from src on that may be read
 };
 
 template <class T> struct Kernels {
   const char *name;
-  int panelColumns; // columns of a packed panel: two vectors
-  int tileRows;     // rows of a full register tile
+  int panelColumns; // number of columns of a packed panel: two vectors
+  int tileRows;     // number of rows of a full register tile
 
   void (*multiply)(const Product<T> &);
   /// Writes the segments one after the other to dst.
@@ -96,15 +96,15 @@ template <class T> struct Kernels {
   void (*packTransposed)(const Transposition<T> &);
   void (*packRows)(const Rows<T> &);
   void (*packWindows)(const Windows<T> &);
-  /// dst[i * stride] = round(src[i]).
+  /// Writes dst[i * stride] = round(src[i]).
   void (*narrowStrided)(void *dst, int32_t type, int64_t stride, const T *src, int64_t count);
   void (*store)(const Store<T> &);
-  /// The same with acc transposed: acc[column * ldacc + row]; rows up to the next multiple of the vector
-  /// length are read.
+  /// Does the same with acc transposed: acc[column * ldacc + row]; it reads rows up to the next multiple of the vector
+  /// length.
   void (*storeTransposed)(const Store<T> &);
 };
 
-/// The best table that this processor can run. T: float, double.
+/// Returns the best table that this processor can run. T: float, double.
 template <class T> const Kernels<T> &kernels();
 
 /// For tests and measurements: makes primitives created from now on use the kernels "baseline", "v3" or "v4".
@@ -112,7 +112,7 @@ template <class T> const Kernels<T> &kernels();
 /// gone.
 bool useKernels(const char *name);
 
-/// Bytes of one stored element of an mpc_dtype that the library supports.
+/// Returns the bytes of one stored element of an mpc_dtype that the library supports.
 inline int64_t elementBytes(int32_t type) { return type == MPC_F64 ? 8 : type == MPC_F32 ? 4 : 2; }
 
 } // namespace mpc::generic

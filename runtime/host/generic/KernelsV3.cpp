@@ -1,5 +1,5 @@
 //===- KernelsV3.cpp - The kernels for v3 -----------------------===//
 #define MPC_ISA v3
 #define MPC_VECTOR_BYTES 32
-#define MPC_TILE_ROWS 6 // of two vectors each: what the registers hold beside the operands
+#define MPC_TILE_ROWS 6 // rows of two vectors: as many as the registers hold beside the operands
 #include "Kernels.inc"

@@ -1,6 +1,6 @@
 //===- Matmul.cpp - Matrix products of the generic library ----------------===//
 //
-// out[batch,m,n] = epilogue(a @ b). Blocks of both operands are widened to T as they are packed; f32 operands
+// Computes out[batch,m,n] = epilogue(a @ b). Blocks of both operands are widened to T as they are packed; f32 operands
 // that already have a usable order are read in place.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@ public:
     const int64_t row0 = d.transpose_a ? k.begin : m.begin, column0 = d.transpose_a ? m.begin : k.begin;
     const int64_t rows = d.transpose_a ? k.size : m.size, columns = d.transpose_a ? m.size : k.size;
     const char *first = base + (row0 * ld + column0) * size;
-    // A stride of many pages would cost a TLB miss per row; so would one that maps every row to the same
+    // An operand is packed if its stride exceeds a page, which would cost a TLB miss per row, or if the stride maps every row to the same
     // cache sets.
     if (size == int64_t(sizeof(T)) && ld * size <= 4096 && ld * size % 2048 != 0)
       return {reinterpret_cast<const T *>(first), ld, d.transpose_a != 0};

@@ -1,6 +1,6 @@
 //===- Parallel.h - Tasks on the process's threads --------------*- C++ -*-===//
 //
-// The generic library owns no threads. It splits its work into tasks whose results do not depend on who runs
+// The generic library owns no threads. It splits its work into tasks whose results do not depend on the thread that runs
 // them, and hands as many slots as it may use threads to the registered parallel_for; each slot takes tasks
 // until none is left.
 //
@@ -13,7 +13,7 @@
 
 namespace mpc::generic {
 
-/// Runs body(ctx, begin, end) over [0, n) through the registered callback; on this thread when there is none.
+/// Runs body(ctx, begin, end) over [0, n) through the registered callback, or on this thread when there is none.
 void parallelFor(int64_t n, void (*body)(void *, int64_t, int64_t), void *ctx);
 
 /// Runs task(slot, index) for every index in [0, tasks). At most one task runs in a slot at a time, so a slot

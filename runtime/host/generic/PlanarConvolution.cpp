@@ -1,16 +1,16 @@
 //===- PlanarConvolution.cpp - Convolutions with few result channels ------===//
 //
-// With six result channels, a register tile whose vectors run over channels wastes most of each vector. Here
+// With six result channels, a register tile whose vectors run over channels wastes most of each vector. Here the
 // vectors run over positions instead: the source rows that a task needs are widened into planes, one per
-// source channel, where the positions of all its result rows are one contiguous signal (rows follow each
-// other with the plane's width; the positions between two rows are computed and thrown away). Then
+// source channel, in which the positions of all its result rows are one contiguous signal (rows follow each
+// other at the plane's width; the positions between two rows are computed and discarded). Then
 //
 //     acc[result channel, position] = sum over (plane, tap) of w[result channel, (plane, tap)] *
 //     plane[position + tap]
 //
 // is a product whose B has a row step of one element. The results are transposed as they are stored.
 //
-// For unit steps: forward convolutions without stride, and every phase of an input gradient.
+// This method serves unit steps: forward convolutions without stride, and every phase of an input gradient.
 //
 //===----------------------------------------------------------------------===//
 #include "Parallel.h"
@@ -29,11 +29,11 @@ public:
 private:
   struct Phase {
     Window window;
-    int64_t height, width, planeStride; // of one plane, in elements; planeStride keeps room for whole vectors
+    int64_t height, width, planeStride; // size of one plane, in elements; planeStride keeps room for whole vectors
     int64_t rows, blocks;               // result rows of a task, tasks per plane of an image
     std::vector<Run> runs;
-    int64_t length;   // of a run: all innermost taps when they are neighbours
-    size_t weightsAt; // in elements
+    int64_t length;   // length of a run: all innermost taps if they are neighbours
+    size_t weightsAt; // offset in elements
   };
 
   void plan(Phase &phase);
@@ -80,7 +80,7 @@ template <class T> void PlanarConvolution<T>::plan(Phase &phase) {
   const int64_t span1 = d[1].offset.empty() ? 1 : d[1].offset.back() - d[1].offset.front() + 1;
   const int64_t span2 = d[2].offset.empty() ? 1 : d[2].offset.back() - d[2].offset.front() + 1;
   phase.width = d[2].count + span2 - 1;
-  // About a thousand positions at a time, and planes of at most 256 KB.
+  // A task takes about a thousand positions, and its planes at most 256 KB.
   const int64_t planeLimit =
       (256 << 10) / int64_t(sizeof(T)) / std::max<int64_t>(1, channels * int64_t(d[0].tap.size()));
   phase.rows =
@@ -104,7 +104,7 @@ template <class T> void PlanarConvolution<T>::plan(Phase &phase) {
                                        d[2].offset.front()});
 }
 
-/// w[o][c][tap] -> [result channel of all groups][tap 0][source channel][tap 1][tap 2].
+/// Packs w[o][c][tap] as [result channel of all groups][tap 0][source channel][tap 1][tap 2].
 template <class T>
 void PlanarConvolution<T>::packWeights(const Phase &phase, const void *weights, T *to) const {
   const Window &w = phase.window;
@@ -140,7 +140,7 @@ void PlanarConvolution<T>::fillPlanes(const Phase &phase, const char *source, in
     for (int64_t channel = 0; channel < channels; ++channel)
       std::fill(plane + channel * phase.planeStride + from, plane + channel * phase.planeStride + to, T(0));
   };
-  // Rows ascend: a transposition may write past its row's end, into what the next row fills.
+  // Rows are written in ascending order, because a transposition may write past its row's end, where the next row then overwrites it.
   for (int64_t offset0 : d[0].offset) {
     for (int64_t row = 0; row < phase.height; ++row) {
       const int64_t i0 = j0 + offset0, i1 = j1 + d[1].offset.front() + row, at = row * phase.width;
@@ -225,7 +225,7 @@ std::unique_ptr<Primitive> makePlanarConvolution(const mpc_library_desc &desc, i
       return nullptr;
   if (desc.op == MPC_CONV_INPUT_GRAD)
     last /= desc.stride[desc.spatial - 1];
-  // Padding between the rows is computed too: a third of the positions at most.
+  // Positions between the rows are computed too; they may be at most a third of all positions.
   const int i = desc.spatial - 1;
   if (desc.dilation[i] * (desc.kernel[i] - 1) * 2 > last)
     return nullptr;

@@ -1,6 +1,6 @@
-//===- Primitive.h - What one library primitive is --------------*- C++ -*-===//
+//===- Primitive.h - The base of library primitives --------------*- C++ -*-===//
 //
-// The base of the generic provider's primitives, their scratch layout, and the factories per operation.
+// Defines the base of the generic provider's primitives, their scratch layout, and the factories per operation.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_RUNTIME_HOST_GENERIC_PRIMITIVE_H
@@ -18,7 +18,7 @@ namespace mpc::generic {
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 
-/// Hands out 64-byte aligned pieces of the scratch memory at create time.
+/// Assigns 64-byte aligned pieces of the scratch memory when a primitive is created.
 class ScratchLayout {
 public:
   /// Returns the offset of a piece of `bytes`.
@@ -28,7 +28,7 @@ public:
     most = std::max(most, end);
     return offset;
   }
-  /// Where the next piece would lie, and going back there: what follows shares the memory of what came since.
+  /// mark() returns the offset of the next piece, and rewind() goes back there: later pieces then share the memory of those added since the mark.
   size_t mark() const { return end; }
   void rewind(size_t mark) { end = mark; }
   size_t bytes() const { return most; }
@@ -40,16 +40,16 @@ private:
 class Primitive {
 public:
   virtual ~Primitive() = default;
-  /// Constant from construction on.
+  /// Returns the size of the scratch memory, which is constant from construction on.
   size_t scratchBytes() const { return scratch.bytes(); }
-  /// buffers: as mpc_library_op lists them. scratch: scratchBytes() bytes, 64-byte aligned.
+  /// buffers: in the order that mpc_library_op lists. scratch: scratchBytes() bytes, 64-byte aligned.
   virtual void execute(void *const *buffers, void *scratch) = 0;
 
 protected:
   ScratchLayout scratch;
 };
 
-/// bias[i] widened to T. type: f32 or the result's type.
+/// Widens bias[i] to T. type: f32 or the result's type.
 template <class T> void widenBias(T *dst, const void *bias, int32_t type, int64_t count) {
   if (sizeof(T) == 8 && type == MPC_F32)
     for (int64_t i = 0; i < count; ++i)
@@ -58,18 +58,18 @@ template <class T> void widenBias(T *dst, const void *bias, int32_t type, int64_
     kernels<T>().packRows({dst, 0, bias, type, 0, 1, count, count});
 }
 
-/// Factories. The description has been validated. T: float, double. threads: slots to plan scratch for.
+/// These factories take a description that has been validated. T: float, double. threads: number of slots to plan scratch for.
 template <class T> std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc &, int threads);
-/// Forward and input gradient.
+/// Makes forward convolutions and input gradients.
 template <class T> std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &, int threads);
-/// The same for few result channels; null where it does not apply or pay.
+/// Makes the same for few result channels; returns null if the method does not apply or would not be faster.
 template <class T> std::unique_ptr<Primitive> makePlanarConvolution(const mpc_library_desc &, int threads);
 template <class T> std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
 
-/// The same for one input channel per group; null where it does not apply.
+/// Makes the same for one input channel per group; returns null if the method does not apply.
 template <class T> std::unique_ptr<Primitive> makeSmallWeightGrad(const mpc_library_desc &, int threads);
 
-/// Any of them, for plugins that link this library. Throws std::bad_alloc.
+/// Makes any of them, for plugins that link this library. Throws std::bad_alloc.
 std::unique_ptr<Primitive> makePrimitive(const mpc_library_desc &, int threads);
 
 } // namespace mpc::generic

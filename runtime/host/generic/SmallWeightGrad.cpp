@@ -2,11 +2,11 @@
 //
 // With one channel per group (a first layer on grey images, a depthwise convolution) a kernel line is only a
 // few elements long, and a register tile over it would wait for its own sums. Here all taps are the columns
-// of one panel: the windows of about 256 positions are copied out, a line at a time, and
+// of one panel: the windows of about 256 positions are copied out, line by line, and
 //
 //     dw[o, tap] = sum over positions p of dy[p, o] * window[p, tap]
 //
-// is a product with dy as its column-major A. The pieces of the sum are fixed by the shape and added in
+// is a product with dy as its column-major A. The shape alone determines the pieces of the sum, which are added in
 // order.
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +32,7 @@ public:
     rowsTotal = window.images * d[0].count * d[1].count;
     rowsPerStep = std::clamp<int64_t>(256 / d[2].count, 1, rowsTotal);
     sumsPerPiece = desc.O * panel;
-    // Fixed by the shape alone: about 16 tasks, 2 MB of sums.
+    // The shape alone determines the pieces: about 16 tasks, 2 MB of sums.
     pieces = std::min({ceilDiv(16, desc.groups), ceilDiv(rowsTotal, rowsPerStep),
                        std::max<int64_t>(1, (2 << 20) / (sumsPerPiece * size))});
     rowsPerPiece = roundUp(ceilDiv(rowsTotal, pieces), rowsPerStep);
@@ -58,7 +58,7 @@ private:
   size_t sumsAt, slotsAt;
 };
 
-/// windows: [rows * positions, panelColumns], a kernel line after the other.
+/// Fills windows [rows * positions, panelColumns], one kernel line after the other.
 template <class T>
 void SmallWeightGrad<T>::copyWindows(const char *x, int64_t group, int64_t row, int64_t rows, T *windows,
                                      T *slab) const {

@@ -6,7 +6,7 @@
 
 namespace mpc::generic {
 
-/// Returns null when the description keeps the contract of mpc/library.h, else one sentence that says what
+/// Returns null when the description keeps the contract of mpc/library.h, else one sentence that says which part
 /// does not.
 const char *validate(const mpc_library_desc &);
 

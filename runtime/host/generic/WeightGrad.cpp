@@ -1,18 +1,18 @@
 //===- WeightGrad.cpp - Weight gradients of convolutions ------------------===//
 //
-// dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] * dy[p, o], per
+// Computes dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] * dy[p, o], per
 // group.
 //
 // For one line of the kernel (fixed outer taps) the rows (innermost tap, c) of the gradient are consecutive
-// elements of an x row, so the product needs no window copied out: A is the x row itself, read column-major
+// elements of an x row, so the product needs no copied windows: A is the x row itself, read column-major
 // with the step of one position, and a run of the reduction is one row of positions. A task owns some lines,
-// channels and outputs of the gradient and a piece of the rows; per step it widens about 256 positions of x
-// (padding the row's ends) and of dy. Rows that the padding swallows are skipped.
+// channels and outputs of the gradient and a piece of the rows; in each step it widens about 256 positions of x
+// (padding the row's ends) and of dy. Rows that lie entirely in the padding are skipped.
 //
-// The pieces of the reduction are fixed by the shape and added in order, so that the result does not depend
-// on the number of threads. With one piece, which is the rule where the gradient is large, a task stores its
-// block of the gradient itself and no sums of the whole are kept. When the innermost taps are dilated, each
-// of them is a line of its own.
+// The shape alone determines the pieces of the reduction, which are added in order, so that the result does not depend
+// on the number of threads. With one piece, which is the usual case if the gradient is large, a task stores its
+// block of the gradient itself, and no sums of the whole gradient are kept. When the innermost taps are dilated, each
+// of them is a separate line.
 //
 //===----------------------------------------------------------------------===//
 #include "Parallel.h"
@@ -30,13 +30,13 @@ public:
   void execute(void *const *buffers, void *scratch) override;
 
 private:
-  /// Kernel taps whose gradient rows are neighbours in an x row.
+  /// A group of kernel taps whose gradient rows are neighbours in an x row.
   struct Line {
-    int64_t offset0, offset1, offset2; // of its first tap
+    int64_t offset0, offset1, offset2; // offsets of its first tap
     int64_t firstTap;
   };
 
-  /// Some lines, channels and outputs of a group's gradient.
+  /// A part of a group's gradient: some lines, channels and outputs.
   struct Block {
     int64_t group, line, lines, channel, channels, output, outputs;
   };
@@ -52,26 +52,26 @@ private:
   int64_t outputBlocks() const { return ceilDiv(window.resultPerGroup(), outputBlock); }
   int64_t lineBlocks() const { return ceilDiv(int64_t(lines.size()), lineBlock); }
   int64_t tasks() const { return window.groups * lineBlocks() * channelBlocks() * outputBlocks() * pieces; }
-  /// Elements between rows of a panel of dy.
+  /// Returns the number of elements between rows of a panel of dy.
   int64_t ldPanel() const { return packed ? desc.O : kernels<T>().panelColumns; }
-  /// Rows (line, tap, c) of a task's block.
+  /// Returns the number of rows (line, tap, c) of a task's block.
   int64_t blockRows() const { return lineBlock * tapsPerLine * channelBlock; }
-  /// Elements of one piece's sums: [group][line, tap, c][outputs, rounded up to vectors].
+  /// Returns the number of elements of one piece's sums: [group][line, tap, c][outputs, rounded up to vectors].
   int64_t sumsPerPiece() const { return window.groups * gradRows() * ldSums; }
 
   mpc_library_desc desc;
   Window window;
   int threads;
   std::vector<Line> lines;
-  int64_t tapsPerLine, rowWidth; // of a widened x row, in positions of x
+  int64_t tapsPerLine, rowWidth; // rowWidth: width of a widened x row, in positions of x
   int64_t lineBlock, channelBlock, outputBlock, ldSums;
   int64_t rowsTotal, rowsPerStep, rowsPerPiece, pieces;
-  bool packed; // dy is one panel as it lies: no groups and few outputs
+  bool packed; // dy serves as one panel in its own layout: there are no groups and few outputs
   size_t sumsAt, slotsAt, slotBytes;
   size_t runsInSlot, slabInSlot, panelsInSlot, sumsInSlot;
 };
 
-constexpr int64_t outputsPerStore = 16; // outputs that are transposed at a time
+constexpr int64_t outputsPerStore = 16; // number of outputs that are transposed at one time
 
 template <class T>
 WeightGrad<T>::WeightGrad(const mpc_library_desc &desc, int threads)
@@ -104,7 +104,7 @@ WeightGrad<T>::WeightGrad(const mpc_library_desc &desc, int threads)
   slotsAt = this->scratch.add(slotBytes * size_t(threads));
 }
 
-/// A task's sums (up to 320 KB) stay in L2 beside one step of x and dy.
+/// Chooses blocks so that a task's sums (up to 320 KB) stay in L2 beside one step of x and dy.
 template <class T>
 void WeightGrad<T>::chooseBlocks() {
   const int64_t size = int64_t(sizeof(T)), half = kernels<T>().panelColumns / 2;
@@ -115,10 +115,10 @@ void WeightGrad<T>::chooseBlocks() {
   const int64_t sums = int64_t(lines.size()) * tapsPerLine * channelBlock * roundUp(outputBlock, half) * size;
   lineBlock = sums <= (320 << 10) ? int64_t(lines.size()) : 1;
   rowsPerStep = std::clamp<int64_t>(ceilDiv(256, window.dim[2].count), 1, rowsTotal);
-  while (rowsPerStep > 1 && rowsPerStep * rowWidth * channelBlock * size > (512 << 10)) // wide strides
+  while (rowsPerStep > 1 && rowsPerStep * rowWidth * channelBlock * size > (512 << 10)) // happens with wide strides
     rowsPerStep = ceilDiv(rowsPerStep, 2);
 
-  // About 16 tasks, pieces of at least 2 steps, 2 MB of sums. Fixed by the shape alone.
+  // The shape alone determines the pieces: about 16 tasks, pieces of at least 2 steps, 2 MB of sums.
   pieces = 1;
   const int64_t wanted = std::min(ceilDiv(16, tasks()), rowsTotal / (2 * rowsPerStep));
   pieces = std::max<int64_t>(1, std::min(wanted, (2 << 20) / (sumsPerPiece() * size)));
@@ -127,7 +127,7 @@ void WeightGrad<T>::chooseBlocks() {
 }
 
 /// Widens x's channels [channel, channel + channels) under the result rows [row, row + rows) for one line
-/// into the slab. Returns the number of runs: rows that lie inside x.
+/// into the slab. Returns the number of runs, which are the rows that lie inside x.
 template <class T>
 int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, int64_t channel,
                                 int64_t channels, int64_t row, int64_t rows, T *slab, Run *runs) const {
@@ -179,7 +179,7 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
   Run *runs = reinterpret_cast<Run *>(slot + runsInSlot);
   T *slab = reinterpret_cast<T *>(slot + slabInSlot), *panels = reinterpret_cast<T *>(slot + panelsInSlot);
   const int64_t lineCount = std::min(lineBlock, int64_t(lines.size()) - line);
-  // Where row (line, tap, c) of the block lies: among the sums of its piece, or in sums of its own.
+  // Row (line, tap, c) of the block lies among the sums of its piece, or in the task's own sums.
   const bool own = pieces == 1;
   const int64_t ld = own ? roundUp(outputBlock, panel / 2) : ldSums;
   const int64_t rowsPerTap = own ? channels : window.sourcePerGroup();
@@ -190,7 +190,7 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
   const int64_t begin = piece * rowsPerPiece, end = std::min(rowsTotal, begin + rowsPerPiece);
   for (int64_t row = begin; row < end; row += rowsPerStep) {
     const int64_t rows = std::min(rowsPerStep, end - row);
-    if (packed) // rows of dy are rows of B: what lies beyond them lands in columns that nobody reads
+    if (packed) // rows of dy are rows of B; elements beyond them land in columns that nobody reads
       isa.packRows({panels, 0, dy + row * positions * desc.O * size, desc.type_b, 0, 1,
                     rows * positions * desc.O, rows * positions * desc.O});
     for (int64_t column = 0; column < outputs && !packed; column += panel) {
@@ -202,7 +202,7 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
     for (int64_t l = 0; l < lineCount; ++l) {
       const int64_t runCount =
           fillRows(lines[size_t(line + l)], x, group, channel, channels, row, rows, slab, runs);
-      // Blocks of channels leave gaps between the taps of a line; each tap is then a product of its own.
+      // Blocks of channels leave gaps between the taps of a line; each tap is then a separate product.
       const int64_t parts = channels == window.sourcePerGroup() ? 1 : tapsPerLine;
       for (int64_t part = 0; part < parts; ++part) {
         T *c = block + (l * tapsPerLine + part) * rowsPerTap * ld;
@@ -216,7 +216,7 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
     storeBlock(block, ld, {group, line, lineCount, channel, channels, output, outputs}, dw, slab);
 }
 
-/// Stores a block as dw[o][c][tap]. sums: rows (line, tap, c) of outputs; buffer: [outputs][rows].
+/// Stores a block as dw[o][c][tap]. `sums` has rows (line, tap, c) of outputs; `buffer` is [outputs][rows].
 template <class T>
 void WeightGrad<T>::storeBlock(const T *sums, int64_t ld, const Block &block, char *dw, T *buffer) const {
   const Kernels<T> &isa = kernels<T>();

@@ -30,7 +30,7 @@ bool Window::dense() const {
 
 namespace {
 
-/// The description's spatial dimension that stands at `dim` of a window, or -1.
+/// Returns the description's spatial dimension that corresponds to `dim` of a window; a negative number if there is none.
 int spatialOf(const mpc_library_desc &d, int dim) { return dim - (3 - d.spatial); }
 
 WindowDim forwardDim(const mpc_library_desc &d, int at) {
@@ -56,7 +56,7 @@ WindowDim phaseDim(const mpc_library_desc &d, int at, int64_t phase) {
                 d.in[at],
                 {},
                 {}};
-  for (int64_t t = d.kernel[at] - 1; t >= 0; --t) { // descending taps are ascending offsets
+  for (int64_t t = d.kernel[at] - 1; t >= 0; --t) { // descending taps have ascending offsets
     const int64_t distance = phase + d.pad_low[at] - t * d.dilation[at];
     if (distance % stride == 0) {
       dim.offset.push_back(distance / stride);

@@ -7,8 +7,7 @@
 //
 // and the result lies at resultBegin + j * resultStep.
 //   forward:        step = stride, offset[t] = t * dilation - pad_low, every kernel tap
-//   input gradient: one phase r for each input position modulo the stride, i = r + j * stride. Input i
-//   receives
+//   input gradient: one phase r for each input position modulo the stride, i = r + j * stride. Input i receives
 //                   dy[o] * w[t] where o * stride - pad_low + t * dilation = i, so only the taps with
 //                   (r + pad_low - t * dilation) divisible by the stride take part, and for them step = 1,
 //                   offset[t] = (r + pad_low - t * dilation) / stride. No zero is ever inserted or
@@ -37,25 +36,25 @@ struct Window {
   int64_t sourcePerGroup() const { return sourceChannels / groups; }
   int64_t resultPerGroup() const { return resultChannels / groups; }
   int64_t taps() const { return int64_t(dim[0].tap.size() * dim[1].tap.size() * dim[2].tap.size()); }
-  /// Result positions of all images: the rows of the product.
+  /// Returns the number of result positions of all images, which are the rows of the product.
   int64_t rows() const { return images * dim[0].count * dim[1].count * dim[2].count; }
-  /// Length of the reduction, in the order [tap 0][tap 1][tap 2][channel of the group].
+  /// Returns the length of the reduction, in the order [tap 0][tap 1][tap 2][channel of the group].
   int64_t depth() const { return taps() * sourcePerGroup(); }
-  /// Whether the innermost taps of a position and their channels are one contiguous run of the source.
+  /// Returns whether the innermost taps of a position and their channels are one contiguous run of the source.
   bool contiguousLine() const;
-  /// Whether no tap ever reads outside the source.
+  /// Returns whether no tap ever reads outside the source.
   bool inside() const;
-  /// Whether row r of the gathered matrix is simply pixel r of the source.
+  /// Returns whether row r of the gathered matrix is simply pixel r of the source.
   bool dense() const;
 };
 
-/// One window for forward (and for the weight gradient's reading of x).
+/// Returns the window of the forward pass, which is also the window through which the weight gradient reads x.
 Window forwardWindow(const mpc_library_desc &);
-/// The windows of the input gradient's phases, in every combination; those without result positions are left
-/// out.
+/// Returns the windows of the input gradient's phases, in every combination, except those without result
+/// positions.
 std::vector<Window> inputGradWindows(const mpc_library_desc &);
 
-/// dst[i * ld + j] = gathered matrix of `group` at row rows.begin + i, reduction index depth.begin + j.
+/// Writes dst[i * ld + j] = gathered matrix of `group` at row rows.begin + i, reduction index depth.begin + j.
 template <class T>
 void gatherRows(const Window &, const void *source, int32_t type, int64_t group, int64_t row0, int64_t rows,
                 int64_t depth0, int64_t depth, T *dst, int64_t ld);

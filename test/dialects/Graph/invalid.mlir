@@ -666,3 +666,124 @@ func.func @prelu_slope(%x: tensor<3xf32>, %s: tensor<2x3xf32>) {
   %0 = graph.prelu %x, %s : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+func.func @pool_nothing(%x: tensor<2x3x0xf32>) {
+  // expected-error@+2 {{there is nothing to pool: dimension 2 has no elements}}
+  // expected-error@+1 {{'graph.avg_pool' op failed to infer returned types}}
+  %0 = graph.avg_pool %x {kernel = array<i64: 1>, strides = array<i64: 1>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 0>} : (tensor<2x3x0xf32>) -> tensor<2x3x1xf32>
+  return
+}
+
+// -----
+func.func @pool_gradient_type(%dy: tensor<1x1x2xf16>) {
+  // expected-error@+1 {{'graph.avg_pool_grad' op dx and dy differ in element type}}
+  %0 = graph.avg_pool_grad %dy {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x2xf16>) -> tensor<1x1x4xf32>
+  return
+}
+
+// -----
+func.func @max_pool_gradient_type(%dy: tensor<1x1x2xf16>, %a: tensor<1x1x2xi16>) {
+  // expected-error@+1 {{'graph.max_pool_grad' op dx and dy differ in element type}}
+  %0 = graph.max_pool_grad %dy, %a {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x2xf16>, tensor<1x1x2xi16>) -> tensor<1x1x4xf32>
+  return
+}
+
+// -----
+func.func @argmax_of_nothing(%x: tensor<2x0xf32>) {
+  // expected-error@+2 {{axis 1 has no elements, so none is the largest or smallest}}
+  // expected-error@+1 {{'graph.argmax' op failed to infer returned types}}
+  %0 = graph.argmax %x {axis = 1 : i64, keepdims = false} : (tensor<2x0xf32>) -> tensor<2xi64>
+  return
+}
+
+// -----
+func.func @gather_gradient_type(%dy: tensor<2x5xf16>, %i: tensor<5xi64>) {
+  // expected-error@+1 {{'graph.gather_grad' op dx and dy differ in element type}}
+  %0 = graph.gather_grad %dy, %i {axis = 1 : i64} : (tensor<2x5xf16>, tensor<5xi64>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+func.func @resize_type(%x: tensor<2x3xf16>) {
+  // expected-error@+1 {{'graph.resize' op result and operand differ in element type}}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf16>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_gradient_type(%x: tensor<2x6xf32>) {
+  // expected-error@+1 {{'graph.resize_grad' op result and operand differ in element type}}
+  %0 = graph.resize_grad %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x6xf32>) -> tensor<2x3xf16>
+  return
+}
+
+// -----
+func.func @layer_norm_axis(%x: tensor<2x3xf16>, %s: tensor<f32>) {
+  // expected-error@+1 {{'graph.layer_norm' op axis 2 is out of range for rank 2}}
+  %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 2>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf16>, tensor<2x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_no_axis(%x: tensor<2x3xf16>, %s: tensor<f32>) {
+  // expected-error@+1 {{'graph.layer_norm' op needs an axis}}
+  %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf16>, tensor<2x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_epsilon(%x: tensor<2x3xf16>, %s: tensor<f32>) {
+  // expected-error@+1 {{'graph.layer_norm' op epsilon must not be negative}}
+  %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 1>, epsilon = -1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf16>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_epsilon_nan(%x: tensor<2x3xf16>, %s: tensor<f32>) {
+  // expected-error@+1 {{'graph.layer_norm' op epsilon must not be negative}}
+  %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 1>, epsilon = 0x7FF8000000000000 : f64, kind = #graph<norm rms>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf16>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_grad_type(%x: tensor<2x3xf16>, %dy: tensor<2x3xf32>, %s: tensor<f32>, %m: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.layer_norm_grad' op x and dy differ in type}}
+  %0:3 = graph.layer_norm_grad %x, %s, %s, %m, %m, %dy {axes = array<i64: 1>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x3xf32>) -> (tensor<2x3xf16>, tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+func.func @group_norm_bias(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>, %b: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.group_norm' op scale and bias differ in type}}
+  %0:3 = graph.group_norm %x, %s, %b {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<4xf32>) -> (tensor<2x3x4xf16>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_no_groups(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.group_norm' op 3 channels do not divide into 0 groups}}
+  %0:3 = graph.group_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 0 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4xf16>, tensor<2x0xf32>, tensor<2x0xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_epsilon(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.group_norm' op epsilon must not be negative}}
+  %0:3 = graph.group_norm %x, %s, %s {epsilon = -1.0 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4xf16>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_grad_type(%x: tensor<2x3x4xf16>, %dy: tensor<2x3x4xf32>, %s: tensor<3xf32>, %m: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.group_norm_grad' op x and dy differ in type}}
+  %0:3 = graph.group_norm_grad %x, %s, %m, %m, %dy {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_grad_statistics(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>, %m: tensor<2x1xf32>, %i: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.group_norm_grad' op needs statistics 'tensor<2x1xf32>', not 'tensor<2x3xf32>'}}
+  %0:3 = graph.group_norm_grad %x, %s, %m, %i, %x {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<2x1xf32>, tensor<2x3xf32>, tensor<2x3x4xf16>) -> (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}

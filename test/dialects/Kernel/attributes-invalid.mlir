@@ -125,3 +125,18 @@ llvm.func @k0() attributes {kernel.tensor_maps = 1 : i32}
 
 // expected-error@+1 {{a tensor map names parameter 3 of 1}}
 llvm.func @k0(!llvm.ptr<1>) attributes {kernel.tensor_maps = [#kernel.tensor_map<3 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>]}
+
+// -----
+
+// expected-error@+1 {{kernel.tensor_maps has #kernel.tensor_map, not 1 : i32}}
+llvm.func @k0(!llvm.ptr<1>) attributes {kernel.tensor_maps = [1 : i32]}
+
+// -----
+
+// expected-error@+1 {{kernel.tensor_maps stands on a kernel, which is an llvm.func}}
+func.func private @f() attributes {kernel.tensor_maps = []}
+
+// -----
+
+// expected-error@+1 {{kernel.resident is an i32 from 1 to 32, not 33 : i32}}
+llvm.func @k0() attributes {kernel.resident = 33 : i32}

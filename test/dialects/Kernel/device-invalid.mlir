@@ -66,3 +66,162 @@ llvm.func @mma8(%r: i32, %z: f32) {
   %d:4 = kernel.mma e4m3 16 (%r, %r, %r, %r) (%r, %r) (%z, %z, %z, %z)
   llvm.return
 }
+
+// -----
+llvm.func @store(%s: !llvm.ptr<3>, %r: i32) {
+  // expected-error @+1 {{stores 1, 2 or 4 matrices, not 3}}
+  kernel.store_matrix %s, %r, %r, %r
+  llvm.return
+}
+
+// -----
+llvm.func @registers_few() {
+  // expected-error @+1 {{takes 24 to 240 registers, a multiple of 8, not 16}}
+  kernel.set_registers 16
+  llvm.return
+}
+
+// -----
+llvm.func @registers_odd() {
+  // expected-error @+1 {{takes 24 to 240 registers, a multiple of 8, not 100}}
+  kernel.set_registers 100 increase
+  llvm.return
+}
+
+// -----
+llvm.func @wait(%z: f32) {
+  // expected-error @+1 {{passes through as many sums as it gets}}
+  %d:2 = kernel.wgmma_wait 0 (%z) : f32, f32
+  llvm.return
+}
+
+// -----
+#k = #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>
+llvm.func @tf32(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{is of f16, bf16, e4m3 or e5m2}}
+  %d:4 = kernel.wgmma tf32 %s[0] #k, %s[0] #k () : f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+#t = #kernel.matrix_layout<b128 leading 8192 stride 1024 transposed true>
+#k = #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>
+llvm.func @transposed8_a(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{reads A transposed; 8-bit floats must have k contiguous in shared memory}}
+  %d:4 = kernel.wgmma e5m2 by e4m3 %s[0] #t, %s[0] #k () : f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+#k = #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>
+llvm.func @columns(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{gives n / 2 sums, n a multiple of 8 up to 256, and takes as many or none; there are 3 and 0}}
+  %d:3 = kernel.wgmma f16 %s[0] #k, %s[0] #k () : f32, f32, f32
+  llvm.return
+}
+
+// -----
+// A tensor map is checked by itself.
+// expected-error @+1 {{a tensor map has elements of whole bytes, not 'i4'}}
+#bits = #kernel.tensor_map<0 : i4 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map has elements of whole bytes, not '!llvm.ptr'}}
+#pointers = #kernel.tensor_map<0 : !llvm.ptr sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map of 2 dimensions (1 to 5) has one stride less and as many steps}}
+#strides_missing = #kernel.tensor_map<0 : f16 sizes [64, 64] box [64, 8] steps [1, 1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map of 2 dimensions (1 to 5) has one stride less and as many steps}}
+#steps_missing = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map of 6 dimensions (1 to 5) has one stride less and as many steps}}
+#rank = #kernel.tensor_map<0 : f16 sizes [8, 8, 8, 8, 8, 8] strides [16, 128, 1024, 8192, 65536] box [8, 1, 1, 1, 1, 1] steps [1, 1, 1, 1, 1, 1] none>
+
+// -----
+// expected-error @+1 {{a tensor map's strides are multiples of 16 bytes}}
+#stride = #kernel.tensor_map<0 : f16 sizes [63, 64] strides [126] box [64, 8] steps [1, 1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map's steps are 1 to 8, the innermost 1}}
+#innermost_step = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [2, 1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map's steps are 1 to 8, the innermost 1}}
+#large_step = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 9] b128>
+
+// -----
+// expected-error @+1 {{a tensor map's box has as many dimensions as the tensor; with im2col it is the number of channels, and each spatial dimension (at least one) has bounds}}
+#box_rank = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64] steps [1, 1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map's box has as many dimensions as the tensor; with im2col it is the number of channels}}
+#bounds = #kernel.tensor_map<0 : f16 sizes [64, 8, 8, 2] strides [128, 1024, 8192] box [64] steps [1, 1, 1, 1] b128 im2col 64 lower [0] upper [0, 0]>
+
+// -----
+// expected-error @+1 {{a tensor map's box has 1 to 256 elements a dimension, and at most 1024 pixels}}
+#large_box = #kernel.tensor_map<0 : f16 sizes [64, 512] strides [128] box [64, 512] steps [1, 1] b128>
+
+// -----
+// expected-error @+1 {{a tensor map's box has 1 to 256 elements a dimension, and at most 1024 pixels}}
+#pixels = #kernel.tensor_map<0 : f16 sizes [64, 8, 8, 2] strides [128, 1024, 8192] box [64] steps [1, 1, 1, 1] b128 im2col 1025 lower [0, 0] upper [0, 0]>
+
+// -----
+// expected-error @+1 {{rows of a box of 64 bytes do not go with swizzle b128}}
+#narrow = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [32, 8] steps [1, 1] b128>
+
+// -----
+// expected-error @+1 {{rows of a box of 8 bytes do not go with swizzle none}}
+#chunk = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [4, 8] steps [1, 1] none>
+
+// -----
+// Ops name the maps of their kernel.
+#map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
+llvm.func @position(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+  // expected-error @+1 {{names tensor map 1, which the kernel does not have}}
+  kernel.tensor_load %s, %s map 1 [%c, %c]
+  llvm.return
+}
+
+// -----
+llvm.func @no_maps(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32} {
+  // expected-error @+1 {{names tensor map 0, which the kernel does not have}}
+  kernel.tensor_store %s map 0 [%c, %c]
+  llvm.return
+}
+
+// -----
+// A function without threads is no kernel.
+#map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
+llvm.func @no_kernel(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.tensor_maps = [#map]} {
+  // expected-error @+1 {{names tensor map 0, which the kernel does not have}}
+  kernel.tensor_store %s map 0 [%c, %c]
+  llvm.return
+}
+
+// -----
+#map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
+llvm.func @coordinates(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+  // expected-error @+1 {{has 3 coordinates in a tensor of 2 dimensions}}
+  kernel.tensor_store %s map 0 [%c, %c, %c]
+  llvm.return
+}
+
+// -----
+#map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
+llvm.func @offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32, %o: i16) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+  // expected-error @+1 {{has an offset for each spatial dimension in im2col mode, and none otherwise}}
+  kernel.tensor_load %s, %s map 0 [%c, %c] im2col [%o]
+  llvm.return
+}
+
+// -----
+#map = #kernel.tensor_map<0 : f16 sizes [64, 8, 8, 2] strides [128, 1024, 8192] box [64] steps [1, 1, 1, 1] b128 im2col 64 lower [0, 0] upper [0, 0]>
+llvm.func @no_offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+  // expected-error @+1 {{has an offset for each spatial dimension in im2col mode, and none otherwise}}
+  kernel.tensor_load %s, %s map 0 [%c, %c, %c, %c]
+  llvm.return
+}

@@ -24,7 +24,7 @@ func.func @size(%x: tensor<8xf32>) -> tensor<8xf16> {
   // expected-error @+1 {{in_place lets result 0 share the buffer of input 0, which is of another size}}
   %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf16> {
   ^bb0(%a: tensor<8xf32>):
-    %1 = graph.cast %a : (tensor<8xf32>) -> tensor<8xf16>
+    %1 = graph.cast %a : tensor<8xf32> to tensor<8xf16>
     kernel.yield %1 : tensor<8xf16>
   }
   return %0 : tensor<8xf16>
@@ -52,10 +52,50 @@ func.func @scratch(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{invalid}}
+  // expected-error @+1 {{attribute 'scratch_bytes' failed to satisfy constraint: 64-bit signless integer attribute}}
   %0 = kernel.dispatch "d" (%x) {scratch_bytes = "many"} : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     kernel.yield %a : tensor<8xf32>
   }
   return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @arguments(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{block arguments differ from the inputs}}
+  %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @argument_types(%x: tensor<8xf32>) -> tensor<8xf16> {
+  // expected-error @+1 {{block arguments differ from the inputs}}
+  %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf16> {
+  ^bb0(%a: tensor<8xf16>):
+    kernel.yield %a : tensor<8xf16>
+  }
+  return %0 : tensor<8xf16>
+}
+
+// -----
+func.func @results(%x: tensor<8xf32>) -> tensor<8xf16> {
+  // expected-error @+1 {{results differ from what is yielded}}
+  %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf16> {
+  ^bb0(%a: tensor<8xf32>):
+    kernel.yield %a : tensor<8xf32>
+  }
+  return %0 : tensor<8xf16>
+}
+
+// -----
+func.func @other_terminator(%x: tensor<8xf32>) {
+  // expected-error @+1 {{results differ from what is yielded}}
+  kernel.dispatch "d" (%x) : (tensor<8xf32>) -> () {
+  ^bb0(%a: tensor<8xf32>):
+    llvm.unreachable
+  }
+  return
 }

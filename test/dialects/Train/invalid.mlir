@@ -53,3 +53,105 @@ train.step @main(%g: tensor<4xf32>, %skip: tensor<4xi1>) attributes {optimizer =
   train.update @w, %g unless %skip : tensor<4xf32>, tensor<4xi1>
   train.yield
 }
+
+// -----
+// expected-error @+1 {{initial value has type 'tensor<3xf32>', not 'tensor<4xf32>'}}
+train.variable @w parameter : tensor<4xf32> = dense<0.0> : tensor<3xf32>
+
+// -----
+// expected-error @+1 {{cannot start as "zero"}}
+train.variable @w parameter : tensor<4xf32> = "zero"
+
+// -----
+// expected-error @+1 {{stores 'tensor<4x2xf32>' by array<i64: 0, 0>, which is no permutation of its dimensions}}
+train.variable @w parameter : tensor<4x2xf32> = #train.fill<0.0 : f64> {train.permutation = array<i64: 0, 0>}
+
+// -----
+// expected-error @+1 {{stores 'tensor<4x2xf32>' by array<i64: 0, 2, 1>, which is no permutation of its dimensions}}
+train.variable @w parameter : tensor<4x2xf32> = #train.fill<0.0 : f64> {train.permutation = array<i64: 0, 2, 1>}
+
+// -----
+// An initial value is of the order of the model, whatever the variable is stored in.
+// expected-error @+1 {{initial value has type 'tensor<4x2xf32>', not 'tensor<2x4xf32>'}}
+train.variable @w parameter : tensor<4x2xf32> = dense<0.0> : tensor<4x2xf32> {train.permutation = array<i64: 1, 0>}
+
+// -----
+func.func @read() -> tensor<4xf32> {
+  // expected-error @+1 {{'train.read' op no variable @w}}
+  %w = train.read @w : tensor<4xf32>
+  return %w : tensor<4xf32>
+}
+
+// -----
+// expected-note @+1 {{variable is here}}
+train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
+func.func @read_type() -> tensor<4xf16> {
+  // expected-error @+1 {{'train.read' op uses @w as 'tensor<4xf16>', but it is 'tensor<4xf32>'}}
+  %w = train.read @w : tensor<4xf16>
+  return %w : tensor<4xf16>
+}
+
+// -----
+func.func @assign(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.assign' op no variable @w}}
+  train.assign @w, %x : tensor<4xf32>
+  return
+}
+
+// -----
+// expected-note @+1 {{variable is here}}
+train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
+func.func @assign_type(%x: tensor<2x2xf32>) {
+  // expected-error @+1 {{'train.assign' op uses @w as 'tensor<2x2xf32>', but it is 'tensor<4xf32>'}}
+  train.assign @w, %x : tensor<2x2xf32>
+  return
+}
+
+// -----
+train.step @main(%g: tensor<4xf32>) attributes {optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+  // expected-error @+1 {{'train.update' op no variable @w}}
+  train.update @w, %g : tensor<4xf32>
+  train.yield
+}
+
+// -----
+// A gradient may be f32 whatever the parameter is stored in, but of no other type.
+// expected-note @+1 {{variable is here}}
+train.variable @w parameter : tensor<4xf16> = #train.fill<0.0 : f64>
+train.step @main(%g: tensor<4xf32>, %h: tensor<4xbf16>) attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {
+  train.update @w, %g : tensor<4xf32>
+  // expected-error @+1 {{'train.update' op uses @w as 'tensor<4xbf16>', but it is 'tensor<4xf16>'}}
+  train.update @w, %h : tensor<4xbf16>
+  train.yield
+}
+
+// -----
+// expected-error @+1 {{trains @w, which is not a parameter}}
+train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {
+  train.yield
+}
+
+// -----
+train.variable @v buffer : tensor<4xf32> = #train.fill<0.0 : f64>
+// expected-error @+1 {{trains @v, which is not a parameter}}
+train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@v], scaler = {kind = "none"}} {
+  train.yield
+}
+
+// -----
+// expected-error @+1 {{optimizer needs a name}}
+train.step @main() attributes {optimizer = {lr = 0.1 : f64}, parameters = [], scaler = {kind = "none"}} {
+  train.yield
+}
+
+// -----
+// expected-error @+1 {{scaler needs a kind}}
+train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [], scaler = {init_scale = 4.0 : f64}} {
+  train.yield
+}
+
+// -----
+// expected-error @+1 {{clips at a positive number}}
+train.step @main() attributes {clip_value = 0.0 : f64, optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+  train.yield
+}

@@ -7,7 +7,7 @@ train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@
   %w = train.read @w : tensor<2xf32>
   // expected-note @+1 {{on the path: 'graph.mul'}}
   %p = graph.mul %x, %w : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
-  // expected-error @+1 {{'graph.batch_norm_grad'}}
+  // expected-error @+1 {{has no gradient: second derivatives of batch normalisation are not supported}}
   %dx, %ds, %db = graph.batch_norm_grad %p, %w, %w, %w, %p {epsilon = 1.0e-5 : f64, axis = 1 : i64}
     : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>)
   %l = graph.reduce_sum %dx {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x2xf32>) -> tensor<f32>
@@ -71,5 +71,78 @@ train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters
   // expected-error @+1 {{is on the path from the loss to a parameter}}
   %y = graph.matmul %x, %c : (tensor<4x4xf8E4M3FN>, tensor<4x4xf8E4M3FN>) -> tensor<4x4xf32>
   %l = graph.reduce_sum %y {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x4xf32>) -> tensor<f32>
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
+// This op does not say why it has none.
+train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+// expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w'), or replace the op by ones that have a gradient}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  // expected-note @+1 {{it depends on parameter @w}}
+  %w = train.read @w : tensor<2xf32>
+  // expected-error-re @+1 {{'kernel.dispatch' ({{.*}}) has no gradient}}
+  %y = kernel.dispatch "d" (%w) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%a: tensor<2xf32>):
+    %0 = graph.relu %a : tensor<2xf32>
+    kernel.yield %0 : tensor<2xf32>
+  }
+  %l = graph.reduce_sum %y {axes = array<i64: 0>, keepdims = false} : (tensor<2xf32>) -> tensor<f32>
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+// expected-error @+2 {{step @main has no loss}}
+// expected-note @+1 {{hint: yield a scalar f32 first}}
+train.step @main() attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  train.yield
+}
+
+// -----
+
+// A vector is no loss either, though it is of f32.
+train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+// expected-error @+2 {{the loss of step @main is not tensor<f32>}}
+// expected-note @+1 {{hint: attach the loss with mpc-attach-loss, which reduces and casts it}}
+train.step @main(%x: tensor<1xf32>) -> tensor<1xf32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  train.yield %x : tensor<1xf32>
+}
+
+// -----
+
+// The statistics of the other norms are like those of a batch norm.
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+// expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
+train.step @main(%x: tensor<4x3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  // expected-note @+1 {{it depends on parameter @w}}
+  %w = train.read @w : tensor<3xf32>
+  // expected-note @+1 {{on the path: 'graph.mul'}}
+  %p = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  // expected-error @+3 {{'graph.layer_norm' of kind l2 has no gradient through its norm}}
+  // expected-note @+2 {{hint: use its first output only on the path to the loss}}
+  // expected-error @+1 {{is on the path from the loss to a parameter}}
+  %y, %m, %i = graph.layer_norm %p, %one, %one {axes = array<i64: 1>, epsilon = 1.0e-12 : f64, kind = #graph<norm l2>}
+    : (tensor<4x3xf32>, tensor<f32>, tensor<f32>) -> (tensor<4x3xf32>, tensor<4x1xf32>, tensor<4x1xf32>)
+  %l = graph.reduce_sum %i {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x1xf32>) -> tensor<f32>
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+// expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
+train.step @main(%x: tensor<4x3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  // expected-note @+1 {{it depends on parameter @w}}
+  %w = train.read @w : tensor<3xf32>
+  // expected-error @+3 {{'graph.group_norm' has no gradient through its statistics}}
+  // expected-note @+2 {{hint: use its first output only on the path to the loss}}
+  // expected-error @+1 {{is on the path from the loss to a parameter}}
+  %y, %m, %i = graph.group_norm %x, %w, %w {axis = 1 : i64, epsilon = 1.0e-5 : f64, groups = 1 : i64}
+    : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<4x1xf32>, tensor<4x1xf32>)
+  %l = graph.reduce_sum %m {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x1xf32>) -> tensor<f32>
   train.yield %l : tensor<f32>
 }

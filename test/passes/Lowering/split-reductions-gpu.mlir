@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-decompose=gpu --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-decompose --canonicalize --cse | FileCheck %s
 
 // A block for each image will do: nothing is reshaped.
 // CHECK-LABEL: func.func @channels

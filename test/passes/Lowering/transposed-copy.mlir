@@ -5,7 +5,7 @@
 
 // A thread reads 16 neighbours of x in two accesses, encodes them in pairs, stores them in one; then stores 16 neighbours of the transpose in one. One block has
 // 64 x 64 elements.
-// DEVICE: kernel.dispatch "factor"{{.*}}grid = array<i64: 2048, 1, 1>{{.*}}threads = 256
+// DEVICE: kernel.dispatch "factor"{{.*}}grid = 2048, 1, 1 
 // DEVICE: kernel.shared 4096
 // DEVICE-COUNT-16: kernel.encode_f8
 // DEVICE-NOT: kernel.encode_f8

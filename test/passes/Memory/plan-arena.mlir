@@ -17,8 +17,8 @@ module {
 }
 
 // -----
-// The new value is computed where the old one lay only if no later launch reads the old one. (mpc-opt knows no
-// kernels, so nothing that reads a buffer may share it: the update goes through a copy.)
+// The new value is computed where the old one lay only if no later launch reads the old one. (mpc-find-reuse has not
+// run, so nothing that reads a buffer may share it: the update goes through a copy.)
 // CHECK: train.variable @w {{.*}}kernel.offset = 0 : i64
 // CHECK: kernel.dispatch "add"{{.*}}args = array<i64: 0, [[D:[0-9]+]], [[T:[0-9]+]]>
 // CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: [[T]], 0>

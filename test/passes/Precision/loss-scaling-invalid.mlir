@@ -86,3 +86,60 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
   train.update @w, %seed : tensor<f32>
   train.yield %seed : tensor<f32>
 }
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{loss scaler of step @main: 'init_scale' is not a finite number}}
+// expected-note @+1 {{hint: write init_scale=NUMBER}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "static", init_scale = "large"}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{loss scaler of step @main: 'max_scale' is not a finite number}}
+// expected-note @+1 {{hint: write max_scale=NUMBER}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic", max_scale = 0x7FF0000000000000 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+// No scaler takes no options.
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{'init_scale' is no option of kind none}}
+// expected-note @+1 {{hint: static takes init_scale; dynamic also growth_factor, backoff_factor, growth_interval, min_scale, max_scale and hysteresis; calibrate takes init_scale, steps, headroom, backoff_factor, min_scale and max_scale}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none", init_scale = 2.0 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+// A scale of 2^130 is no fp32 number, nor is one of 0.
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{a scale must be a positive fp32 number whose inverse is one, too}}
+// expected-note @+1 {{hint: 65536 is the usual initial scale, 1024 a usual static one}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic", max_scale = 1.4e39 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}
+
+// -----
+
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+// expected-error @+2 {{a scale must be a positive fp32 number whose inverse is one, too}}
+// expected-note @+1 {{hint: 65536 is the usual initial scale}}
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic", min_scale = 0.0 : f64}} {
+  %seed = train.seed : tensor<f32>
+  train.update @w, %seed : tensor<f32>
+  train.yield %seed : tensor<f32>
+}

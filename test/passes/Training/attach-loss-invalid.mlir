@@ -25,25 +25,32 @@
 // FORM: error: there is no loss 'hinge'
 // FORM: note: hint: the losses are softmax_cross_entropy:LOGITS:LABELS, nll:{{.*}}, mse:{{.*}}, or output:NAME
 // OUTPUT: error: the network has no output 'yy'
+// OUTPUT: note: hint: its outputs are 'y'
 // TARGET: error: loss 'mse:y' names no target
 // TARGET: note: hint: write mse:PREDICTION:TARGET
 // SHAPE: error: input 'small' is tensor<4xf32>, but the target should be tensor<4x3xf32>
 // LABELS: error: input 'x' is tensor<4x3xf32>, but the labels of 'y' [4,3] with its classes along dimension 1 should be tensor<4xi64>
 // LABELS: note: hint: labels are integers; for float targets use mse or bce_with_logits
 // SEVERAL: error: parameter group 'nothing' matches no parameter
+// SEVERAL: note: hint: `mpc check` lists what is trained
 // SEVERAL: error: the network has no output 'yy'
 // SEVERAL: error: predict has no output 'p'
 // SEVERAL: error: predict has no output 'q'
 // SCALAR: error: output 'y' is not a scalar float
+// SCALAR: note: hint: a loss is one number: take its mean
 // PARAMS: error: no parameter matches 'nothing': there is nothing to train
+// PARAMS: note: hint: `mpc check` lists what is trained
 // BARE: error: the network has no parameter: there is nothing to train
+// BARE: note: hint: `mpc check` lists its tensors; --trainable=REGEX trains initializers wherever they stand
 // PAIR: error: 'lr' is not key=value
 // GROUP: error: 'speed' of a parameter group is not a known number
 // PREDICT: error: predict has no output 'q'
 // PREDICT: note: hint: it can return y
 // METRIC: error: 'f1:y:x' is not a metric
 // TWICE: error: two steps are named 'a'
+// TWICE: note: hint: give each step its own name
 // ACCUMULATE: error: cannot accumulate 0 micro-batches
+// ACCUMULATE: note: hint: 1 or more
 // CLIP: error: --clip-norm takes a positive number
 // ENTRY: error: a step cannot be called 'eval'
 // PARAMETER: error: a step cannot be called 'w'

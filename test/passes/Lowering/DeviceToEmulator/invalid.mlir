@@ -1,6 +1,6 @@
 // RUN: mpc-opt --mpc-device-to-emulator --split-input-file --verify-diagnostics %s
 
-// expected-error@+1 {{has 48 : i32 threads: a block has a multiple of 32 of them, at most 1024}}
+// expected-error@+1 {{is an i32 from 32 to 1024, a multiple of 32, not 48 : i32}}
 llvm.func @threads() attributes {kernel.threads = 48 : i32} {
   llvm.return
 }
@@ -75,5 +75,47 @@ llvm.func @carriedSums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32}
 
 // expected-error@+1 {{has clusters of 16 blocks: 1 to 8}}
 llvm.func @cluster() attributes {kernel.threads = 32 : i32, kernel.cluster = 16 : i32} {
+  llvm.return
+}
+
+// -----
+
+// expected-error@+1 {{is not a kernel: it has no body, or returns a value}}
+llvm.func @declaration() attributes {kernel.threads = 32 : i32}
+
+// -----
+
+// expected-error@+1 {{is not a kernel: it has no body, or returns a value}}
+llvm.func @value(%x: !llvm.ptr<1>) -> i32 attributes {kernel.threads = 32 : i32} {
+  %t = kernel.thread_id
+  llvm.return %t : i32
+}
+
+// -----
+
+// expected-error@+1 {{has a parameter of type '!llvm.ptr<3>': the parameters of a kernel are buffers, !llvm.ptr<1>}}
+llvm.func @shared(%s: !llvm.ptr<3>) attributes {kernel.threads = 32 : i32} {
+  llvm.return
+}
+
+// -----
+
+// Conversions of 8-bit floats become arithmetic before.
+llvm.func @encode(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+  %f = llvm.mlir.constant(1.0 : f32) : f32
+  // expected-error@+2 {{'kernel.encode_f8' has no emulated form}}
+  // expected-note@+1 {{hint: add it to runtime/abi/mpc/emulator.h and passes/Lowering/DeviceToEmulator}}
+  %c = kernel.encode_f8 %f to f8E4M3FN
+  llvm.store %c, %x : i8, !llvm.ptr<1>
+  llvm.return
+}
+
+// -----
+
+llvm.func @register(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+  // expected-error@+2 {{'nvvm.read.ptx.sreg.tid.x' has no emulated form}}
+  // expected-note@+1 {{hint: say it with an op of dialects/Kernel/IR/DeviceOps.td}}
+  %t = nvvm.read.ptx.sreg.tid.x : i32
+  llvm.store %t, %x : i32, !llvm.ptr<1>
   llvm.return
 }

@@ -30,17 +30,36 @@ llvm.func @much() attributes {kernel.threads = 64 : i32} {
 
 // -----
 
-// expected-error @+1 {{kernel.threads is 48, not a multiple of 32 up to 1024}}
-llvm.func @threads() attributes {kernel.threads = 48 : i32} {
-  llvm.return
-}
-
-// -----
-
 llvm.func @hopper(%f: f32) attributes {kernel.threads = 128 : i32} {
   %a = kernel.shared 8
   // expected-error @+2 {{'kernel.mbarrier_init' op is an instruction of sm_90a and later, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
   kernel.mbarrier_init %a, 1
+  llvm.return
+}
+
+// -----
+
+llvm.func @groups() attributes {kernel.threads = 32 : i32} {
+  // expected-error @+2 {{'kernel.copy_async_commit' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-note @+1 {{hint: emitters ask the architecture's row}}
+  kernel.copy_async_commit
+  // expected-error @+2 {{'kernel.copy_async_wait' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-note @+1 {{hint: emitters ask the architecture's row}}
+  kernel.copy_async_wait 0
+  llvm.return
+}
+
+// -----
+
+// A launch is no op of a kernel.
+llvm.func @nested() attributes {kernel.threads = 32 : i32} {
+  // expected-error @+2 {{'kernel.dispatch' op has no PTX form}}
+  // expected-note @+1 {{hint: give it one in passes/Lowering/DeviceToNvvm}}
+  kernel.dispatch "d" () : () -> () {
+    // expected-error @+2 {{'kernel.yield' op has no PTX form}}
+    // expected-note @+1 {{hint: give it one in passes/Lowering/DeviceToNvvm}}
+    "kernel.yield"() : () -> ()
+  }
   llvm.return
 }

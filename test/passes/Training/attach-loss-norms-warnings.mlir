@@ -1,0 +1,31 @@
+// RUN: mpc-opt %s --mpc-attach-loss=step=first:loss=mse:y:t,second:loss=mse:z:t --split-input-file --verify-diagnostics -o /dev/null
+
+// The norm that keeps running statistics decides nothing that is trained.
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+train.variable @running.mean_0 buffer : tensor<3xf32> = #train.fill<0.0> {train.name = "running.mean"}
+train.variable @running.variance buffer : tensor<3xf32> = #train.fill<1.0>
+func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (tensor<4x3xf32> {train.name = "y"}, tensor<4x3xf32> {train.name = "z"}, tensor<4x3xf32> {train.name = "u"}) {
+  %w = train.read @w : tensor<3xf32>
+  %y = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %z = graph.exp %y : tensor<4x3xf32>
+  %u, %m, %v = graph.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  // expected-warning@+1 {{no step's loss depends on the normalisation that updates @running.mean: it keeps its initial value}}
+  train.assign @running.mean_0, %m : tensor<3xf32>
+  // expected-warning@+1 {{no step's loss depends on the normalisation that updates @running.variance: it keeps its initial value}}
+  train.assign @running.variance, %v : tensor<3xf32>
+  return %y, %z, %u : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
+// Evaluation needs both statistics.
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+train.variable @running.mean buffer : tensor<3xf32> = #train.fill<0.0>
+func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (tensor<4x3xf32> {train.name = "y"}, tensor<4x3xf32> {train.name = "z"}) {
+  %w = train.read @w : tensor<3xf32>
+  // expected-warning@+1 {{has no running statistics: evaluation normalises by the batch}}
+  %y, %m, %v = graph.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  train.assign @running.mean, %m : tensor<3xf32>
+  %z = graph.exp %y : tensor<4x3xf32>
+  return %y, %z : tensor<4x3xf32>, tensor<4x3xf32>
+}

@@ -1,0 +1,63 @@
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=output 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=output: 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=mse:y:t,axis=1 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=mse:y:t,reduction=sum,reduction=mean 2>&1 | FileCheck %s --check-prefix=OPTION-TWICE
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=mse:y:t,reduction=none 2>&1 | FileCheck %s --check-prefix=REDUCTION
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=softmax_cross_entropy:y:t,axis=last 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=softmax_cross_entropy:y:t,ignore_index=0.5 2>&1 | FileCheck %s --check-prefix=IGNORE
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=softmax_cross_entropy:y:t,label_smoothing=nan 2>&1 | FileCheck %s --check-prefix=SMOOTHING
+// RUN: not mpc-opt %s --mpc-attach-loss=loss=softmax_cross_entropy:y:t,weight=1/inf/1 2>&1 | FileCheck %s --check-prefix=WEIGHT
+// RUN: not mpc-opt %s --mpc-attach-loss="step=:loss=mse:y:t" 2>&1 | FileCheck %s --check-prefix=NO-NAME
+// RUN: not mpc-opt %s --mpc-attach-loss="step=loss=mse:y:t" 2>&1 | FileCheck %s --check-prefix=NO-NAME
+// RUN: not mpc-opt %s --mpc-attach-loss="step=a:colour=red" 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=a/b" 2>&1 | FileCheck %s --check-prefix=SLASH
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=a.trace" 2>&1 | FileCheck %s --check-prefix=TRACE
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=sgd,lr=1,lr=2" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t scaler=static,init_scale=" 2>&1 | FileCheck %s --check-prefix=PAIR
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t params=(" 2>&1 | FileCheck %s --check-prefix=PARAMS
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=lr=2" 2>&1 | FileCheck %s --check-prefix=GROUP
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group={{w:wd=1,weight_decay=2}}" 2>&1 | FileCheck %s --check-prefix=DECAY
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=w:lr=fast" 2>&1 | FileCheck %s --check-prefix=TEXT
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=(:lr=2" 2>&1 | FileCheck %s --check-prefix=PATTERN
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t clip-value=inf" 2>&1 | FileCheck %s --check-prefix=CLIP
+
+// OUTPUT: error: loss 'output{{:?}}' names no output
+// OUTPUT: note: hint: write output:NAME, the output of the network that is its loss
+// OPTION: error: loss 'mse' has no option 'axis'
+// OPTION: note: hint: write mse:PREDICTION:TARGET[,reduction=mean|sum]
+// OPTION-TWICE: error: loss 'mse:y:t,reduction=sum,reduction=mean' gives 'reduction' twice
+// OPTION-TWICE: note: hint: keep one of them
+// REDUCTION: error: loss 'mse': reduction='none' is not mean or sum: a loss is one number
+// AXIS: error: loss 'softmax_cross_entropy': axis='last' is not the number of a dimension
+// AXIS: note: hint: write softmax_cross_entropy:LOGITS:LABELS[,axis=N][,ignore_index=-100][,label_smoothing=0][,weight=W0/W1/...|FILE.npy][,reduction=mean|sum]
+// IGNORE: error: loss 'softmax_cross_entropy': ignore_index='0.5' is not a whole number
+// SMOOTHING: error: loss 'softmax_cross_entropy': label_smoothing='nan' is not a number from 0 to 1
+// WEIGHT: error: loss 'softmax_cross_entropy': weight='1/inf/1' is not numbers with '/' between them
+// NO-NAME: error: step '{{:?}}loss=mse:y:t': no name in front
+// NO-NAME: note: hint: write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1 (all but the name optional)
+// KEY: error: step 'a:colour=red': 'colour=red' is not loss=, params=, optimizer= or scaler=
+// KEY: note: hint: write NAME:loss=FORM:A:B
+// SLASH: error: a step cannot be called 'a/b'
+// SLASH: note: hint: choose a name that no entry, no step and no parameter of the model has, without '/'
+// TRACE: error: a step cannot be called 'a.trace'
+// TWICE: error: 'lr' is given twice
+// TWICE: note: hint: keep one of them
+// PAIR: error: 'init_scale=' is not key=value
+// PAIR: note: hint: separate key=value pairs by commas
+// PARAMS: error: '(' is not a regular expression
+// PARAMS: note: hint: write a POSIX extended regular expression
+// GROUP: error: 'lr=2' is not a parameter group
+// GROUP: note: hint: write REGEX:lr=FACTOR,weight_decay=VALUE
+// DECAY: error: 'weight_decay' is given twice
+// DECAY: note: hint: keep one of wd and weight_decay
+// TEXT: error: 'lr' of a parameter group is not a known number
+// TEXT: note: hint: a group sets lr (a factor) and weight_decay
+// PATTERN: error: '(' is not a regular expression
+// CLIP: error: --clip-value takes a positive number
+// CLIP: note: hint: leave the option out to train without clipping
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (tensor<4x3xf32> {train.name = "y"}) {
+  %w = train.read @w : tensor<3xf32>
+  %y = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}
