@@ -6,12 +6,13 @@ include "mlir/Pass/PassBase.td"
 def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
   let summary = "Brings activations into the order [N, spatial..., C] and removes transposes";
   let description = [{
-    The pass walks over each entry once. Ops that know a layout (convolutions, pooling) become `channels_last`. An elementwise op, norm, reduction, softmax, concatenation,
-    slice, pad or resize becomes channels-last where one of its activations was computed so, or where all of them are channels-last behind a transpose that the network itself has; every other op stays as it
-    is. A value has up to two forms, the one that it was computed in and its transpose, which is made when the first reader asks for it; transposes of
-    transposes, of constants and of broadcasts are composed. Every op is looked at once, so the pass takes time linear in their number and ends on every program: the ops that were not looked at yet
-    become fewer with every step, and none is looked at again. The transposes that are left stand where a network really changes its view (a Flatten). An entry's argument that is only read
-    transposed is stored transposed: the argument's type changes, and `train.permutation` records how.
+    The pass walks over each entry once. Ops that know a layout (convolutions, pooling) become `channels_last`. An elementwise op, norm, reduction, softmax,
+    concatenation, slice, pad or resize becomes channels-last where one of its activations was computed so, or where all of them are channels-last behind a
+    transpose that the network itself has; every other op stays as it is. A value has up to two forms, the one that it was computed in and its transpose,
+    which is made when the first reader asks for it; transposes of transposes, of constants and of broadcasts are composed. Every op is looked at once, so the
+    pass takes time linear in their number and ends on every program: the ops that were not looked at yet become fewer with every step, and none is looked at
+    again. The transposes that are left stand where a network really changes its view (a Flatten). An entry's argument that is only read transposed is stored
+    transposed: the argument's type changes, and `train.permutation` records how.
 
     ```mlir
     %y = graph.conv %x, %w {layout = channels_first, ...} : (tensor<8x3x32x32xf32>, ...) -> tensor<8x16x32x32xf32>
@@ -33,9 +34,9 @@ def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
 def PadChannelsPass : Pass<"mpc-pad-channels", "::mlir::ModuleOp"> {
   let summary = "Pads the channels of pictures, for instance from three to four";
   let description = [{
-    Tensor cores are fed with neighbours in memory, eight bytes and more at once; a 16-bit convolution of three channels would be read element by element. The pass adds channels of zeros to its input
-    and weights, up to a multiple of 4, where that adds at most a third and the convolution is large; the additional channels of a weight gradient are dropped again. Where a pointwise op (a cast)
-    computes the input, the zeros become part of that.
+    Tensor cores are fed with neighbours in memory, eight bytes and more at once; a 16-bit convolution of three channels would be read element by element. The
+    pass adds channels of zeros to its input and weights, up to a multiple of 4, where that adds at most a third and the convolution is large; the additional
+    channels of a weight gradient are dropped again. Where a pointwise op (a cast) computes the input, the zeros become part of that.
 
     ```mlir
     %y = graph.conv %x, %w {layout = channels_last, weight_channels_last, ...} : (tensor<8x224x224x3xf16>, tensor<64x7x7x3xf16>) -> ...

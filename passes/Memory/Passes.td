@@ -18,13 +18,13 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
   let summary = "Gives every tensor of a program a fixed offset in one arena";
   let description = [{
     Variables and constants lie at the arena's start permanently. Behind them all entries use the same room for their inputs, temporaries and
-    library scratch, laid out by liveness. An assignment happens in place where every reader of the old value comes before it, otherwise through a copy at the entry's
-    end. A temporary takes over the buffer of an operand that dies with it where the dispatch's `may_reuse` allows it (mpc-find-reuse).
+    library scratch, laid out by liveness. An assignment happens in place where every reader of the old value comes before it, otherwise through a copy at the
+    entry's end. A temporary takes over the buffer of an operand that dies with it where the dispatch's `may_reuse` allows it (mpc-find-reuse).
 
     The pass sets `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (the offsets of inputs, then results),
-    `in_place` (for each result the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`, `constant_bytes`,
-    `saved_bytes` (temporaries that the forward pass leaves to other launches: saved for the backward pass), `temporary_bytes` and `peak_bytes`. The last two
-    do not count what only a trace entry uses.
+    `in_place` (for each result the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,
+    `constant_bytes`, `saved_bytes` (temporaries that the forward pass leaves to other launches: saved for the backward pass), `temporary_bytes` and
+    `peak_bytes`. The last two do not count what only a trace entry uses.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numInPlace", "in-place", "Results in an operand's or variable's buffer">,
@@ -33,8 +33,9 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
 def VerifyArenaPass : Pass<"mpc-verify-arena", "::mlir::ModuleOp"> {
   let summary = "Checks that no two variables or constants of the arena overlap";
   let description = [{
-    The pass runs after mpc-plan-arena and reads the offsets (`kernel.offset`) of all variables and of the constants that stand between dispatches. Two constants with the same
-    value may share a place; any other overlap is an error that names both. A tensor without elements counts as one byte here, so that it has a place of its own.
+    The pass runs after mpc-plan-arena and reads the offsets (`kernel.offset`) of all variables and of the constants that stand between dispatches. Two
+    constants with the same value may share a place; any other overlap is an error that names both. A tensor without elements counts as one byte here, so that
+    it has a place of its own.
   }];
 }
 #endif

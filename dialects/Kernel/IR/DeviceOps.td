@@ -49,8 +49,8 @@ def Kernel_GridSizeOp : Kernel_DeviceOp<"grid_size", [Pure]> {
 def Kernel_BarrierOp : Kernel_DeviceOp<"barrier"> {
   let summary = "waits for the threads of the block, or for those that a named barrier counts";
   let description = [{
-    Everything that a thread wrote to shared or global memory before the barrier is seen by the other threads behind it. Barrier 0 is that of the whole block; with
-    `threads` (a multiple of 32) only that many threads take part, in whole warps. PTX: bar.sync.
+    Everything that a thread wrote to shared or global memory before the barrier is seen by the other threads behind it. Barrier 0 is that of the whole block;
+    with `threads` (a multiple of 32) only that many threads take part, in whole warps. PTX: bar.sync.
   }];
   let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, OptionalAttr<I32Attr>:$threads);
   let assemblyFormat = "attr-dict";
@@ -121,8 +121,8 @@ def Kernel_CopyAsyncWaitOp : Kernel_DeviceOp<"copy_async_wait"> {
 def Kernel_LoadMatrixOp : Kernel_DeviceOp<"load_matrix"> {
   let summary = "1, 2 or 4 matrices of 8x8 16-bit elements from shared memory into the fragments of a warp";
   let description = [{
-    Lane 8 i + r holds the address of row r of matrix i; a row has 16 bytes and is aligned to 16. Register i of lane l holds elements 2 (l mod 4) and 2 (l mod 4) + 1
-    of row l / 4 of matrix i, or of column l / 4 with `transpose`. PTX: ldmatrix (sm_75).
+    Lane 8 i + r holds the address of row r of matrix i; a row has 16 bytes and is aligned to 16. Register i of lane l holds elements 2 (l mod 4) and 2 (l mod
+    4) + 1 of row l / 4 of matrix i, or of column l / 4 with `transpose`. PTX: ldmatrix (sm_75).
   }];
   let arguments = (ins Kernel_Shared:$row, UnitAttr:$transpose);
   let results = (outs Variadic<I32>:$registers);
@@ -138,8 +138,8 @@ def Kernel_MmaType : I32EnumAttr<"MmaType", "the element type of A and B",
 def Kernel_MmaOp : Kernel_DeviceOp<"mma", [Pure, AttrSizedOperandSegments]> {
   let summary = "D = A B + C of a warp: A is 16 x k, B k x 8, C and D 16 x 8 in f32";
   let description = [{
-    A's fragments are row-major and B's column-major, as the PTX manual lays them out for m16n8k8 and m16n8k16: k = 16 takes 4 and 2 registers (f16, bf16), k = 8 takes
-    2 and 1 (f16), or 4 and 2 (tf32). Products are exact, sums are in f32. PTX: mma.sync; f16 with k = 8 from sm_75, everything else from sm_80.
+    A's fragments are row-major and B's column-major, as the PTX manual lays them out for m16n8k8 and m16n8k16: k = 16 takes 4 and 2 registers (f16, bf16), k
+    = 8 takes 2 and 1 (f16), or 4 and 2 (tf32). Products are exact, sums are in f32. PTX: mma.sync; f16 with k = 8 from sm_75, everything else from sm_80.
   }];
   let arguments = (ins Kernel_MmaType:$element, I32Attr:$k, Variadic<I32>:$a, Variadic<I32>:$b, Variadic<F32>:$c);
   let results = (outs F32:$d0, F32:$d1, F32:$d2, F32:$d3);
@@ -169,7 +169,8 @@ def Kernel_Float8Attr : TypeAttrOf<AnyTypeOf<[F8E4M3FN, F8E5M2], "8-bit float">>
 def Kernel_EncodeFloat8Op : Kernel_DeviceOp<"encode_f8", [Pure]> {
   let summary = "rounds an f32 to the code of an 8-bit float: to nearest even; what is larger than the largest finite number, and infinity, becomes that number; NaN becomes 0x7f";
   let description = [{
-    Kernels for the host may have this op, too. It becomes integer arithmetic (passes/Lowering/MathApprox) where there is no instruction. PTX: cvt.rn.satfinite.e4m3x2.f32, .e5m2x2 (sm_89).
+    Kernels for the host may have this op, too. It becomes integer arithmetic (passes/Lowering/MathApprox) where there is no instruction. PTX:
+    cvt.rn.satfinite.e4m3x2.f32, .e5m2x2 (sm_89).
   }];
   let arguments = (ins F32:$x, Kernel_Float8Attr:$format);
   let results = (outs I8:$code);

@@ -17,8 +17,8 @@ def Kernel_Swizzle : I32EnumAttr<"Swizzle", "which chunks of 16 bytes of shared 
     [I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"B32", 1, "b32">, I32EnumAttrCase<"B64", 2, "b64">, I32EnumAttrCase<"B128", 3, "b128">]> {
   let cppNamespace = "::mpc::kernel";
   let description = [{
-    With b128 the number of the chunk, bits 4 to 6 of the address, is xored with bits 7 to 9; with b64 bits 4 and 5 are xored with bits 7 and 8; with b32 bit 4 with bit 7. Tiles
-    start at a multiple of 1024, 512 or 256 bytes.
+    With b128 the number of the chunk, bits 4 to 6 of the address, is xored with bits 7 to 9; with b64 bits 4 and 5 are xored with bits 7 and 8; with b32 bit
+    4 with bit 7. Tiles start at a multiple of 1024, 512 or 256 bytes.
   }];
 }
 
@@ -36,9 +36,9 @@ def Kernel_TensorMapAttr : AttrDef<Kernel_Dialect, "TensorMap"> {
 
     Elements outside of the tensor are read as zeros and are not written.
 
-    With `pixels` > 0 the map is in im2col mode: the dimensions are channels, W (H, D), N, and `box` has only the number of channels. A load takes `pixels` positions of W, H, N, one after the
-    other, from within the box that reaches from `lower` (relative to position 0) to `upper` (relative to the last position) of each spatial dimension. CUDA driver API: cuTensorMapEncodeTiled,
-    cuTensorMapEncodeIm2col.
+    With `pixels` > 0 the map is in im2col mode: the dimensions are channels, W (H, D), N, and `box` has only the number of channels. A load takes `pixels`
+    positions of W, H, N, one after the other, from within the box that reaches from `lower` (relative to position 0) to `upper` (relative to the last
+    position) of each spatial dimension. CUDA driver API: cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col.
   }];
   let parameters = (ins "unsigned":$parameter, "::mlir::Type":$element, ArrayRefParameter<"int64_t">:$sizes, OptionalArrayRefParameter<"int64_t">:$strides,
                     ArrayRefParameter<"int64_t">:$box, ArrayRefParameter<"int64_t">:$steps, EnumParameter<Kernel_Swizzle>:$swizzle,
@@ -65,8 +65,9 @@ def Kernel_MbarrierFenceOp : Kernel_DeviceOp<"mbarrier_fence"> {
 def Kernel_MbarrierArriveOp : Kernel_DeviceOp<"mbarrier_arrive"> {
   let summary = "arrives once at the barrier; what the thread wrote before is seen by the threads that wait for the phase";
   let description = [{
-    With `block` the arrival is at the same barrier of that block of the cluster. Then the waiting threads know only that the wgmmas which this thread has waited for have read their operands; they
-    need not see this thread's writes (memory order at cluster scope would cost a fence of all memory). PTX: mbarrier.arrive.
+    With `block` the arrival is at the same barrier of that block of the cluster. Then the waiting threads know only that the wgmmas which this thread has
+    waited for have read their operands; they need not see this thread's writes (memory order at cluster scope would cost a fence of all memory). PTX:
+    mbarrier.arrive.
   }];
   let arguments = (ins Kernel_Shared:$barrier, Optional<I32>:$block);
   let assemblyFormat = "$barrier (`block` $block^)? attr-dict";
@@ -94,8 +95,9 @@ def Kernel_AsyncFenceOp : Kernel_DeviceOp<"async_fence"> {
 def Kernel_TensorLoadOp : Kernel_DeviceOp<"tensor_load", [AttrSizedOperandSegments]> {
   let summary = "starts a copy of a box of tensor map `map` to shared memory; the mbarrier counts its bytes, including those that lie outside of the tensor";
   let description = [{
-    One thread issues it. `coordinates` (i32) are those of the box's first element, innermost first. `offsets` (i16; im2col only) are the position in the filter, W first. With
-    `blocks`, a mask (i16), the same bytes go to the same addresses and barriers of all these blocks of the cluster. PTX: cp.async.bulk.tensor.
+    One thread issues it. `coordinates` (i32) are those of the box's first element, innermost first. `offsets` (i16; im2col only) are the position in the
+    filter, W first. With `blocks`, a mask (i16), the same bytes go to the same addresses and barriers of all these blocks of the cluster. PTX:
+    cp.async.bulk.tensor.
   }];
   let arguments = (ins Kernel_Shared:$to, Kernel_Shared:$barrier, I32Attr:$map, Variadic<I32>:$coordinates, Variadic<I16>:$offsets, Optional<I16>:$blocks);
   let assemblyFormat = "$to `,` $barrier `map` $map `[` $coordinates `]` (`im2col` `[` $offsets^ `]`)? (`blocks` $blocks^)? attr-dict";
@@ -128,11 +130,12 @@ def Kernel_MatrixLayoutAttr : AttrDef<Kernel_Dialect, "MatrixLayout"> {
   let mnemonic = "matrix_layout";
   let summary = "how an operand of wgmma lies in shared memory";
   let description = [{
-    Without `transposed`, k is contiguous. With swizzle b128 a row has 128 bytes (64 16-bit elements of k), 8 rows are an atom of 1024 bytes, and the next 8 rows lie
-    `stride` bytes further on; `leading` has no meaning. With `transposed`, rows (of B: columns) are contiguous: an atom is 64 of them by 8 of k, the next 64 lie `leading` bytes further on, the
-    next 8 of k lie `stride` bytes further on. b64 and b32 are the same with rows of 64 and 32 bytes. With swizzle none an atom is 8 rows of 16 bytes: without `transposed` the next 8 of k lie
-    `leading` bytes further on and the next 8 rows `stride` bytes; with `transposed` the next 8 rows lie `stride` bytes further on and the next 8 of k `leading` bytes. PTX ISA, "Asynchronous
-    warpgroup level majorness and strides".
+    Without `transposed`, k is contiguous. With swizzle b128 a row has 128 bytes (64 16-bit elements of k), 8 rows are an atom of 1024 bytes, and the next 8
+    rows lie `stride` bytes further on; `leading` has no meaning. With `transposed`, rows (of B: columns) are contiguous: an atom is 64 of them by 8 of k, the
+    next 64 lie `leading` bytes further on, the next 8 of k lie `stride` bytes further on. b64 and b32 are the same with rows of 64 and 32 bytes. With swizzle
+    none an atom is 8 rows of 16 bytes: without `transposed` the next 8 of k lie `leading` bytes further on and the next 8 rows `stride` bytes; with
+    `transposed` the next 8 rows lie `stride` bytes further on and the next 8 of k `leading` bytes. PTX ISA, "Asynchronous warpgroup level majorness and
+    strides".
   }];
   let parameters = (ins EnumParameter<Kernel_Swizzle>:$swizzle, "int64_t":$leading, "int64_t":$stride, "bool":$transposed);
   let assemblyFormat = "`<` $swizzle `leading` $leading `stride` $stride `transposed` $transposed `>`";
@@ -146,12 +149,14 @@ def Kernel_WgmmaOp : Kernel_DeviceOp<"wgmma"> {
   let summary = "starts D = A B + C of a warpgroup (128 threads): A is 64 x k and B k x n, both in shared memory, C and D are 64 x n in f32; k is 32 bytes of elements";
   let description = [{
     Without C, D = A B. A and B have type `element`; B has `elementB` where that is given (e4m3 and e5m2 may be mixed; both need k contiguous).
-    The tiles start `aOffset` and `bOffset` bytes behind the pointers, which point to where atoms start. The offsets choose the k of one wgmma within a row of 128 bytes: 32 bytes each, that is 16 of f16
-    and bf16, 32 of e4m3 and e5m2. n is a multiple of 8 up to 256. A thread has n / 2 sums: sum 4 j + 2 h + p of lane l of warp w is at row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p.
-    Products are exact, sums are in f32. Until wgmma_wait says so, D must not be touched and the shared memory must not be written. PTX: wgmma.mma_async.
+    The tiles start `aOffset` and `bOffset` bytes behind the pointers, which point to where atoms start. The offsets choose the k of one wgmma within a row of
+    128 bytes: 32 bytes each, that is 16 of f16 and bf16, 32 of e4m3 and e5m2. n is a multiple of 8 up to 256. A thread has n / 2 sums: sum 4 j + 2 h + p of
+    lane l of warp w is at row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p. Products are exact, sums are in f32. Until wgmma_wait says so, D must not be
+    touched and the shared memory must not be written. PTX: wgmma.mma_async.
 
-    Sums of 8-bit floats have fewer bits: each wgmma aligns its products and C to the largest exponent among them, cuts them off 13 bits below it, and does the same to their sum (DeepSeek-V3 Technical
-    Report, 3.5.2; MMA-Sim, arXiv 2511.10909, measured on H100: 13 fractional bits, then the format 1-8-13). A kernel that needs more precision adds the sums of a few wgmmas elsewhere.
+    Sums of 8-bit floats have fewer bits: each wgmma aligns its products and C to the largest exponent among them, cuts them off 13 bits below it, and does
+    the same to their sum (DeepSeek-V3 Technical Report, 3.5.2; MMA-Sim, arXiv 2511.10909, measured on H100: 13 fractional bits, then the format 1-8-13). A
+    kernel that needs more precision adds the sums of a few wgmmas elsewhere.
   }];
   let arguments = (ins Kernel_MmaType:$element, Kernel_Shared:$a, I32Attr:$aOffset, Kernel_MatrixLayoutAttr:$aLayout, Kernel_Shared:$b, I32Attr:$bOffset,
                    Kernel_MatrixLayoutAttr:$bLayout, Variadic<F32>:$c, OptionalAttr<Kernel_MmaType>:$elementB);

@@ -20,7 +20,8 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     }
     ```
     `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops. A dispatch whose body
-    holds dispatches, its *members*, is a batch: the blocks of one launch are dealt out to them. The members read only inputs of the batch, and the batch yields all their results in order.
+    holds dispatches, its *members*, is a batch: the blocks of one launch are dealt out to them. The members read only inputs of the batch, and the batch
+    yields all their results in order.
 
     Later passes add how the dispatch is computed and launched (passes/Lowering) and where its values lie (passes/Memory):
 

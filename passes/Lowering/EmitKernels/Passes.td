@@ -6,8 +6,8 @@ include "mlir/Pass/PassBase.td"
 def FindReusePass : Pass<"mpc-find-reuse", "::mlir::ModuleOp"> {
   let summary = "Finds for every loop dispatch which results may lie in the buffers of which inputs";
   let description = [{
-    The pass plans the loops of every dispatch as its kernel will have them and compares the addresses that they read and write. It sets `may_reuse`, which mpc-plan-arena
-    follows; a dispatch gets none if no result of it may take over a buffer.
+    The pass plans the loops of every dispatch as its kernel will have them and compares the addresses that they read and write. It sets `may_reuse`, which
+    mpc-plan-arena follows; a dispatch gets none if no result of it may take over a buffer.
 
     ```mlir
     %r = kernel.dispatch "update" (%w, %g) : ...
@@ -23,9 +23,10 @@ def FindReusePass : Pass<"mpc-find-reuse", "::mlir::ModuleOp"> {
 def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Emits the kernels of the module's dispatches";
   let description = [{
-    The kernels are for the module's `kernel.target`. Each distinct dispatch becomes an `llvm.func` (`@k0`, `@k1`, ...; for a product whose sums are split also `@k0_reduce`) in nested modules,
-    `@kernels0` and so on, at most `units` of them, which are compiled in parallel. Dispatches with equal bodies, types and attributes share a kernel; names, locations
-    and places in the arena do not count. Every dispatch gets its `launches`; a dispatch that computes no element has none, and on the host a library call has none either.
+    The kernels are for the module's `kernel.target`. Each distinct dispatch becomes an `llvm.func` (`@k0`, `@k1`, ...; for a product whose sums are split
+    also `@k0_reduce`) in nested modules, `@kernels0` and so on, at most `units` of them, which are compiled in parallel. Dispatches with equal bodies, types
+    and attributes share a kernel; names, locations and places in the arena do not count. Every dispatch gets its `launches`; a dispatch that computes no
+    element has none, and on the host a library call has none either.
 
     ```mlir
     %r = kernel.dispatch "flat" (%x) ...
