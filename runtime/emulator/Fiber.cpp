@@ -5,10 +5,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <sys/mman.h>
+#ifdef MPC_EMU_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace mpc::rt::emulator {
 
-// Kernels store what LLVM spills, and call libm, which takes a few KB. Untouched pages cost nothing.
+// Kernels keep what LLVM spills, and call libm: a few KB. Untouched pages cost nothing.
 constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kGuardBytes = 4096;
 
@@ -22,10 +25,27 @@ Stacks::Stacks(size_t count) : count_(count), bytes_(count * (kStackBytes + kGua
       failErrno("emulator", "cannot protect stacks", errno);
 }
 
-Stacks::~Stacks() { munmap(base_, bytes_); }
+#ifdef MPC_EMU_ASAN
+/// Takes away AddressSanitizer's marks of computations on stacks that were never continued: the memory has another use now. __asan_unpoison_memory_region would do it,
+/// but not under allow_user_poisoning=0, which tools/ci/sanitize.py needs for LLVM's allocators.
+__attribute__((no_sanitize_address)) static void clearMarks(const char *begin, const char *end) {
+  size_t scale, offset;
+  __asan_get_shadow_mapping(&scale, &offset);
+  auto *mark = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(begin) >> scale) + offset);
+  for (auto *last = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(end) >> scale) + offset); mark != last; ++mark)
+    *mark = 0;
+}
+#else
+static void clearMarks(const char *, const char *) {}
+#endif
+
+Stacks::~Stacks() {
+  clearMarks(base_, base_ + bytes_);
+  munmap(base_, bytes_);
+}
 
 void *Stacks::top(size_t i) const {
-  // The stacks' tops are staggered: at the same distance from a page's start they would share a handful of cache sets.
+  // Tops at the same distance from a page's start would share a handful of cache sets.
   size_t colour = i % 32 * 320;
   return base_ + (i + 1) * (kStackBytes + kGuardBytes) - colour;
 }
@@ -35,9 +55,9 @@ void *Stacks::bottom(size_t i) const { return base_ + i * (kStackBytes + kGuardB
 //===-- The switch: by hand, or by the C library ---------------------------------------===//
 
 #if defined(__x86_64__) && !defined(MPC_EMU_UCONTEXT)
-// A switch saves the registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved context, from its
-// address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address. Loading a control word is slow, so
-// the switch loads it only if it differs, which is rare (in mxcsr only the control bits are compared, not the flags of past exceptions).
+// The registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved context, from its
+// address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address. Loading a control word is slow, and
+// they hardly ever differ: only then is it loaded (of mxcsr, the control bits count, not the flags of past exceptions).
 asm(R"(
   .text
   .p2align 4
@@ -91,8 +111,8 @@ static void *makeRegisters(void *stackTop, void (*entry)(void *), void *argument
   asm volatile("stmxcsr %0\n fnstcw %1" : "=m"(mxcsr), "=m"(x87));
   frame[0] = mxcsr | uint64_t(x87) << 32;
   frame[1] = frame[2] = 0;
-  frame[3] = reinterpret_cast<uint64_t>(entry);    // goes to r13
-  frame[4] = reinterpret_cast<uint64_t>(argument); // goes to r12
+  frame[3] = reinterpret_cast<uint64_t>(entry);    // r13
+  frame[4] = reinterpret_cast<uint64_t>(argument); // r12
   frame[5] = frame[6] = 0;
   frame[7] = reinterpret_cast<uint64_t>(&mpc_emu_start_context);
   return frame;
@@ -105,7 +125,7 @@ static void switchRegisters(void *&from, void *to) { mpc_emu_switch_context(&fro
 #include <new>
 #include <ucontext.h>
 namespace mpc::rt::emulator {
-// Other CPUs (or, to try it, -DMPC_EMU_UCONTEXT) use the C library's contexts, which also save the signal mask with a system call.
+// Other CPUs (or, to try it, -DMPC_EMU_UCONTEXT): the C library's contexts, which also save the signal mask with a system call.
 namespace {
 struct Saved {
   ucontext_t context;
@@ -119,7 +139,7 @@ void start(unsigned high, unsigned low) {
 } // namespace
 
 static void *makeRegisters(void *stackTop, void (*entry)(void *), void *argument) {
-  // The context lies at the top of its own stack; the usable stack is below.
+  // The context lies at the top of its own stack; the stack proper is below.
   char *place = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(stackTop) - sizeof(Saved)) & ~uintptr_t(63));
   auto *saved = new (place) Saved{{}, entry, argument};
   getcontext(&saved->context);
@@ -140,10 +160,9 @@ static void switchRegisters(void *&from, void *to) {
 #ifdef MPC_EMU_ASAN
 } // namespace mpc::rt::emulator
 #include <pthread.h>
-#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 namespace mpc::rt::emulator {
-/// Returns the stack of the running OS thread.
+/// The stack of the running OS thread.
 static Context ownStack() {
   thread_local Context own = [] {
     pthread_attr_t attributes;
@@ -156,16 +175,6 @@ static Context ownStack() {
     return Context{nullptr, bottom, bytes};
   }();
   return own;
-}
-
-/// Removes AddressSanitizer's marks that an abandoned computation left on that stack. __asan_unpoison_memory_region would do it, but not under
-/// allow_user_poisoning=0, which tools/ci/sanitize.py needs for LLVM's allocators.
-__attribute__((no_sanitize_address)) static void clearMarks(const char *begin, const char *end) {
-  size_t scale, offset;
-  __asan_get_shadow_mapping(&scale, &offset);
-  auto *mark = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(begin) >> scale) + offset);
-  for (auto *last = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(end) >> scale) + offset); mark != last; ++mark)
-    *mark = 0;
 }
 
 Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument) {
