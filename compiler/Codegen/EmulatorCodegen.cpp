@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace mpc;
 
-// The pass does not include the runtime; here both are seen.
+// The pass must not include the runtime's headers; this file sees both, so it can compare the constants.
 static_assert(emulator::kBias == MPC_EMU_BIAS && emulator::kOffsetBits == MPC_EMU_OFFSET_BITS);
 static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && emulator::kMaxThreads == MPC_EMU_MAX_THREADS);
 static_assert(emulator::kMaxCluster == MPC_EMU_MAX_CLUSTER && uint32_t(emulator::kOwnBlock) == MPC_EMU_OWN_BLOCK);
@@ -28,7 +28,8 @@ static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) && emulat
 static_assert(emulator::kGridField == offsetof(mpc_emu_thread, grid));
 static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_EMU_WRITE) && emulator::Atomic == int(MPC_EMU_ATOMIC));
 
-/// The object of a module, which is lowered in place; empty after an error, which a diagnostic or `error` tells.
+/// Returns the object of a module, which is lowered in place; empty after an error, for which there is a
+/// diagnostic or the text in `error`.
 static std::string compileModule(ModuleOp module, const HostCpu &cpu, std::string &error) {
   lowerDeviceArithmetic(module);
   if (failed(lowerToEmulator(module)) || failed(convertToLLVMDialect(module)))
@@ -47,7 +48,7 @@ static std::string compileModule(ModuleOp module, const HostCpu &cpu, std::strin
 }
 
 FailureOr<std::string> mpc::emitEmulatorObject(ModuleOp kernels, const HostCpu &cpu, size_t modules, unsigned threads) {
-  // What the lowerings create.
+  // These are the dialects whose ops the lowerings create.
   MLIRContext *context = kernels.getContext();
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
   auto parts = dealKernels(kernels, modules);

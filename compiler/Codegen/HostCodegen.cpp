@@ -31,7 +31,8 @@ void mpc::registerHostDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
-/// Lowers a copy of the module and hands LLVM IR for each CPU to `done`. Messages go to the diagnostics engine, or into `error`.
+/// Lowers a copy of the module and passes the LLVM IR for each CPU to `done`. Messages go to the diagnostics
+/// engine, or into `error`.
 static bool compileModule(ModuleOp source, ArrayRef<HostCpu> cpus, std::string &error,
                           llvm::function_ref<void(size_t cpu, llvm::Module &, llvm::TargetMachine &)> done) {
   OwningOpRef<ModuleOp> module(source.clone());

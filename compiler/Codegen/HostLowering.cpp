@@ -35,8 +35,8 @@ void mpc::lowerDeviceArithmetic(ModuleOp module) {
   expandAllMath(module);
 }
 
-/// The annotation of an scf.for is a foreign attribute on the jump back of its loop; llvm.br has one of its
-/// own.
+/// Renames the annotations of loops: on the back edge of a lowered scf.for it is a discardable attribute, but
+/// llvm.br has an inherent attribute for it.
 static void annotateLatches(ModuleOp module) {
   module.walk([](cf::BranchOp jump) {
     if (Attribute annotation = jump->removeAttr("llvm.loop_annotation"))
@@ -62,6 +62,6 @@ LogicalResult mpc::convertToLLVMDialect(ModuleOp module) {
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
-  target.addLegalDialect("nvvm"); // by name: host kernels have none
+  target.addLegalDialect("nvvm"); // by name, since host kernels do not load the dialect
   return applyFullConversion(module, target, std::move(patterns));
 }

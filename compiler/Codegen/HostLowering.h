@@ -12,21 +12,24 @@ class TargetMachine;
 
 namespace mpc {
 
-/// Expands math, lowers scf, arith and math to the llvm dialect. Fails with a diagnostic when an op is left.
+/// Expands math and lowers scf, arith and math to the llvm dialect. Fails with a diagnostic when any other op
+/// is left.
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
 
-/// What a GPU and its emulator do instead of the first half, so that both compute the same bits: math without libm, and sums in the order that the kernel gives them (host loops
-/// may be reassociated to be vectorised).
+/// Replaces the first half of lowerToLLVMDialect for a GPU and its emulator, so that both compute the same
+/// bits: math uses no libm, and sums have the order that the kernel gives them (sums in host loops may be
+/// reassociated for vectorisation).
 void lowerDeviceArithmetic(mlir::ModuleOp module);
 
-/// The second half of it: scf, cf, arith and what LLVM has intrinsics for of math. nvvm ops stay.
+/// The second half of lowerToLLVMDialect: lowers scf, cf, arith and those math ops that LLVM has intrinsics
+/// for. nvvm ops stay.
 mlir::LogicalResult convertToLLVMDialect(mlir::ModuleOp module);
 
-/// What LLVM knows of a CPU; null and `error` when it does not know it.
+/// LLVM's description of a CPU; where LLVM does not know the CPU, returns null and sets `error`.
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const HostCpu &cpu, std::string &error);
 /// Vectorises loops and optimises for speed.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
-/// The bytes of a relocatable object.
+/// Returns the bytes of a relocatable object.
 std::string emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace mpc

@@ -12,7 +12,7 @@
 
 using namespace llvm;
 
-/// What code for one machine starts from; the machine's features come on top, by name, so that programs can
+/// The CPU that code for "native" starts from. The machine's features are added by name, so that programs can
 /// record them.
 static constexpr StringLiteral kBaseline = "x86-64";
 
@@ -42,10 +42,11 @@ std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std:
   return machine;
 }
 
-/// Kernels are nests of plain loops: no calls to inline, no memory to promote but the accumulators. The default pipeline spends
-/// most of its time on what is not there, and unrolls short loops before the vectoriser sees them. Measured over 51 kernels of
-/// test/codegen/KernelBenchmark.cpp: 389 ms instead of 574 with O3, equal speed, but for sums over rows, where O3 vectorised the
-/// wrong loop (8 times slower).
+/// Kernels are nests of plain loops: there are no calls to inline, and no memory to promote but the
+/// accumulators. LLVM's default pipeline spends most of its time on code that kernels do not have, and
+/// unrolls short loops before the vectoriser sees them. Measured over 51 kernels of
+/// test/codegen/KernelBenchmark.cpp: 389 ms instead of 574 ms with O3, and equal speed of the code, except
+/// for sums over rows, where O3 vectorised the wrong loop (8 times slower).
 static constexpr const char *pipeline =
     "function<eager-inv>("
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
@@ -65,8 +66,8 @@ void mpc::optimize(Module &module, TargetMachine &machine) {
       f.addFnAttr("target-features", machine.getTargetFeatureString());
     if (machine.getTargetCPU() == kBaseline)
       f.addFnAttr("tune-cpu", sys::getHostCPUName());
-    // Where there are 512-bit registers they are used: the kernels stream memory, and CPUs since Ice Lake and Zen 4 do not
-    // slow down for them.
+    // 512-bit registers are used where they exist: the kernels stream memory, and CPUs since Ice Lake and Zen
+    // 4 do not slow down for them.
     f.addFnAttr("prefer-vector-width", "512");
   }
   PipelineTuningOptions tuning;

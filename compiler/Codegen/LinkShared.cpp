@@ -17,7 +17,7 @@ using namespace mlir;
 static constexpr llvm::StringLiteral kTemporaryHint = "set TMPDIR to a folder that can be written, with room for the object files";
 
 static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, ArrayRef<std::string> flags) {
-  // LLD keeps its state in globals.
+  // LLD keeps its state in globals, so only one thread may link at a time.
   static std::mutex oneAtATime;
   std::lock_guard<std::mutex> lock(oneAtATime);
 
@@ -26,7 +26,7 @@ static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, 
     return mpc::emitErrorWithHint(loc, "cannot create a temporary directory: " + error.message(), kTemporaryHint);
   struct Cleanup {
     StringRef path;
-    std::vector<std::string> onSignal; // files that a signal or a lack of memory removes; the directory stays then
+    std::vector<std::string> onSignal; // files that a signal or a lack of memory removes; then the directory stays
     ~Cleanup() {
       (void)llvm::sys::fs::remove_directories(path);
       for (const std::string &file : onSignal)

@@ -1,4 +1,4 @@
-//===- NativeCpu.h - what --cpu=native stands for -----------------------------------===//
+//===- NativeCpu.h - the meaning of --cpu=native ------------------------------------===//
 #ifndef MPC_CODEGEN_NATIVECPU_H
 #define MPC_CODEGEN_NATIVECPU_H
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace mpc {
 
-/// Those features of runtime/abi/mpc/cpu.h that this machine has: all that code for "native" uses beyond x86-64, so
-/// that a program can say what it needs.
+/// The features of runtime/abi/mpc/cpu.h that this machine has. Code for "native" uses only these beyond
+/// x86-64, so a program can record what it needs.
 std::vector<std::string> nativeFeatures();
 
 } // namespace mpc

@@ -37,7 +37,8 @@ static int numberOf(Operation &op, StringRef attribute, int otherwise) {
   return number ? int(number.getInt()) : otherwise;
 }
 
-/// Lowers `module` in place and translates it. Null and `error`, or null after a diagnostic.
+/// Lowers `module` in place and translates it. Returns null after an error, for which there is a diagnostic
+/// or the text in `error`.
 static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
   for (Operation &op : module.getOps())
     if (isDeviceKernel(&op))
@@ -64,8 +65,9 @@ struct Part {
 };
 } // namespace
 
-/// Without a word on registers ptxas keeps below what would let many blocks run at once, and rather spills a few than take a few more. Tells
-/// it for the kernels that it did so to that one block is enough. Returns whether there are any.
+/// Where the PTX says nothing about registers, ptxas limits them so that many blocks can run at once, and
+/// spills some values rather than use a few more. This function tells ptxas, for the kernels that it spilled
+/// in, that one block is enough. Returns whether there are such kernels.
 static bool forgoOccupancy(std::string &ptx, const llvm::StringMap<PtxasReport> &reports) {
   bool changed = false;
   for (const auto &report : reports) {

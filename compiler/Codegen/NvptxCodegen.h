@@ -1,7 +1,8 @@
 //===- NvptxCodegen.h - GPU kernels to PTX and cubins -------------------------------===//
 //
-// Takes a module of kernels (dialects/Kernel/IR/DeviceOps.td says what a kernel is), lowers it for one architecture and compiles it with LLVM's NVPTX back end, in
-// process and without the CUDA toolkit; where there is a ptxas, assembles the PTX and keeps its report.
+// Takes a module of kernels (dialects/Kernel/IR/DeviceOps.td says what a kernel is), lowers it for one
+// architecture and compiles it with LLVM's NVPTX back end, in process and without the CUDA toolkit. Where
+// there is a ptxas, assembles the PTX and keeps its report.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_CODEGEN_NVPTXCODEGEN_H
@@ -19,7 +20,7 @@ class DialectRegistry;
 
 namespace mpc {
 
-/// What `ptxas -v` says of a kernel.
+/// The numbers that `ptxas -v` reports for a kernel.
 struct PtxasReport {
   int registers = 0;        ///< per thread
   int stackBytes = 0;       ///< local memory, spills included
@@ -31,33 +32,34 @@ struct PtxasReport {
   std::vector<std::string> warnings; ///< "(C7510) Potential Performance Loss: ..."
 };
 
-/// How often instructions that decide the speed of a kernel stand in its PTX.
+/// The numbers of those instructions in a kernel's PTX that decide its speed.
 struct PtxInstructions {
   int mma = 0;          ///< mma.sync
   int wgmma = 0;        ///< wgmma.mma_async
   int loadMatrix = 0;   ///< ldmatrix
   int copyAsync = 0;    ///< cp.async
   int tensorCopies = 0; ///< cp.async.bulk.tensor
-  int wideLoads = 0, otherLoads = 0;   ///< of global memory: 16 bytes at once, and fewer
+  int wideLoads = 0, otherLoads = 0;   ///< accesses to global memory that move 16 bytes at once, and those that move fewer
   int wideStores = 0, otherStores = 0;
 };
 
-/// By kernel.
+/// Keyed by kernel.
 llvm::StringMap<PtxInstructions> countPtxInstructions(llvm::StringRef ptx);
 
 struct NvptxKernel {
   std::string symbol;
-  int threads = 0;                ///< of a block
-  int resident = 0;               ///< blocks for each SM at most, of a kernel that is right for any number; 0: all of the grid
-  int cluster = 1;                ///< blocks
-  int64_t dynamicSharedBytes = 0; ///< that a launch must ask for; above 48 KB the function's limit must be raised first
-  mlir::ArrayAttr tensorMaps = {}; ///< of #kernel.tensor_map: parameters behind the pointers; null: none
+  int threads = 0;                ///< the threads of a block
+  int resident = 0;               ///< kernel.resident: the most blocks for each SM, of a persistent kernel; 0
+                                  ///< where a launch has all blocks of the grid
+  int cluster = 1;                ///< the blocks of a cluster
+  int64_t dynamicSharedBytes = 0; ///< the bytes that a launch must ask for; above 48 KB the function's limit must be raised first
+  mlir::ArrayAttr tensorMaps = {}; ///< array of #kernel.tensor_map, which are parameters behind the pointers; null where there are none
   std::optional<PtxasReport> report;
   PtxInstructions instructions;
-  int64_t sharedBytes = 0; ///< of a block, static and dynamic
+  int64_t sharedBytes = 0; ///< the bytes of a block, static and dynamic
 };
 
-/// What the driver loads as one module.
+/// The code that the driver loads as one module.
 struct NvptxModule {
   std::string ptx;
   std::string cubin; ///< empty without ptxas, or where it does not know the architecture
@@ -66,20 +68,22 @@ struct NvptxModule {
 
 struct NvptxOptions {
   const GpuArch *arch = nullptr;
-  /// Kernels are dealt out to at most so many modules, the units of parallel compilation; the result does not depend on `threads`.
+  /// The most modules that kernels are dealt out to, which are the units of parallel compilation. The result
+  /// does not depend on `threads`.
   size_t modules = 8;
   unsigned threads = 2;
   std::string ptxas; ///< path; empty: PTX only
 };
 
-/// Dialects and translations that a context needs.
+/// Registers the dialects and translations that a context needs.
 void registerNvptxDialects(mlir::DialectRegistry &registry);
 
-/// Compiles the kernels of `kernels` (left as it is). Fails with a located diagnostic: an instruction that the architecture lacks, a function without code for GPUs, an
-/// error of ptxas with the kernel's name.
+/// Compiles the kernels of `kernels`, which does not change. Fails with a located diagnostic: for an
+/// instruction that the architecture lacks, a function that has no code for GPUs, or an error of ptxas (with
+/// the kernel's name).
 mlir::FailureOr<std::vector<NvptxModule>> compileNvptx(mlir::ModuleOp kernels, const NvptxOptions &options);
 
-/// The LLVM IR of all kernels, before or after the optimiser, for looking.
+/// Returns the LLVM IR of all kernels, before or after the optimiser, for inspection.
 mlir::FailureOr<std::string> nvptxLLVMIR(mlir::ModuleOp kernels, const GpuArch &arch, bool optimized);
 
 } // namespace mpc

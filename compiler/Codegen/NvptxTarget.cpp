@@ -28,7 +28,8 @@ std::unique_ptr<TargetMachine> mpc::createNvptxMachine(const GpuArch &arch) {
   const Target *target = TargetRegistry::lookupTarget(triple, error);
   assert(target && "LLVM is built with the NVPTX target");
   TargetOptions options;
-  // Contracted only where the kernel says fma: multiplications and additions are printed with .rn, which ptxas and the driver leave alone.
+  // Operations are contracted only where the kernel says fma: multiplications and additions are printed with
+  // .rn, and ptxas and the driver do not contract those.
   options.AllowFPOpFusion = FPOpFusion::Strict;
   return std::unique_ptr<TargetMachine>(target->createTargetMachine(triple, arch.name, ("+ptx" + Twine(arch.ptxVersion)).str(), options, std::nullopt, std::nullopt,
                                                                     CodeGenOptLevel::Aggressive));
@@ -43,8 +44,8 @@ void mpc::optimizeForNvptx(Module &module, TargetMachine &machine) {
   });
 }
 
-/// The name of a function that a kernel calls and that nobody defines for GPUs; "" when there is none. LLVM aborts on such intrinsics and ptxas reports such calls
-/// without a word on where they come from.
+/// Returns the name of a function that a kernel calls but that is not defined for GPUs; "" when there is
+/// none. LLVM aborts on such intrinsics, and ptxas reports such calls without saying where they come from.
 static std::string findUndefinedCall(Module &module) {
   for (Function &function : module)
     for (Instruction &instruction : instructions(function)) {
@@ -60,7 +61,7 @@ static std::string findUndefinedCall(Module &module) {
         missing = true;
         break;
       case Intrinsic::exp2: case Intrinsic::log2: case Intrinsic::sin: case Intrinsic::cos:
-        missing = !call->hasApproxFunc(); // the hardware's, which are no more than that
+        missing = !call->hasApproxFunc(); // the hardware's functions are only approximate
         break;
       default:
         break;

@@ -15,7 +15,7 @@ namespace mpc {
 std::unique_ptr<llvm::TargetMachine> createNvptxMachine(const GpuArch &arch);
 /// Sets triple and layout, then runs the O3 pipeline.
 void optimizeForNvptx(llvm::Module &module, llvm::TargetMachine &machine);
-/// PTX text, or "" and `error`: a call that no GPU has code for, or LLVM's message.
+/// Returns PTX text; or "", and sets `error` to a call that no GPU has code for, or to LLVM's message.
 std::string emitPtx(llvm::Module &module, llvm::TargetMachine &machine, std::string &error);
 
 } // namespace mpc

@@ -1,4 +1,4 @@
-//===- OptPipeline.cpp - LLVM's optimiser and code generator, run ---------------------===//
+//===- OptPipeline.cpp - runs LLVM's optimiser and code generator ---------------------===//
 #include "compiler/Codegen/OptPipeline.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

@@ -1,4 +1,4 @@
-//===- OptPipeline.h - LLVM's optimiser and code generator, run -----------------------===//
+//===- OptPipeline.h - runs LLVM's optimiser and code generator -----------------------===//
 #ifndef MPC_CODEGEN_OPTPIPELINE_H
 #define MPC_CODEGEN_OPTPIPELINE_H
 #include "llvm/Passes/PassBuilder.h"
@@ -7,14 +7,14 @@
 
 namespace mpc {
 
-/// Gives the module the machine's triple and data layout, then runs the passes that `build` returns, with
-/// every analysis at hand.
+/// Gives the module the machine's triple and data layout, then runs the passes that `build` returns, with all
+/// analyses registered.
 void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
                  const llvm::PipelineTuningOptions &tuning,
                  llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build);
 
-/// The machine's code for the module: an object's bytes, or the text of assembly. The target must have files
-/// of that type.
+/// Returns the machine's code for the module: an object's bytes, or the text of assembly. The target must
+/// support that type of file.
 std::string emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type);
 
 } // namespace mpc

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// A copy of the module with these kernels, and of everything else what they use.
+/// Copies these kernels, and everything that they use, from the module into a new one.
 static OwningOpRef<ModuleOp> extract(ModuleOp source, const SymbolTable &symbols, llvm::SmallVector<Operation *> kernels) {
   OwningOpRef<ModuleOp> result(ModuleOp::create(source.getLoc()));
   llvm::DenseSet<Operation *> wanted(llvm::from_range, kernels);
@@ -43,7 +43,7 @@ std::vector<OwningOpRef<ModuleOp>> mpc::dealKernels(ModuleOp kernels, size_t par
 
 void mpc::onThreads(MLIRContext *context, size_t count, unsigned threads, llvm::function_ref<void(size_t)> work) {
   threads = unsigned(std::min<size_t>(std::max(threads, 1u), count));
-  // A context for one thread has no locks.
+  // A context that was created for one thread does not use its locks.
   bool locked = context->isMultithreadingEnabled();
   if (threads > 1 && !locked)
     context->enableMultithreading();

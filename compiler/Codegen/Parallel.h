@@ -7,12 +7,12 @@
 
 namespace mpc {
 
-/// Deals the device kernels of a module out to at most `parts` modules, the units of parallel compilation: kernel i goes to part i mod `parts`, with the symbols
-/// that it uses.
+/// Deals the device kernels of a module out to at most `parts` modules, which are the units of parallel
+/// compilation: kernel i goes to part i mod `parts`, together with the symbols that it uses.
 std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dealKernels(mlir::ModuleOp kernels, size_t parts);
 
-/// Calls work(i) for every i below `count` on at most `threads` threads. They may all create types and attributes of `context`, whether or not it
-/// was made for several threads.
+/// Calls work(i) for every i below `count` on at most `threads` threads. All of them may create types and
+/// attributes in `context`, whether or not it was created for several threads.
 void onThreads(mlir::MLIRContext *context, size_t count, unsigned threads, llvm::function_ref<void(size_t)> work);
 
 } // namespace mpc

@@ -1,4 +1,4 @@
-//===- PtxInstructions.cpp - counts what matters in PTX text --------------------------===//
+//===- PtxInstructions.cpp - counts instructions that decide the speed, in PTX text -----===//
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "llvm/ADT/StringExtras.h"
 

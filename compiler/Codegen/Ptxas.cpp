@@ -54,7 +54,7 @@ StringMap<PtxasReport> mpc::parsePtxasReport(StringRef text) {
       current = name.str();
     if (line.contains("Function properties for")) {
       StringRef name = line.substr(line.find("for ") + 4).trim();
-      if (reports.count(name)) // device functions have properties too
+      if (reports.count(name)) // device functions have properties, too
         current = name.str();
     }
     if (current.empty())
@@ -85,7 +85,7 @@ std::string mpc::describePtxasError(StringRef output, StringRef ptx) {
   for (StringRef line : split(output, '\n')) {
     if (!line.contains("error") && !line.contains("fatal"))
       continue;
-    // "ptxas kernels.ptx, line 20; error   : Unknown modifier '.foo'"
+    // A line of ptxas is: "ptxas kernels.ptx, line 20; error   : Unknown modifier '.foo'"
     unsigned number = 0;
     if (between(line, ", line ", ";").getAsInteger(10, number))
       return line.trim().str();
@@ -103,8 +103,9 @@ std::string mpc::describePtxasError(StringRef output, StringRef ptx) {
 }
 
 namespace {
-/// A file without a name in any folder, which another process opens by its path and which is gone with this one however that ends: files in
-/// a temporary folder stay where a signal arrives between their creation and whatever would remove them.
+/// A file without a name in any folder. Another process can open it by its path, and it vanishes with this
+/// process however that ends. Files in a temporary folder would stay if a signal arrived between their
+/// creation and the code that removes them.
 struct MemoryFile {
   explicit MemoryFile(const char *name) : descriptor(memfd_create(name, MFD_CLOEXEC)) {
     if (descriptor >= 0)
@@ -149,7 +150,8 @@ PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
       return result;
     }
   }
-  // fmad=false: multiplications and additions stay the ones that the kernel asked for, as in PTX that the driver compiles.
+  // With fmad=false multiplications and additions stay as the kernel has them, as they do in PTX that the
+  // driver compiles.
   std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output.path, input.path};
   SmallVector<StringRef> argv(std::begin(arguments), std::end(arguments));
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log.path), StringRef(log.path)};

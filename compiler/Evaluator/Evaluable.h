@@ -7,7 +7,7 @@
 namespace mpc {
 
 enum class EvalMode {
-  /// Float types are real numbers: float64, no rounding.
+  /// Float types are real numbers: values are float64, without rounding.
   Exact,
   /// Each result is rounded once to its element type.
   Rounded,

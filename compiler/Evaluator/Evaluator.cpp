@@ -28,7 +28,7 @@ LogicalResult Evaluator::evaluateOp(Operation *op, ArrayRef<HostTensor> operands
 }
 
 namespace {
-/// Values of a block while it runs; each is dropped after its last use.
+/// The values of a block while it runs; each is dropped after its last use.
 class Frame {
 public:
   Frame(Block &block, ArrayRef<HostTensor> arguments) {
@@ -119,7 +119,7 @@ LogicalResult Evaluator::runOp(Operation *op, ArrayRef<HostTensor> operands, Sma
   } else if (isa<train::SeedOp>(op)) {
     results.emplace_back(cast<RankedTensorType>(op->getResult(0).getType()));
     std::fill(results[0].values.begin(), results[0].values.end(), 1.0);
-  } else if (isa<train::AllReduceOp>(op)) { // one rank
+  } else if (isa<train::AllReduceOp>(op)) { // there is one rank
     results.push_back(operands[0]);
   } else {
     return evaluateOp(op, operands, results, mode);

@@ -34,10 +34,10 @@ static double roundToFloat(double v, int precision, int minExponent, int maxExpo
   if (v == 0 || !std::isfinite(v))
     return v;
   int exponent = std::max(int(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff) - 1023, minExponent);
-  // A power of two, normal in double for all our formats; scaling by it is exact.
+  // This is a power of two and normal in double for all formats here, so scaling by it is exact.
   double ulp = std::bit_cast<double>(uint64_t(exponent - (precision - 1) + 1023) << 52);
   double rounded = std::nearbyint(v / ulp) * ulp; // ties to even: the default rounding mode
-  // The threshold of overflow is that of rounding with an unbounded exponent (IEEE 754-2019, 7.4).
+  // The threshold of overflow is the one of rounding with an unbounded exponent (IEEE 754-2019, 7.4).
   if (std::abs(rounded) >= std::ldexp(1.0, maxExponent + 1))
     return std::copysign(INFINITY, v);
   return rounded;
@@ -50,7 +50,7 @@ static double roundToInt(double v, unsigned width, bool isUnsigned) {
   const double limit = std::ldexp(1.0, int(width) - (isUnsigned ? 0 : 1));
   if (v < limit && v >= (isUnsigned ? 0.0 : -limit))
     return v;
-  // Modulo 2^width through 64 bits, saturated there.
+  // The number is saturated to 64 bits and then taken modulo 2^width.
   int64_t wide = v >= 9223372036854775808.0 ? INT64_MAX : v < -9223372036854775808.0 ? INT64_MIN : int64_t(v);
   uint64_t bits = uint64_t(wide);
   if (width == 64)
@@ -71,7 +71,7 @@ double mpc::roundTo(Type element, double v) {
   if (element.isBF16())
     return roundToFloat(v, 8, -126, 127);
   if (isa<Float8E4M3FNType>(element))
-    return std::clamp(roundToFloat(v, 4, -6, 9), -448.0, 448.0); // what would be 480 is a NaN's code
+    return std::clamp(roundToFloat(v, 4, -6, 9), -448.0, 448.0); // the code of 480 would be that of a NaN
   if (isa<Float8E5M2Type>(element))
     return std::clamp(roundToFloat(v, 3, -14, 15), -57344.0, 57344.0);
   auto type = cast<IntegerType>(element);

@@ -7,19 +7,19 @@
 
 namespace mpc {
 
-/// A row-major tensor with one double per element whatever its element type: floats as they are, integers as numbers (exact to 2^53),
-/// i1 as 0 or 1.
+/// A row-major tensor with one double for each element, whatever its element type: floats as they are,
+/// integers as numbers (exact to 2^53), i1 as 0 or 1.
 struct HostTensor {
   llvm::SmallVector<int64_t> shape;
   mlir::Type element;
   std::vector<double> values;
 
   HostTensor() = default;
-  /// Zeros.
+  /// A tensor of zeros.
   explicit HostTensor(mlir::RankedTensorType type);
   HostTensor(mlir::RankedTensorType type, std::vector<double> values);
   static HostTensor scalar(mlir::Type element, double value);
-  /// From a constant's value; fails for storage it does not know.
+  /// The tensor of a constant's value; fails for storage that it does not know.
   static llvm::FailureOr<HostTensor> fromAttr(mlir::ElementsAttr attr);
 
   mlir::RankedTensorType type() const;
@@ -28,9 +28,9 @@ struct HostTensor {
   void round();
 };
 
-/// v rounded to an element type. Floats: to nearest, ties to even, with subnormals, overflow to infinity, of
-/// 8-bit floats to the largest finite number (infinity, too). Integers: toward zero, then modulo 2^width
-/// (NaN: 0; beyond 64 bits: saturated first). i1: v != 0.
+/// v, rounded to an element type. For floats it rounds to nearest, ties to even, with subnormals; overflow
+/// gives infinity, but for 8-bit floats the largest finite number (for infinity, too). For integers it rounds
+/// toward zero, then modulo 2^width (NaN gives 0; beyond 64 bits it saturates first). For i1 it is v != 0.
 double roundTo(mlir::Type element, double v);
 
 /// Row-major strides of a shape, in elements.

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// FNV-1a, 64 bits.
+/// The 64-bit FNV-1a hash.
 static uint64_t hashName(StringRef name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : name)

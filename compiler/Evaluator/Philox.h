@@ -6,8 +6,8 @@
 
 namespace mpc {
 
-/// Philox4x32 with 10 rounds: four words, a function of counter and key (Salmon et al. 2011, section 3.3; constants of its
-/// table 2).
+/// Philox4x32 with 10 rounds: four words that are a function of counter and key (Salmon et al. 2011, section
+/// 3.3; constants of its table 2).
 class Philox4x32 {
 public:
   Philox4x32(std::array<uint32_t, 4> counter, uint32_t key0, uint32_t key1) : words(counter) {

@@ -8,9 +8,10 @@
 
 namespace mpc {
 
-/// Row-major little-endian bytes of a constant; an i1 takes a byte (0 or 1).
+/// The row-major little-endian bytes of a constant; an i1 takes a byte (0 or 1).
 std::string bytesOfElements(mlir::ElementsAttr elements);
-/// The ABI's code and name ("f16", "bool") of an element type. 8-bit floats are bytes there: only kernels compute with them.
+/// The ABI's code and name ("f16", "bool") of an element type. 8-bit floats are bytes in the ABI, since only
+/// kernels compute with them.
 mpc_dtype dtypeOf(mlir::Type element);
 llvm::StringRef dtypeName(mlir::Type element);
 

@@ -20,7 +20,7 @@ static LogicalResult describeMatmul(MatMulOp op, mpc_library_desc &desc) {
   if ((batchA != desc.batch && batchA != 1) || (batchB != desc.batch && batchB != 1))
     return op.emitOpError("batch dimensions broadcast in part");
   if (batchB == 1 && !desc.transpose_a && batchA == desc.batch) {
-    // One matrix for all batches: their rows are one matrix.
+    // Where B is one matrix for all batches, the rows of all batches of A form one matrix.
     desc.m *= desc.batch;
     desc.batch = 1;
   }

@@ -6,15 +6,15 @@
 
 namespace mpc {
 
-/// A library call: what it computes and which operands it takes, in the order of the description.
+/// A library call: its description, and the operands that it takes, in the order of the description.
 struct LibraryCall {
   mpc_library_desc desc = {};
-  /// Per buffer: the dispatch's argument (inputs, then results).
+  /// For each buffer of the call, the number of the dispatch's argument (inputs, then results).
   llvm::SmallVector<unsigned> args;
 };
 
-/// Describes a dispatch marked `library`: a matmul or channels-last convolution, optionally + bias per column, then relu. Fails with
-/// a diagnostic when the body is something else.
+/// Describes a dispatch marked `library`: a matmul or channels-last convolution, optionally followed by a
+/// bias for each column and a relu. Fails with a diagnostic when the body is anything else.
 mlir::FailureOr<LibraryCall> describeLibraryCall(kernel::DispatchOp dispatch);
 
 } // namespace mpc

@@ -21,7 +21,7 @@ static std::string identifier(StringRef text) {
   return result.empty() || llvm::isDigit(result[0]) ? "MODEL_" + result : result;
 }
 
-/// Nothing in a comment ends it.
+/// Replaces what would end a C comment.
 static std::string inComment(StringRef text) {
   std::string result = text.str();
   for (size_t at; (at = result.find("*/")) != std::string::npos;)
@@ -50,7 +50,7 @@ static std::string portLine(const Json &port) {
   return inComment(line.substr(2)).insert(0, " *") + "\n";
 }
 
-/// In the first line, behind the model's name.
+/// The header's first line has this text behind the model's name.
 static const char *const kBanner = ": a training program as a library, made by ";
 
 bool mpc::isLibraryHeader(StringRef text) {
@@ -82,7 +82,7 @@ std::string mpc::libraryHeader(StringRef manifestJson, StringRef library) {
 }
 
 LogicalResult mpc::writeLibrary(Location loc, StringRef path, StringRef runtime, const std::map<std::string, std::string> &sections) {
-  // The placeholder in the dynamic string table: "MPC_SONAME" and underscores (runtime/CMakeLists.txt).
+  // The dynamic string table has a placeholder, "MPC_SONAME" and underscores (runtime/CMakeLists.txt).
   std::string file = runtime.str();
   size_t begin = file.find("MPC_SONAME____"), end = begin == std::string::npos ? begin : file.find('\0', begin);
   StringRef name = llvm::sys::path::filename(path);

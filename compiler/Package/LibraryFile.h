@@ -7,15 +7,17 @@
 
 namespace mpc {
 
-/// The C header of a library: what the model's inputs, outputs and variables are (from the manifest), and the functions of
-/// runtime/abi/mpc/program.h themselves, so that an embedder needs this file and no other. `library`: the file that it describes.
+/// The C header of a library: it describes the model's inputs, outputs and variables (from the manifest) and
+/// has the functions of runtime/abi/mpc/program.h, so that an embedder needs no other file. `library` is the
+/// file that it describes.
 std::string libraryHeader(llvm::StringRef manifestJson, llvm::StringRef library);
 
-/// Whether a text is such a header.
+/// Whether a text is a header that libraryHeader wrote.
 bool isLibraryHeader(llvm::StringRef text);
 
-/// Writes `runtime` (the ELF of libmpc-program.so) with the sections behind it to `path`: see runtime/abi/README.md. Its SONAME
-/// becomes the name of the file. The file appears whole or not at all. Fails with a diagnostic.
+/// Writes `runtime` (the ELF of libmpc-program.so), with the sections behind it, to `path`; see
+/// runtime/abi/README.md. Its SONAME becomes the name of the file. The file appears whole or not at all.
+/// Fails with a diagnostic.
 mlir::LogicalResult writeLibrary(mlir::Location loc, llvm::StringRef path, llvm::StringRef runtime,
                                  const std::map<std::string, std::string> &sections);
 

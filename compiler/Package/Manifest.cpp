@@ -31,7 +31,7 @@ private:
   json kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAttr launch, const TargetPlan &plan);
   FailureOr<json> libraryLaunch(kernel::DispatchOp dispatch);
   FailureOr<json> launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan);
-  /// Appends to the data section, aligned; returns the offset.
+  /// Appends to the data section at an aligned offset; returns the offset.
   int64_t append(const std::string &bytes);
 
   ModuleOp module;
@@ -123,7 +123,8 @@ json ManifestBuilder::steps() {
       for (auto [key, variable] : {std::pair("scale", "/scale"), std::pair("tracker", "/growth_tracker"), std::pair("skipped", "/skipped")})
         if (has(name + variable))
           scaler[key] = name + variable;
-      // With the rule a bounded scale follows: the runtime says when a bound acts.
+      // The rule that a bounded scale follows is included, so that the runtime can report when a bound takes
+      // effect.
       if (FailureOr<precision::ScalerOptions> options = precision::parseScaler(step);
           succeeded(options) && options->kind == precision::ScalerOptions::Kind::Dynamic) {
         if (options->hysteresis > 1)
@@ -133,7 +134,7 @@ json ManifestBuilder::steps() {
         if (options->maxScale)
           scaler["upper"] = {{"bound", *options->maxScale}, {"factor", options->growthFactor}};
       }
-      // A static scale is no variable.
+      // A static scale is not a variable.
       if (auto value = step.getScaler().getAs<FloatAttr>("init_scale"); !scaler.contains("scale"))
         scaler["value"] = value ? value.getValueAsDouble() : 65536.0;
     }
@@ -162,7 +163,7 @@ static json launchHead(kernel::DispatchOp dispatch) {
   return {{"name", dispatch.getName().str()}, {"loc", locationName(dispatch.getLoc())}};
 }
 
-/// Adds the names of ONNX nodes in a location, all of them.
+/// Adds the names of all ONNX nodes in a location.
 static void addNodes(Location loc, llvm::SetVector<StringRef> &names) {
   if (auto name = dyn_cast<NameLoc>(loc))
     names.insert(name.getName().strref());
@@ -173,7 +174,8 @@ static void addNodes(Location loc, llvm::SetVector<StringRef> &names) {
       addNodes(inner, names);
 }
 
-/// Adds [offset, type, elements] of a tensor of floats, which may be scanned for what is not finite.
+/// Adds [offset, type, elements] of a tensor of floats, which the runtime may scan for numbers that are not
+/// finite.
 static void addFloats(json &list, int64_t offset, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(tensor.getElementType()) || tensor.getNumElements() == 0)
@@ -183,8 +185,9 @@ static void addFloats(json &list, int64_t offset, Type type) {
     list.push_back(std::move(floats));
 }
 
-/// Adds what the runtime needs to name a dispatch whose result is not finite: the float operands to its first launch; the float results to its
-/// last launch, and the nodes where they are more than its `loc`.
+/// Adds what the runtime needs to name a dispatch whose result is not finite: the float operands go to its
+/// first launch; the float results go to its last launch, and so do the nodes where there are more than `loc`
+/// names.
 static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last) {
   ArrayRef<int64_t> offsets = *dispatch.getArgs();
   json operands = json::array(), results = json::array();
@@ -205,7 +208,7 @@ static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last)
       last["nodes"].push_back(node.str());
 }
 
-/// How the runtime tells the driver of it.
+/// The description of a tensor map from which the runtime makes the driver's.
 static json tensorMap(kernel::TensorMapAttr map) {
   json j = {{"arg", map.getParameter()}, {"dtype", dtypeName(map.getElement()).str()}, {"sizes", map.getSizes().vec()}, {"strides", map.getStrides().vec()},
             {"box", map.getBox().vec()}, {"steps", map.getSteps().vec()}, {"swizzle", map.getSwizzle() == kernel::Swizzle::None ? 0 : 16 << int(map.getSwizzle())}};
@@ -222,7 +225,7 @@ json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAt
     j.update({{"grid", launch.getGrid()[0]}, {"grain", launch.getGrain()}, {"args", offsets.vec()}});
     return j;
   }
-  // GPUs: how much each argument holds, and which are written, lets the emulator check every access.
+  // For GPUs the size of each argument, and which arguments are written, let the emulator check every access.
   j["grid"] = launch.getGrid().vec();
   j["writes"] = json::array();
   int64_t inputs = dispatch.getInputs().size();
@@ -274,7 +277,7 @@ FailureOr<json> ManifestBuilder::launchesOf(kernel::DispatchOp dispatch, const T
   return launches;
 }
 
-/// Which integers a dictionary of an argument's attributes allows.
+/// Adds the integers that the attributes of an argument allow.
 static void addRanges(json &object, DictionaryAttr attributes) {
   if (auto below = attributes.getAs<IntegerAttr>(train::kLabelsBelowAttr))
     object["labels_below"] = below.getInt();
@@ -312,7 +315,7 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
         addRanges(of, part);
       }
     if (auto permutation = op.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr)) {
-      // The argument's type is the stored one; the manifest speaks of the logical shape.
+      // The argument's type is the stored one, but the manifest has the logical shape.
       std::vector<int64_t> logical(permutation.size());
       for (auto [stored, dim] : llvm::enumerate(permutation.asArrayRef()))
         logical[dim] = cast<RankedTensorType>(type).getDimSize(stored);
@@ -419,7 +422,7 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
   try {
     return Manifest{j.dump(), std::move(builder.data)};
   } catch (const json::exception &error) {
-    // Names that are not UTF-8 are the only thing that cannot be written.
+    // Only names that are not UTF-8 cannot be written.
     return emitErrorWithHint(module.getLoc(), Twine("cannot write the manifest: ") + error.what(), "rename what is not UTF-8 in the model");
   }
 }

@@ -8,12 +8,12 @@
 
 namespace mpc {
 
-/// A kernel of a GPU plan, and the module that holds it.
+/// A kernel of a GPU plan, and the number of the module that has it.
 struct PlannedKernel {
   std::string symbol;
   size_t module = 0;
   int64_t threads = 0, sharedBytes = 0;
-  int64_t resident = 0, cluster = 1; ///< NvptxKernel
+  int64_t resident = 0, cluster = 1; ///< as in NvptxKernel
   llvm::SmallVector<kernel::TensorMapAttr> tensorMaps = {};
 };
 
@@ -21,26 +21,27 @@ struct PlannedKernel {
 struct TargetPlan {
   std::string target; ///< "host", "sm_80"
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  // GPUs only.
+  // The rest is for GPUs only.
   std::vector<PlannedKernel> kernels;
   struct Module {
-    std::string ptx, cubin = {}; ///< names of sections; no cubin without ptxas
+    std::string ptx, cubin = {}; ///< names of sections; the cubin's is empty without ptxas
   };
   std::vector<Module> modules;
 };
 
-/// What the manifest says about the program as a whole.
+/// What the manifest records about the program as a whole.
 struct ProgramInfo {
   std::string model, precision = "fp32", optLevel = "O0";
   int64_t batch = 0;
 };
 
-/// The manifest and the data section that it points into.
+/// The manifest, and the data section that it points into.
 struct Manifest {
   std::string json, data;
 };
 
-/// Writes down a program: variables and steps of the target-free module, and its plans. Fails with a diagnostic on a library dispatch that is none.
+/// Describes a program: the variables and steps of the target-free module, and its plans. Fails with a
+/// diagnostic on a library dispatch that is not a library call.
 mlir::FailureOr<Manifest> buildManifest(mlir::ModuleOp module, const ProgramInfo &info, llvm::ArrayRef<TargetPlan> plans);
 
 } // namespace mpc

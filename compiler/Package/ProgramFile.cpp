@@ -11,7 +11,7 @@
 using namespace mlir;
 
 LogicalResult mpc::writeFileAtomically(Location loc, StringRef path, StringRef bytes, unsigned mode) {
-  // A device is written as it is: it cannot be replaced by a file.
+  // A device is written directly, since a file cannot replace it.
   struct stat info;
   bool device = stat(path.str().c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
   std::string temporary = device ? path.str() : path.str() + ".tmp" + std::to_string(getpid());

@@ -13,12 +13,12 @@ using nlohmann::json;
 static constexpr int64_t version = 1;
 
 namespace {
-/// A place in the file that is not as it should be.
+/// An error about a place in the file that does not have the expected form.
 struct Malformed {
   std::string what;
 };
 
-/// A value with its place, "problems[0].candidates[2]", for messages.
+/// A value together with its place, such as "problems[0].candidates[2]", for messages.
 struct Node {
   const json &value;
   std::string place;
@@ -95,7 +95,8 @@ FailureOr<hero::Tuning> mpc::readTuningFile(MLIRContext *context, StringRef path
   } catch (const Malformed &malformed) {
     return emitErrorWithHint(loc, malformed.what, hint);
   } catch (const json::exception &error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    // The text of a json exception is: "[json.exception.parse_error.101] parse error at line 1, column 2:
+    // ..."
     return emitErrorWithHint(loc, StringRef(error.what()).split("] ").second, hint);
   }
 }

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// An error as a problem: its hint and the notes behind it.
+/// Turns an error with its hint and notes into a problem.
 static ImportProblem problemOf(Diagnostic &diagnostic) {
   ImportProblem problem;
   problem.node = locationName(diagnostic.getLocation());
@@ -26,7 +26,8 @@ static ImportProblem problemOf(Diagnostic &diagnostic) {
   return problem;
 }
 
-/// Emits what is wrong with the losses' names where there is no module that could tell.
+/// Emits errors about the names of losses where there is no module in which the training passes could find
+/// them.
 static void checkLosses(Location loc, const ImportReport &report, const TrainingOptions &options) {
   SmallVector<training::StatedOutput> outputs;
   for (const OutputStatement &output : report.outputs) {
@@ -35,7 +36,7 @@ static void checkLosses(Location loc, const ImportReport &report, const Training
       outputs.back().shape.emplace(output.shape->begin(), output.shape->end());
   }
   if (outputs.empty())
-    return; // nothing is known of the graph
+    return; // nothing is known about the graph
   SmallVector<std::string> losses;
   training::StepSpec defaults;
   defaults.loss = options.loss;
@@ -55,7 +56,7 @@ static TrainingReport checkWith(MLIRContext &context, StringRef name, const Impo
   TrainingReport report;
   OwningOpRef<ModuleOp> module;
   {
-    ScopedDiagnosticHandler silent(&context, [](Diagnostic &) { return success(); }); // all of it is in the report
+    ScopedDiagnosticHandler silent(&context, [](Diagnostic &) { return success(); }); // the report has all of them
     module = import(options, report);
   }
   ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
@@ -73,7 +74,7 @@ static TrainingReport checkWith(MLIRContext &context, StringRef name, const Impo
     return report;
   llvm::append_range(report.assumed, assumedLosses(*module));
   report.data = dataArrays(*module);
-  // What the host's lowering refuses is found by its plan, which costs no code generation.
+  // The plan for the host finds what the host's lowering refuses; it costs no code generation.
   (void)planForHost(*module, HostOptions());
   return report;
 }
@@ -102,7 +103,7 @@ OwningOpRef<ModuleOp> mpc::importForTraining(MLIRContext &context, StringRef pat
   return {};
 }
 
-//===-- What a user should know ---------------------------------------------------------===//
+//===-- What is assumed, and which data are read --------------------------------------------===//
 
 std::vector<std::string> mpc::assumedLosses(ModuleOp module) {
   std::vector<std::string> lines;
@@ -120,7 +121,7 @@ static std::string numpyName(Type element) {
   return bits == 1 ? "bool" : (Twine(element.isUnsignedInteger() ? "uint" : "int") + Twine(bits)).str();
 }
 
-/// ", 0 to 9, or -100 where a label does not count".
+/// A text such as ", classes 0 to 9, or -100 where a label does not count".
 static std::string valuesText(DictionaryAttr attributes) {
   std::string text;
   if (auto below = attributes.getAs<IntegerAttr>(train::kLabelsBelowAttr))

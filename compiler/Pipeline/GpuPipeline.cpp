@@ -31,7 +31,7 @@ void mpc::buildGpuPlanPipeline(OpPassManager &manager, const GpuOptions &options
   buildGpuDispatchPipeline(manager, options, mark);
   manager.addPass(memory::createSinkDispatchesPass());
   manager.addPass(fusion::createBatchDispatchesPass());
-  // Before the memory plan, which has to know the scratch that schedules take.
+  // This comes before the memory plan, which must know the scratch that schedules take.
   manager.addPass(createSchedulePass(options.tuning));
   manager.addPass(createFindReusePass());
   manager.addPass(memory::createPlanArenaPass());
@@ -49,7 +49,8 @@ LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const 
   return runPipeline(module, options.arch->name, watch, [&](OpPassManager &manager, StageMark mark) { buildGpuPlanPipeline(manager, options, mark); });
 }
 
-/// PTX and, with ptxas, cubins: the sections and what the manifest says of them. `reports`: the position of a kernel's report in the summary.
+/// Adds PTX and, with ptxas, cubins: their sections, and what the manifest records about them. `reports` has
+/// the position of each kernel's report in the summary.
 static LogicalResult addModules(ModuleOp kernels, const GpuOptions &options, const llvm::StringMap<size_t> &reports,
                                 CompiledProgram &program, TargetPlan &plan, TargetSummary &summary) {
   NvptxOptions nvptx{.arch = options.arch, .threads = options.threads, .ptxas = options.ptxas};
@@ -112,7 +113,7 @@ FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const Gpu
     if (dispatch.getLibrary() && !dispatch.getLaunches()->empty())
       addHero(dispatch, options, summary);
   });
-  // A network that computes nothing has no kernels, but its program still has a place for them.
+  // A network that computes nothing has no kernels, but the code below still needs a module.
   OwningOpRef<ModuleOp> none = ModuleOp::create(module->getLoc());
   SmallVector<ModuleOp> modules = kernelModules(*module);
   ModuleOp kernels = modules.empty() ? *none : modules.front();

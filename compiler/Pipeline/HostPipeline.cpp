@@ -17,7 +17,8 @@ using namespace mpc;
 
 void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = "host"}));
-  // Layout first: it speaks of whole ops (convolutions, batch norms), which decomposition takes apart.
+  // Layout comes first, because it handles whole ops (convolutions, batch norms), which decomposition takes
+  // apart.
   manager.addPass(layout::createChannelsLastPass());
   manager.addPass(createSimplifyPass());
   mark(manager, "layout");
@@ -60,7 +61,7 @@ static LogicalResult addKernels(ArrayRef<ModuleOp> modules, const HostOptions &o
     return failure();
   for (HostObject &object : *objects)
     (relocatable ? program.kernelFiles[object.cpu.name] : program.sections["host." + object.cpu.name + ".so"]) = std::move(object.bytes);
-  // What the CPU must have, so that the program can refuse another one.
+  // The features that the CPU must have are recorded, so that the program can refuse to run on another one.
   if (std::string native = HostCpu::native().name; program.sections.count("host." + native + ".so"))
     program.sections["host." + native + ".cpu"] = llvm::join(nativeFeatures(), " ");
   return success();
@@ -69,7 +70,7 @@ static LogicalResult addKernels(ArrayRef<ModuleOp> modules, const HostOptions &o
 FailureOr<TargetPlan> mpc::packageForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch) {
   TargetSummary summary = summarize(*module, "host");
   SmallVector<ModuleOp> modules = kernelModules(*module);
-  // A network of library calls alone has no kernels.
+  // A network that consists only of library calls has no kernels.
   TimingScope scope = watch.timing ? watch.timing->nest("host code") : TimingScope();
   if (!modules.empty() && failed(addKernels(modules, options, program)))
     return failure();

@@ -5,8 +5,9 @@
 
 namespace mpc {
 
-/// mpc-library-scratch: sets `scratch_bytes` on every library dispatch of the host whose primitive needs any: the memory plan has to know. Fails with a diagnostic at a
-/// dispatch that is no library call, or that no provider computes. Without a function nothing needs any.
+/// mpc-library-scratch sets `scratch_bytes` on every library dispatch of the host whose primitive needs
+/// scratch, because the memory plan must know it. Fails with a diagnostic at a dispatch that is not a library
+/// call, or that no provider computes. Without a function no dispatch needs scratch.
 std::unique_ptr<mlir::Pass> createLibraryScratchPass(LibraryScratchFn scratch);
 
 } // namespace mpc

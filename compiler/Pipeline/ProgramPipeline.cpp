@@ -13,7 +13,7 @@ TargetSummary mpc::summarize(ModuleOp module, StringRef target) {
   TargetSummary summary;
   summary.target = target.str();
   module.walk([&](kernel::DispatchOp dispatch) {
-    // Without kernels of its own it is a library call; members of a batch are no launches.
+    // A dispatch without kernels of its own is a library call; members of a batch are not launches.
     if (isa<kernel::DispatchOp>(dispatch->getParentOp()) || dispatch.computesNothing())
       return;
     summary.launches += dispatch.getLaunches() ? dispatch.getLaunches()->size() : 1;

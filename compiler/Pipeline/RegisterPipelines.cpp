@@ -23,7 +23,8 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-/// Those of `mpc compile`, by the same names. What is said more than once there is a list here.
+/// The options of `mpc compile`, by the same names. An option that may be given more than once is a list
+/// here.
 struct TrainingPipelineOptions : PassPipelineOptions<TrainingPipelineOptions> {
   Option<std::string> loss{*this, "loss", llvm::cl::desc("the loss; as --loss of mpc compile")};
   ListOption<std::string> steps{*this, "step", llvm::cl::desc("steps with losses and parameters of their own")};
@@ -75,7 +76,7 @@ static LogicalResult addGpuPipeline(OpPassManager &manager, StringRef text, llvm
   if (!gpu.arch)
     return fail("mpc-gpu: unknown architecture '" + options.arch + "'; write arch= and one of " + gpuArchNames());
   if (!options.tune.empty()) {
-    MLIRContext context; // for the diagnostics of the file
+    MLIRContext context; // serves the diagnostics of the file
     FailureOr<hero::Tuning> tuning = readTuningFile(&context, options.tune);
     if (failed(tuning))
       return failure();

@@ -1,4 +1,4 @@
-//===- RunPipeline.cpp - runs a pipeline, watched -----------------------------------===//
+//===- RunPipeline.cpp - runs a pipeline with its observers ---------------------------===//
 #include "compiler/Pipeline/Targets.h"
 
 using namespace mlir;
@@ -22,7 +22,8 @@ struct ShowStage : PassWrapper<ShowStage, OperationPass<ModuleOp>> {
 
 LogicalResult mpc::runPipeline(ModuleOp module, StringRef name, const Watch &watch, llvm::function_ref<void(OpPassManager &, StageMark)> build) {
   PassManager manager(module.getContext());
-  // --mlir-print-ir-..., crash reproducers: where a tool has registered MLIR's options.
+  // These are --mlir-print-ir-..., crash reproducers and the like, where a tool has registered MLIR's
+  // options.
   (void)applyPassManagerCLOptions(manager);
   TimingScope scope = watch.timing ? watch.timing->nest(name) : TimingScope();
   manager.enableTiming(scope);

@@ -5,15 +5,17 @@
 
 namespace mpc {
 
-/// Runs a pipeline over the module. `name`: of its times.
+/// Runs a pipeline over the module. Its times are reported under `name`.
 mlir::LogicalResult runPipeline(mlir::ModuleOp module, llvm::StringRef name, const Watch &watch, llvm::function_ref<void(mlir::OpPassManager &, StageMark)> build);
 
-/// The figures of a planned module (mpc-plan-arena).
+/// The numbers of a planned module (mpc-plan-arena).
 TargetSummary summarize(mlir::ModuleOp module, llvm::StringRef target);
 
-/// The first passes of a GPU's plan: dispatches, one launch (or two, where sums are split) each.
+/// The first passes of a GPU's plan, which form dispatches: each has one launch (or two, where sums are
+/// split).
 void buildGpuDispatchPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
-/// Makes the code of a module whose kernels are emitted (the module behind mpc-host or mpc-gpu): sections and a summary are added to the program.
+/// Compiles a module whose kernels have been emitted (the module that mpc-host or mpc-gpu returns). Sections and
+/// a summary are added to the program.
 mlir::FailureOr<TargetPlan> packageForHost(mlir::OwningOpRef<mlir::ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch);
 mlir::FailureOr<TargetPlan> packageForGpu(mlir::OwningOpRef<mlir::ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch);
 

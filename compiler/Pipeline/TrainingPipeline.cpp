@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mpc;
 
 std::string mpc::defaultScaler(const TrainingOptions &options) {
-  // fp16 gradients need a scale, bf16 has the range of fp32; O3 is Apex's pure fp16 with scale 1.
+  // fp16 gradients need a scale; bf16 has the range of fp32; O3 is Apex's pure fp16 with scale 1.
   if (options.precision != "fp16" || options.optLevel == "O0" || options.optLevel == "O3")
     return "none";
   return options.optLevel == "O2" ? std::string("dynamic") + kApexCap : "dynamic";
@@ -56,8 +56,8 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
   manager.addPass(createRecognizePass());
   manager.addPass(createAttachLossPass(loss));
   mark(manager, "training");
-  // Casts before gradients: saved activations are low precision and the VJP of a cast is a cast.
-  // In fp32 it only looks at the user's lists.
+  // Casts come before gradients: so saved activations are low precision, and the VJP of a cast is a cast. In
+  // fp32 the pass only checks the user's lists.
   bool low = options.precision != "fp32" && options.optLevel != "O0";
   bool listed = !options.allow.empty() || !options.deny.empty() || !options.infer.empty();
   if (low || listed) {
@@ -71,7 +71,7 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
   mark(manager, "loss-scaling");
   manager.addPass(createOptimizersPass());
   mark(manager, "optimizers");
-  // After the optimizers, which own the assignments that refresh the copies.
+  // This comes after the optimizers, which own the assignments that refresh the copies.
   manager.addPass(createSimplifyPass());
   manager.addPass(createMasterWeightsPass());
   manager.addPass(createSimplifyPass());

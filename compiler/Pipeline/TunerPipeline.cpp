@@ -1,8 +1,8 @@
 //===- TunerPipeline.cpp - a model's products and convolutions, each by several schedules ---//
 //
-// A tuner is a program whose entries are candidates: every distinct problem (hero::ProblemKey) that the model's
-// entries have, alone, without what is fused behind it, by each of the schedules that the model of expected
-// time ranks first.
+// A tuner is a program whose entries are candidates. There is an entry for every distinct problem
+// (hero::ProblemKey) of the model's entries, without the ops that are fused behind it, and for each of the
+// schedules that the model of expected time ranks first.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Package/TuningFile.h"
@@ -19,8 +19,9 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Schedules that are expected to take more than so many times the best one's time are not tried, nor are more
-/// than so many: the estimates are not that wrong, and each is a kernel to compile and to carry.
+/// Schedules that are expected to take more than `mostTimes` times as long as the best one are not tried, nor
+/// are more than `mostCandidates`: the estimates are not that wrong, and each candidate is a kernel to
+/// compile and to ship.
 static constexpr double mostTimes = 1.6;
 static constexpr size_t mostCandidates = 10;
 
@@ -43,7 +44,7 @@ static SmallVector<Ranked> rank(const hero::Problem &problem, const GpuArch &arc
   return ranked;
 }
 
-/// func @NAME(a, b) -> c with the hero in a dispatch of its own.
+/// Adds func @NAME(a, b) -> c with the hero in a dispatch of its own.
 static void addEntry(OpBuilder &b, const hero::Problem &problem, const std::string &name, const hero::Schedule &schedule) {
   Location loc = problem.hero->getLoc();
   TypeRange inputs = problem.hero->getOperandTypes(), results = problem.hero->getResultTypes();
@@ -62,7 +63,7 @@ static void addEntry(OpBuilder &b, const hero::Problem &problem, const std::stri
   kernel::YieldOp::create(inner, loc, hero->getResults());
 }
 
-/// The candidates of all problems of a module of dispatches, as entries.
+/// Returns the candidates of all problems of a module of dispatches, as entries.
 static FailureOr<OwningOpRef<ModuleOp>> candidatesOf(ModuleOp module, const GpuArch &arch, std::vector<TunedProblem> &problems) {
   OwningOpRef<ModuleOp> candidates = ModuleOp::create(module.getLoc());
   OpBuilder b = OpBuilder::atBlockEnd(candidates->getBody());
@@ -73,7 +74,7 @@ static FailureOr<OwningOpRef<ModuleOp>> candidatesOf(ModuleOp module, const GpuA
     FailureOr<hero::Problem> problem = hero::describeHero(dispatch);
     if (failed(problem))
       return WalkResult::interrupt();
-    // The runtime draws no 8-bit floats.
+    // The runtime cannot draw random 8-bit floats.
     if (graph::isFloat8(graph::elementOf(problem->a.tensor)))
       return WalkResult::advance();
     std::string key = hero::keyOf(*problem).text();
@@ -106,7 +107,7 @@ FailureOr<CompiledProgram> mpc::compileTuner(ModuleOp module, ArrayRef<GpuOption
     FailureOr<OwningOpRef<ModuleOp>> candidates = candidatesOf(*clone, *gpu.arch, own);
     auto emitCandidates = [&](OpPassManager &manager, StageMark) {
       manager.addPass(createSetTargetPass({.name = gpu.arch->name.str()}));
-      manager.addPass(createSchedulePass(nullptr)); // finds the scratch of the schedules that the candidates have
+      manager.addPass(createSchedulePass(nullptr)); // finds the scratch of the candidates' schedules
       manager.addPass(memory::createPlanArenaPass());
       manager.addPass(memory::createVerifyArenaPass());
       manager.addPass(createEmitKernelsPass());
@@ -118,7 +119,7 @@ FailureOr<CompiledProgram> mpc::compileTuner(ModuleOp module, ArrayRef<GpuOption
       return failure();
     plans.push_back(std::move(*plan));
   }
-  // No variables, no steps.
+  // The module has no variables and no steps.
   OwningOpRef<ModuleOp> empty = ModuleOp::create(module.getLoc());
   FailureOr<Manifest> manifest = buildManifest(*empty, {.model = modelName.str()}, plans);
   if (failed(manifest))

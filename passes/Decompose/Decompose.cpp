@@ -45,7 +45,8 @@ struct DecomposeL2 : OpRewritePattern<ReduceL2Op> {
   }
 };
 
-/// A dropout that drops whole samples or channels: a mask of theirs, times x. A number is then drawn once, not for every element.
+/// A dropout that drops whole samples or channels becomes a mask for them, times x. So a number is drawn once
+/// for each of them, not for every element.
 struct DecomposeSharedDropout : OpRewritePattern<DropoutOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DropoutOp op, PatternRewriter &rewriter) const override {
@@ -60,7 +61,7 @@ struct DecomposeSharedDropout : OpRewritePattern<DropoutOp> {
   }
 };
 
-/// A scatter-add in f16 would round at every addition: it runs in f32, between casts.
+/// A scatter-add in f16 would round at every addition, so it runs in f32, between casts.
 struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GatherGradOp op, PatternRewriter &rewriter) const override {
@@ -74,8 +75,8 @@ struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
   }
 };
 
-/// Library calls take one matrix for all batches, or one for each. [2, 3, m, k] @ [3, k, n] has neither: what
-/// is repeated in part is written out.
+/// Library calls take either one matrix for all batches, or one for each. [2, 3, m, k] @ [3, k, n] has
+/// neither, so an operand that is repeated in part is written out.
 struct RepeatMatrices : OpRewritePattern<MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MatMulOp op, PatternRewriter &rewriter) const override {

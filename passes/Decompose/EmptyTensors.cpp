@@ -1,7 +1,8 @@
-//===- EmptyTensors.cpp - nothing is computed on tensors without elements ------===//
+//===- EmptyTensors.cpp - folds computations on tensors without elements -------===//
 //
-// What has no elements becomes a constant without elements, and what is computed from it becomes what a sum, a product, a maximum of
-// nothing is. So kernels, libraries and schedules never see an extent of 0.
+// A value that has no elements becomes a constant without elements, and a value that is computed from it
+// becomes a constant: the sum, the product, the maximum, ... of no elements. So kernels, libraries and
+// schedules never see an extent of 0.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Decompose/Patterns.h"
@@ -15,22 +16,22 @@ using namespace mpc::graph;
 static int64_t countOf(Value v) { return typeOf(v).getNumElements(); }
 static bool isEmpty(Value v) { return countOf(v) == 0; }
 
-/// How many products each element of a contraction's result sums.
+/// The number of products that each element of a contraction's result sums.
 static int64_t productsOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case([](MatMulOp m) {
         ArrayRef<int64_t> a = shapeOf(m.getA());
         return m.getTransposeA() ? a[a.size() - 2] : a.back();
       })
-      // All that a window sees may be padding.
+      // A window may see nothing but padding.
       .Case([](ConvOp c) { return isEmpty(c.getX()) || shapeOf(c.getW())[0] == 0 ? 0 : countOf(c.getW()) / shapeOf(c.getW())[0]; })
       .Case([](ConvInputGradOp c) { return countOf(c.getDy()); })
       .Case([](ConvWeightGradOp c) { return std::min(countOf(c.getDy()), countOf(c.getX())); })
       .Default(int64_t(1));
 }
 
-/// What a reduction of nothing gives, as a constant; null for ops that are no reductions. Maxima and minima of integers are the bounds of their
-/// type, and their mean is 0.
+/// The result of reducing no elements, as a constant; null for ops that are not reductions. Maxima and minima
+/// of integers are the bounds of their type, and their mean is 0.
 static Value reductionOfNothing(Operation *op, OpBuilder &b) {
   if (!isa<ReductionOpInterface>(op))
     return {};
@@ -53,7 +54,7 @@ static Value reductionOfNothing(Operation *op, OpBuilder &b) {
 
 namespace {
 
-/// An op all of whose results are empty.
+/// Matches an op all of whose results are empty.
 struct EmptyResults : RewritePattern {
   explicit EmptyResults(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 10, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
@@ -68,7 +69,7 @@ struct EmptyResults : RewritePattern {
   }
 };
 
-/// An op with elements that is computed from none.
+/// Matches an op whose result has elements, but is computed from an empty operand.
 struct EmptyOperands : RewritePattern {
   explicit EmptyOperands(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 10, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {

@@ -1,8 +1,10 @@
 //===- Normalization.cpp - batch, layer and group normalisation -----------------===//
 //
-// Statistics in two passes: a mean, then the deviations' squares and, because the mean of many fp32 numbers is a few units in its last
-// place off, the deviations' own mean, which corrects it (Chan, Golub and LeVeque 1983, equation 1.7). Without the correction every y of a
-// channel is off by the same amount, which a bias's gradient sums up. Per-channel factors are computed once, on [C].
+// Statistics take two passes: the mean first, then the squares of the deviations and also the deviations' own
+// mean. The latter corrects the former, because the mean of many fp32 numbers is wrong by a few units in its
+// last place (Chan, Golub and LeVeque 1983, equation 1.7). Without the correction every y of a channel would
+// be wrong by the same amount, which the gradient of a bias sums up. Per-channel factors are computed once,
+// on [C].
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Decompose/Patterns.h"
@@ -12,7 +14,8 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-/// The channels of an activation: which axes are reduced, over how many elements, and how [C] broadcasts against it.
+/// The channels of an activation: which axes are reduced, over how many elements, and how [C] broadcasts to
+/// the activation.
 struct Channels {
   Channels(const Arithmetic &m, Value x, int64_t axis) : m(m), shape(typeOf(x).getRank(), 1) {
     shape[axis] = shapeOf(x)[axis];
@@ -22,7 +25,7 @@ struct Channels {
         count *= shapeOf(x)[i];
       }
   }
-  /// [C] → [1, C, 1, ...] or wherever the channels are.
+  /// Reshapes [C] to [1, C, 1, ...], with C at the position of the channels.
   Value spread(Value perChannel) const { return reshapeTo(m.b, m.loc, perChannel, shape); }
   Value sum(Value x) const { return m.sum(x, axes); }
   Value mean(Value x) const { return m.mul(sum(x), m.constant(1.0 / double(count))); }
@@ -38,7 +41,8 @@ Value normalize(const Arithmetic &m, const Channels &channels, Value deviation, 
   return m.add(m.mul(deviation, channels.spread(a)), channels.spread(bias));
 }
 
-/// Returns E[d^2] - E[d]^2 for deviations d from nearly the mean, and 0 where rounding makes that negative.
+/// Returns E[d^2] - E[d]^2 for deviations d from approximately the mean, and 0 where rounding makes that
+/// negative.
 Value varianceOf(const Arithmetic &m, Value meanSquare, Value mean) {
   return MaxOp::create(m.b, m.loc, m.sub(meanSquare, m.mul(mean, mean)), m.constant(0));
 }
@@ -95,12 +99,14 @@ struct DecomposeBatchNormGrad : OpRewritePattern<BatchNormGradOp> {
 //===-- Layer and group normalisation -----------------------------------------------===//
 
 namespace {
-/// What a layer or group norm and its gradient compute with: x as a tensor of which some dimensions are normalised over.
+/// What a layer or group norm and its gradient compute with: the shape of x, and the dimensions that are
+/// normalised over.
 struct Norm {
   Norm(const Arithmetic &m, NormKind kind, double epsilon, ArrayRef<int64_t> shape) : m(m), kind(kind), epsilon(epsilon), shape(shape) {}
 
-  /// Sums over `first`, then over `second`, which both stay as 1. A group's elements lie apart in channels-last order: what is summed
-  /// over the spatial dimensions first is small.
+  /// Sums over `first`, then over `second`; both stay as dimensions of size 1. In channels-last order a
+  /// group's elements are not contiguous, so the spatial dimensions are summed first, which leaves a small
+  /// tensor.
   Value sum(Value x) const {
     Value total = m.sum(x, first, /*keepdims=*/true);
     return second.empty() ? total : m.sum(total, second, /*keepdims=*/true);
@@ -117,7 +123,7 @@ struct Norm {
   Value scaled(Value x, Value scale) const { return splatNumber(scale) == 1.0 ? x : m.mul(x, scale); }
 
   struct Statistics {
-    Value mean, inverse; ///< no mean where none is taken away
+    Value mean, inverse; ///< the mean is null where none is subtracted
   };
   struct Normalised {
     Statistics statistics;
@@ -135,7 +141,7 @@ struct Norm {
   Shape shape, first, second;
 };
 
-/// graph.layer_norm states the formulas.
+/// graph.layer_norm documents the formulas.
 Norm::Normalised Norm::apply(Value x, Value scale, Value bias) const {
   Statistics statistics;
   Value deviation = x;
@@ -161,7 +167,8 @@ Norm::Normalised Norm::apply(Value x, Value scale, Value bias) const {
   return {statistics, splatNumber(bias) == 0.0 ? y : m.add(y, bias)};
 }
 
-/// graph.layer_norm_grad states the formulas. Of an l2 norm below epsilon the inverse is 1/epsilon, rounded: their product is 1 but for that.
+/// graph.layer_norm_grad documents the formulas. For an l2 norm below epsilon the inverse is 1/epsilon,
+/// rounded; so inverse times epsilon is 1 up to that rounding, which this bound allows for.
 static constexpr double kNormActs = 1 - 0x1p-20;
 Norm::Gradients Norm::gradients(Value x, const Statistics &statistics, Value scale, Value bias, Value dy) const {
   Value normalised = m.mul(kind == NormKind::layer ? m.sub(x, statistics.mean) : x, statistics.inverse);
@@ -204,7 +211,7 @@ struct DecomposeLayerNormGrad : OpRewritePattern<LayerNormGradOp> {
   }
 };
 
-/// The channels of an activation as [groups, channels of a group]: one more dimension.
+/// The channels of an activation as [groups, channels of a group], which is one more dimension.
 struct Groups {
   Groups(const Arithmetic &m, double epsilon, Value x, int64_t axis, int64_t groups)
       : m(m), shape(shapeOf(x)), perChannel(shape.size() + 1, 1), perGroup(shape.size() + 1, 1), norm(m, NormKind::layer, epsilon, {}) {
@@ -218,7 +225,7 @@ struct Groups {
     for (int64_t i = 1; i <= rank; ++i)
       if (i != axis && i != axis + 1)
         norm.first.push_back(i);
-    // Neighbours in memory are summed at once.
+    // Neighbours in memory are summed in one pass.
     Shape &own = axis == 1 ? norm.first : norm.second;
     own.insert(llvm::lower_bound(own, axis + 1), axis + 1);
   }

@@ -4,10 +4,10 @@
 include "mlir/Pass/PassBase.td"
 
 def DecomposePass : Pass<"mpc-decompose"> {
-  let summary = "Composite graph ops become primitive ones, so that fusion sees their parts";
+  let summary = "Decomposes composite graph ops into primitive ones, so that fusion sees their parts";
   let description = [{
-    softmax, log_softmax, the classification losses, batch norms and means become reductions and elementwise arithmetic in fp32 between a cast
-    from and one to the op's type: one rounding, as the op promises.
+    softmax, log_softmax, the classification losses, norms and means become reductions and elementwise arithmetic in fp32, between a cast
+    from the op's type and one to it: so there is one rounding, as the op promises.
 
     ```mlir
     %y = graph.softmax %x {axis = 1 : i64} : tensor<8x10xf16>
@@ -18,9 +18,9 @@ def DecomposePass : Pass<"mpc-decompose"> {
     %3 = graph.reduce_sum %2 {axes = array<i64: 1>, keepdims = true} ...
     %y = graph.cast (graph.div %2, %3) : tensor<8x10xf32> to tensor<8x10xf16>
     ```
-    For targets that have no kernel of their own for these ops.
+    The pass is for targets that have no kernel of their own for these ops.
 
-    Then long reductions to few values are split in two: a tensor of partial results gives every thread something to do, and keeps sums short.
+    Then long reductions to few values are split in two: a tensor of partial results gives every thread work, and keeps sums short.
     ```mlir
     %s = graph.reduce_sum %x {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
     // becomes

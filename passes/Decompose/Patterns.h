@@ -1,4 +1,4 @@
-//===- Patterns.h - one pattern a composite op, by family -----------------------===//
+//===- Patterns.h - a pattern for each composite op, by family -------------------===//
 #ifndef MPC_DECOMPOSE_PATTERNS_H
 #define MPC_DECOMPOSE_PATTERNS_H
 #include "dialects/Graph/IR/Shapes.h"
@@ -11,18 +11,20 @@ void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
 void populateEmptyTensorPatterns(mlir::RewritePatternSet &patterns);
 
-/// When a reduction has too few results to keep a target busy, and into how many pieces it is split.
+/// The numbers that decide when a reduction has too few results to keep a target busy, and into how many
+/// pieces it is then split.
 struct SplitSizes {
-  int64_t wantedPieces;  ///< that keep a large machine busy
-  int64_t enoughPieces;  ///< to spare a reshape
-  int64_t mostPieces;    ///< more are too many to sum up afterwards
-  int64_t leastElements; ///< of the operand, below which one more launch costs more than it gains
-  int64_t leastPiece;    ///< elements
-  int64_t columns;       ///< that one slice or block of a column reduction takes
+  int64_t wantedPieces;  ///< the number that keeps a large machine busy
+  int64_t enoughPieces;  ///< the number that is enough where it spares a reshape
+  int64_t mostPieces;    ///< more than this would be too many to sum up afterwards
+  int64_t leastElements; ///< for an operand with fewer, one more launch costs more than it gains
+  int64_t leastPiece;    ///< the fewest elements of a piece
+  int64_t columns;       ///< the columns that one slice or block of a column reduction takes
 };
 /// The sizes for a GPU, or for the host where it is null.
 SplitSizes splitSizesFor(const GpuArch *gpu);
-/// Splits a reduction with too few results to keep the target busy in two; false if `op` is none.
+/// Splits a reduction in two if it has too few results to keep the target busy; returns false for any other
+/// op.
 bool splitReduction(mlir::Operation *op, const SplitSizes &sizes, mlir::OpBuilder &b);
 
 /// Writes arithmetic on values of one element type; scalars take their type from it.
@@ -46,7 +48,7 @@ struct Arithmetic {
   mlir::Value max(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims = false) const {
     return graph::ReduceMaxOp::create(b, loc, x, axes, keepdims);
   }
-  /// x in this element type.
+  /// x, converted to this element type.
   mlir::Value widen(mlir::Value x) const { return graph::castTo(b, loc, x, element); }
 };
 

@@ -1,6 +1,6 @@
 //===- Softmax.cpp - softmax and the classification losses ------------------------===//
 //
-// Kept dimensions are 1, so that fusion can compute a row in one launch.
+// Reduced dimensions are kept as 1, so that fusion can compute a row in one launch.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Decompose/Patterns.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// z = x - max(x): what both softmaxes exponentiate, without overflow.
+/// z = x - max(x). Both softmaxes exponentiate it, and it cannot overflow.
 static Value shifted(const Arithmetic &m, Value x, int64_t axis) {
   return m.sub(x, m.max(x, {axis}, /*keepdims=*/true));
 }
@@ -19,7 +19,7 @@ static Value logSoftmax(const Arithmetic &m, Value x, int64_t axis) {
   return m.sub(z, m.log(m.sum(m.exp(z), {axis}, /*keepdims=*/true)));
 }
 
-/// The loss of fp32 log-probabilities [N, C, d...]: see graph.nll_loss.
+/// The loss for fp32 log-probabilities [N, C, d...]; see graph.nll_loss.
 static Value nll(const Arithmetic &m, Value logp, Value labels, Value weights, LossReduction reduction,
                  std::optional<int64_t> ignoreIndex) {
   OpBuilder &b = m.b;
@@ -30,7 +30,7 @@ static Value nll(const Arithmetic &m, Value logp, Value labels, Value weights, L
   Value label = reshapeTo(b, m.loc, labels, kept);
   Value classes = IotaOp::create(b, m.loc, RankedTensorType::get(shape, labelType), 1);
   Value isLabel = CompareOp::create(b, m.loc, Predicate::eq, classes, label);
-  // The one term per sample that counts, picked by a sum over zeros elsewhere: exact.
+  // Picks the one term of a sample that counts, by a sum in which the others are zeros; this is exact.
   auto pick = [&](Value x) { return m.sum(SelectOp::create(b, m.loc, isLabel, x, m.constant(0)), {1}, /*keepdims=*/true); };
   Value loss = m.neg(pick(logp));
   Value weight;

@@ -1,11 +1,11 @@
 //===- SplitReductions.cpp - partial results for long reductions ------------------===//
 //
-// A host kernel shares its work out over kept elements (in columns: over blocks of them). A reduction of much
-// to little is done in two: the outer dimensions of [N, H, W, C] -> [C] are kept at first, [N, H, W, C] ->
-// [N, C] -> [C]. Where no dimension is of the right size, one more is made by reshaping, [M] -> [s, M/s].
-// That reshape has to reach memory to cost nothing, so the elementwise ops between are rebuilt in the new
-// shape; values that others use too are then computed twice, which is why it comes second. A GPU's blocks
-// share the work in the same way, but there are many more of them.
+// A host kernel divides its work by kept elements (in columns: by blocks of them). A reduction of many
+// elements to few is done in two stages: the outer dimensions of [N, H, W, C] -> [C] are kept at first, [N,
+// H, W, C] -> [N, C] -> [C]. Where no dimension has the right size, a reshape makes one more, [M] -> [s,
+// M/s]. That reshape costs nothing only on values in memory, so the elementwise ops in between are rebuilt in
+// the new shape. Values that other ops use too are then computed twice, which is why this way is the second
+// choice. A GPU's blocks share the work in the same way, but there are many more of them.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/IRMapping.h"
@@ -17,16 +17,19 @@ using namespace mpc;
 using graph::Shape;
 
 SplitSizes mpc::splitSizesFor(const GpuArch *gpu) {
-  // Columns of the host: a slice of its column reduction (KernelToHost/Nest.cpp). Sixty-four slices keep a large machine busy.
+  // On the host the columns are a slice of its column reduction (KernelToHost/Nest.cpp). Sixty-four slices
+  // keep a large machine busy.
   if (!gpu)
     return {.wantedPieces = 64, .enoughPieces = 32, .mostPieces = 512, .leastElements = 1 << 16, .leastPiece = 1024, .columns = 32};
-  // Columns of a GPU: 32 threads with 16 bytes of f16 (KernelToGpu/GpuNest.cpp). Four blocks keep a multiprocessor busy; about one for each (the nearest power of two, as extents often are) will do
-  // where that spares the reshape. A piece is worth a block's while when its 256 threads have 16 elements each.
+  // On a GPU the columns are those of 32 threads with 16 bytes of f16 each (KernelToGpu/GpuNest.cpp). Four
+  // blocks keep a multiprocessor busy; about one for each multiprocessor (the nearest power of two, as extents
+  // often are) is enough where that spares the reshape. A piece is worth a block when its 256 threads have 16
+  // elements each.
   return {.wantedPieces = 4 * gpu->multiprocessors, .enoughPieces = int64_t(llvm::bit_floor(unsigned(gpu->multiprocessors) * 4 / 3)), .mostPieces = 2048, .leastElements = 1 << 15, .leastPiece = 4096, .columns = 256};
 }
 
 namespace {
-/// The dimensions [begin, end) of a shape of rank `rank` become (outer, inner).
+/// Splits the dimensions [begin, end) of a shape of rank `rank` into (outer, inner).
 struct Split {
   int64_t begin, end, outer, inner, rank;
 
@@ -40,7 +43,7 @@ struct Split {
 } // namespace
 
 
-/// v, which broadcasts to the shape that was split, in the split shape; null where it would need data
+/// v, which broadcasts to the shape that was split, in the split shape; null where that would need data
 /// movement, or memory for a value that fusion keeps in registers. Elementwise producers are rebuilt, down to
 /// values that are stored anyway, where a reshape is a view.
 static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b,
@@ -50,13 +53,13 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   ArrayRef<int64_t> shape = graph::shapeOf(v);
   int64_t missing = split.rank - int64_t(shape.size());
   if (shape != whole) {
-    // A broadcast operand: constant along the split dimensions.
+    // The operand is broadcast and constant along the split dimensions.
     Shape aligned(missing, 1);
     llvm::append_range(aligned, shape);
     if (llvm::product_of(ArrayRef<int64_t>(aligned).slice(split.begin, split.end - split.begin)) != 1)
       return {};
     if (missing >= split.end || llvm::product_of(shape) == 1)
-      return v; // the split dimensions are not there at all
+      return v; // v does not have the split dimensions at all
     Shape result(ArrayRef<int64_t>(aligned).take_front(split.begin));
     result.append({1, 1});
     llvm::append_range(result, ArrayRef<int64_t>(aligned).drop_front(split.end));
@@ -99,7 +102,8 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
     return false;
   auto isReduced = [&](int64_t d) { return llvm::is_contained(axes, d); };
 
-  // Slices that the unsplit reduction has: kept elements, in blocks where the innermost dimension is kept.
+  // The slices that the unsplit reduction has: kept elements, in blocks where the innermost dimension is
+  // kept.
   int64_t last = rank - 1;
   while (last > 0 && shape[last] == 1)
     --last;
@@ -111,7 +115,7 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
   if (slices * 2 > sizes.wantedPieces)
     return false;
 
-  // The outermost run of reduced dimensions, and the best divisor of it.
+  // The run is the outermost one of reduced dimensions; the code looks for the best divisor of it.
   int64_t begin = 0;
   while (!isReduced(begin) || shape[begin] == 1)
     if (++begin == rank)
@@ -120,7 +124,7 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
   while (end < rank && isReduced(end))
     ++end;
   int64_t run = llvm::product_of(ArrayRef<int64_t>(shape).slice(begin, end - begin));
-  // As many whole dimensions of the run as make enough pieces.
+  // The first choice is to keep as many whole dimensions of the run as make enough pieces.
   int64_t keep = begin, pieces = 1;
   while (keep < end && pieces * slices < sizes.enoughPieces)
     pieces *= shape[keep++];
@@ -142,12 +146,12 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
     IRMapping known;
     Split split{begin, end, outer, run / outer, rank};
     partial = inSplitShape(x, shape, split, b, known, /*depth=*/8);
-    if (!partial) { // one tensor in memory, then; the narrower one behind a cast
+    if (!partial) { // otherwise one tensor is stored, the narrower one where there is a cast
       auto cast = x.getDefiningOp<graph::CastOp>();
       Value narrow = cast && graph::isFloat(cast.getX()) ? cast.getX() : x;
       partial = graph::castTo(b, loc, graph::reshapeTo(b, loc, narrow, split.apply(shape)), element);
     }
-    Shape others; // the axes after the run move: it became (outer, inner)
+    Shape others; // the axes after the run are renumbered, since the run has become (outer, inner)
     for (int64_t axis : axes)
       if (axis < begin || axis >= end)
         others.push_back(axis < begin ? axis : axis - end + begin + 2);
@@ -175,7 +179,7 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
       inner.push_back(axis);
   int64_t before = begin - llvm::count_if(inner, [&](int64_t axis) {
                      return axis < begin;
-                   }); // where the pieces stand in the partial results
+                   }); // the position of the pieces in the partial results
   for (int64_t axis = keep; axis < end; ++axis)
     inner.push_back(axis);
   for (int64_t axis = begin; axis < keep; ++axis)

@@ -1,8 +1,9 @@
 //===- BatchDispatches.cpp - small independent dispatches share a launch ---------===//
 //
-// See Passes.td. Walks a block upwards. A batch stands where its last member stood; a dispatch before it may
-// join where all who read its results come behind that place, those in batches with their batches. So no
-// member reads another, nor is there a path between two of them, and each comes as late as it may.
+// See Passes.td. The pass walks a block from its end to its start. A batch stands where its last member
+// stood. An earlier dispatch may join it if all readers of its results come after that place, where the
+// readers in batches count as standing where their batches do. So no member reads another, there is no path
+// between two members, and each moves down only as far as it may.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
@@ -23,20 +24,22 @@ namespace mpc::fusion {
 using namespace mpc::fusion;
 using kernel::DispatchOp;
 
-/// What a dispatch reads and writes at most, in bytes, unless it updates variables. A GPU of 4.8 TB/s moves
-/// that in the time of a launch; of larger ones two fill it no better than one.
+/// The most bytes that a dispatch reads and writes, unless it updates variables. A GPU of 4.8 TB/s moves that
+/// much in the time of a launch; two larger dispatches in one launch fill a GPU no better than one does.
 static constexpr int64_t mostBytes = 8 << 20;
-/// Pointers of a launch (parameters of a kernel: 4096 bytes, PTX ISA 7.0), and members, whose code adds up.
+/// The most buffers of a launch (parameters of a kernel have 4096 bytes, PTX ISA 7.0), and the most members,
+/// since their code adds up.
 static constexpr size_t mostBuffers = 256, mostMembers = 64;
-/// What all that comes later may add to the peak, in bytes: flags and the like.
+/// The bytes by which moving dispatches down may raise the peak; they are for flags and the like.
 static constexpr int64_t smallBytes = 4096;
-/// Batches that a dispatch asks, the nearest: behind so many places there is a reader that it may not pass.
+/// The number of batches, the nearest ones, that a dispatch tries to join: after so many places there is a
+/// reader that it must not pass.
 static constexpr size_t mostSearched = 16;
 
 namespace {
 
 struct Batch {
-  SmallVector<DispatchOp> members; ///< the last first
+  SmallVector<DispatchOp> members; ///< the last member comes first
   llvm::SmallDenseSet<Value> inputs;
   size_t results = 0;
   int64_t position = 0;
@@ -51,7 +54,7 @@ public:
       writers[assign.getVariableAttr()] = storageOf(assign.getValue()).getDefiningOp();
     countLive();
   }
-  /// Those of two members and more.
+  /// Returns the batches that have at least two members.
   std::vector<Batch> run();
 
 private:
@@ -59,19 +62,20 @@ private:
   bool updates(DispatchOp dispatch) const;
   bool mayJoin(const Batch &batch, DispatchOp dispatch) const;
   int64_t lastReader(Value storage) const;
-  /// Bytes that are live at each position.
+  /// Counts the bytes that are live at each position.
   void countLive();
-  /// What those become by when the dispatch comes later: from its position on, to the later one.
+  /// By how much these change when the dispatch moves to a later position: an entry for each position from
+  /// its own to the later one.
   using Change = SmallVector<int64_t>;
   Change changeOf(DispatchOp dispatch, int64_t later) const;
-  /// Whether the peak stays what it is.
+  /// Whether the peak stays the same (but for `smallBytes`).
   bool mayComeLater(DispatchOp dispatch, int64_t later) const;
   void comeLater(DispatchOp dispatch, int64_t later);
   int64_t firstReader(DispatchOp dispatch) const;
 
   Block &block;
-  DenseMap<Operation *, int64_t> positions; ///< of a member, its batch's
-  DenseMap<Attribute, Operation *> writers; ///< of variables
+  DenseMap<Operation *, int64_t> positions; ///< for a member, the position of its batch
+  DenseMap<Attribute, Operation *> writers; ///< those of variables
   std::vector<int64_t> live;
   int64_t peak = 0;
 };
@@ -82,8 +86,9 @@ bool Batcher::updates(DispatchOp dispatch) const {
   return llvm::any_of(writers, [&](const auto &writer) { return writer.second == dispatch; });
 }
 
-/// Loops of regular form, small or at the end of the step. What reads a variable that another launch computes
-/// into is left where it is, lest the variable be copied.
+/// A member is a pointwise or reduction loop that is small, or that updates variables. A dispatch that reads
+/// a variable into which another launch computes stays where it is, since otherwise the variable would have
+/// to be copied.
 bool Batcher::mayBeMember(DispatchOp dispatch) const {
   if (dispatch.getLibrary())
     return false;
@@ -109,7 +114,7 @@ int64_t Batcher::firstReader(DispatchOp dispatch) const {
     usersThroughViews(result, readers);
   int64_t first = INT64_MAX;
   for (Operation *reader : readers)
-    if (!isa<train::AssignOp>(reader)) // takes effect at the end, wherever it stands
+    if (!isa<train::AssignOp>(reader)) // an assignment takes effect at the end, wherever it stands
       first = std::min(first, positions.lookup(reader));
   return first;
 }
@@ -130,11 +135,11 @@ int64_t Batcher::lastReader(Value storage) const {
 }
 
 void Batcher::countLive() {
-  // Changes at each position first, then their sums.
+  // The changes at each position are collected first, then summed up.
   live.assign(positions.size() + 1, 0);
   auto add = [&](Value v, int64_t first) {
     int64_t last = lastReader(v);
-    if (last < first || isAssigned(v)) // lies in the variable
+    if (last < first || isAssigned(v)) // it lies in the variable
       return;
     live[first] += bytesOf(v.getType());
     live[last + 1] -= bytesOf(v.getType());
@@ -191,7 +196,7 @@ bool Batcher::mayJoin(const Batch &batch, DispatchOp dispatch) const {
 }
 
 std::vector<Batch> Batcher::run() {
-  std::vector<Batch> batches; // by falling position
+  std::vector<Batch> batches; // sorted by falling position
   SmallVector<DispatchOp> dispatches(block.getOps<DispatchOp>());
   for (DispatchOp dispatch : llvm::reverse(dispatches)) {
     if (!mayBeMember(dispatch))
@@ -212,11 +217,11 @@ std::vector<Batch> Batcher::run() {
   return batches;
 }
 
-/// Puts the members into one dispatch in the place of the last.
+/// Moves the members into one dispatch, at the place of the last one.
 static void form(SmallVector<DispatchOp> members) {
   std::reverse(members.begin(), members.end());
   DispatchOp last = members.back();
-  llvm::SetVector<Value> inputs; // those of now: batches before this one have replaced values
+  llvm::SetVector<Value> inputs; // the current ones, since batches before this one have replaced values
   SmallVector<Type> types;
   SmallVector<Location> locations;
   SmallVector<Value> results;

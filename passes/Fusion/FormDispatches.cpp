@@ -1,6 +1,6 @@
 //===- FormDispatches.cpp - groups ops into kernel.dispatches ------------------===//
 //
-// See Passes.td; Grouping.h decides, this file rewrites.
+// See Passes.td. Grouping.h makes the decisions, and this file rewrites the ops.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Fusion/Grouping.h"
@@ -20,7 +20,8 @@ namespace mpc::fusion {
 } // namespace mpc::fusion
 using namespace mpc::fusion;
 
-/// What is free to repeat is repeated: users that need it in memory get a copy of their own, so that it can be inlined into the others.
+/// Ops that cost nothing are duplicated: users that need the value in memory get a copy of the op, so that
+/// the original can be inlined into the other users.
 static void splitFreeOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (kindOf(&op) != OpKind::Free)
@@ -38,7 +39,7 @@ static void splitFreeOps(Block &block) {
   }
 }
 
-/// "conv1:conv+relu": where it comes from and what it does.
+/// A name like "conv1:conv+relu": the node that the group comes from, and its ops.
 static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
   std::string name = nodeName(group.roots.back()->getLoc());
   if (!name.empty())
@@ -60,8 +61,9 @@ static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
   return name;
 }
 
-/// Puts every op behind what it reads: of those that may come next, always the one that stood first. Views were left at the front, their
-/// producers stand at the end. Takes n log n steps for n ops with a bounded number of operands each. Fails where ops wait for one another.
+/// Puts every op after what it reads: of the ops that may come next, it always takes the one that originally
+/// came first. (Before this, views are at the front, and their producers at the end.) It takes n log n steps
+/// for n ops with a bounded number of operands each. Fails where ops wait for one another.
 static LogicalResult sortByPosition(Block &block) {
   SmallVector<Operation *> ops;
   DenseMap<Operation *, size_t> positions;
@@ -111,7 +113,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     for (Operation &op : block)
       if (kindOf(&op) != OpKind::Outside)
         replaced.push_back(&op);
-    // Which stored values other launches read: everything that an op outside its own dispatch takes.
+    // The stored values that other launches read are all operands of ops that are computed outside of the
+    // op's own dispatch.
     DenseMap<const Group *, SmallVector<Operation *>> bodies;
     llvm::DenseSet<Value> read;
     for (const std::unique_ptr<Group> &group : grouping.groups()) {
@@ -137,7 +140,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     return sortByPosition(block);
   }
 
-  /// The ops of a group, clones of inlined ones included, in program order.
+  /// The ops of a group, including the inlined ones that are cloned into it, in program order.
   static SmallVector<Operation *> bodyOf(const Group &group, const Grouping &grouping) {
     llvm::SetVector<Operation *> ops;
     SmallVector<Operation *> work(group.roots.begin(), group.roots.end());
@@ -154,7 +157,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     return sorted;
   }
 
-  /// Builds the dispatch of a group. `stored` maps the results of roots to those of their dispatches.
+  /// Builds the dispatch of a group. `stored` maps the results of roots to the results of their dispatches.
   void emit(OpBuilder &builder, const Group &group, ArrayRef<Operation *> ops, const llvm::DenseSet<Value> &read,
             DenseMap<Value, Value> &stored) {
     llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
@@ -190,7 +193,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     kernel::YieldOp::create(inner, dispatch.getLoc(), yielded);
     for (auto [old, result] : llvm::zip(outputs, dispatch.getResults())) {
       stored[old] = result;
-      // Views, assignments and the terminator stay; other ops are about to go.
+      // Views, assignments and the terminator stay, so they get the result; the other ops will be erased.
       old.replaceUsesWithIf(result, [](OpOperand &use) { return kindOf(use.getOwner()) == OpKind::Outside && !isa<kernel::DispatchOp>(use.getOwner()); });
     }
     ++numDispatches;

@@ -7,18 +7,21 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::fusion;
 
-/// How many ops one chain and one launch compute at most. What networks are made of stays far below (a step of Adam is 20 ops, a decomposed
-/// layer norm as many); a chain of thousands would be one loop body, for which code generation needs more than linear time and deep recursion.
+/// The most ops that one chain of inlined ops and one launch compute. Networks stay far below that (a step of
+/// Adam has 20 ops, and a decomposed layer norm as many). A chain of thousands would be one loop body, for
+/// which code generation needs more than linear time and deep recursion.
 static constexpr int64_t kLargestChain = 64, kLargestGroup = 128;
-/// A search for a path follows at most this many reads of one group by another, so that fusing a network takes time linear in its length. In
-/// networks either the ways between two groups are short, or there is a path (from a forward op through the
-/// loss to its gradient); both are found within far fewer. (One group may have thousands of readers: the loss scale.)
+/// A search for a path follows at most this many reads of one group by another, so that fusing a network
+/// takes time linear in its length. In networks either the paths between two groups are short, or there is
+/// one (from a forward op through the loss to its gradient); far fewer steps find both. (One group may have
+/// thousands of readers: the loss scale.)
 static constexpr int64_t kLongestSearch = 2048;
 
-/// How many ops follow a hero in its launch: their operands take registers while the sums hold most of them.
+/// The most ops that follow a hero in its launch: their operands take registers, most of which the sums
+/// already hold.
 static constexpr int kLongestEpilogue = 8;
 
-/// Reading the operand again costs no more than reading the result would.
+/// Whether reading the operand again costs no more than reading the result would.
 static bool isWideningCast(CastOp op) {
   return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
 }
@@ -39,7 +42,7 @@ OpKind fusion::kindOf(Operation *op) {
       return OpKind::Free;
     return OpKind::Pointwise;
   case LoopKind::Movement:
-    // Neighbours stay neighbours, but for a transpose.
+    // Neighbours stay neighbours, except in a transpose.
     return isa<BroadcastOp>(op) ? OpKind::Free : isa<TransposeOp>(op) ? OpKind::Single : OpKind::Movement;
   case LoopKind::Reduction:
     return OpKind::Reduction;
@@ -69,13 +72,14 @@ Grouping::Grouping(Block &block, Epilogues epilogues) : block(block), epilogues(
   order();
 }
 
-/// Whether computing `producer` inside the loops of `user` repeats no work: the user reads each element once.
+/// Whether computing `producer` inside the loops of `user` repeats no work, because the user reads each
+/// element once.
 bool Grouping::canInline(Operation *producer, Operation *user) const {
   OpKind kind = kindOf(user);
   if (kind == OpKind::Reduction)
     return true;
   if (auto pad = dyn_cast<PadOp>(user)) {
-    // What lies outside is computed too, at some index.
+    // A pad also computes the elements that lie outside, at some index.
     auto none = [](ArrayRef<int64_t> counts) { return llvm::all_of(counts, [](int64_t n) { return n == 0; }); };
     return none(pad.getInterior()) && 3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
   }
@@ -85,7 +89,7 @@ bool Grouping::canInline(Operation *producer, Operation *user) const {
 }
 
 void Grouping::chooseRoots() {
-  // How many stored full-size tensors and ops stand behind an inlined op: what repeating it would cost.
+  // The cost of repeating an inlined op: the stored full-size tensors that it needs, and the ops.
   struct Cost {
     llvm::SmallSetVector<Value, 4> loads;
     int64_t ops = 0;
@@ -108,11 +112,11 @@ void Grouping::chooseRoots() {
     }
     bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
-    // A cast that is free is repeated by each of its users, and what moves elements behind it with it.
+    // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
     if (kind == OpKind::Movement && users.size() == 1 && kindOf(*users.begin()) == OpKind::Free)
       users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
     bool cheapToRepeat = kind == OpKind::Free || (kind == OpKind::Pointwise && cost.loads.size() <= 2 && cost.ops <= 6);
-    // A random number costs ten rounds of multiplications; draw it once.
+    // A random number costs ten rounds of multiplications, so it is drawn only once.
     cheapToRepeat &= !isa<DropoutOp, RandomOp>(op);
     if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))
       inlined.insert(&op);
@@ -123,13 +127,13 @@ void Grouping::chooseRoots() {
       fuseEpilogue(&op);
 }
 
-/// Whether v is one number per column of `like`: all dimensions 1 but the last.
+/// Whether v has one number for each column of `like`: all its dimensions but the last are 1.
 static bool isPerColumn(Value v, Value like) {
   ArrayRef<int64_t> shape = shapeOf(v);
   return !shape.empty() && shape.back() == shapeOf(like).back() && typeOf(v).getNumElements() == shape.back();
 }
 
-/// What is behind a hero becomes part of its launch when nobody else wants what is between.
+/// The ops behind a hero become part of its launch if no other op reads the values in between.
 void Grouping::fuseEpilogue(Operation *hero) {
   Operation *last = hero;
   auto absorb = [&](Operation *next) {
@@ -141,7 +145,8 @@ void Grouping::fuseEpilogue(Operation *hero) {
   Operation *user = onlyUser(last);
   if (epilogues == Epilogues::Pointwise) {
     for (int i = 0; i < kLongestEpilogue && user && kindOf(user) == OpKind::Pointwise && resultShape(user) == resultShape(hero); ++i) {
-      // A sum of two heroes belongs to the first; a dropout mask is for four neighbours at once.
+      // An op that adds two heroes belongs to the first; a dropout computes the mask of four neighbours at
+      // once.
       if (isa<DropoutOp>(user) || !absorbed.insert(user).second)
         break;
       absorb(user);
@@ -167,7 +172,7 @@ const Grouping::Cone &Grouping::coneOf(Operation *root) {
   if (cone)
     return *cone;
   cone = std::make_unique<Cone>();
-  // Each op once: a value may be used twice at every step of a chain.
+  // Each op is visited once, since a chain may use a value twice at every step.
   SmallVector<Operation *> work{root};
   llvm::SmallPtrSet<Operation *, 8> seen{root};
   while (!work.empty()) {
@@ -182,7 +187,7 @@ const Grouping::Cone &Grouping::coneOf(Operation *root) {
     }
   }
   cone->ops = int64_t(seen.size());
-  // Behind each slice, pad, concat or gather of the cone.
+  // The inputs behind each slice, pad, concat or gather of the cone are read at other indices.
   for (Operation *movement : seen) {
     if (kindOf(movement) != OpKind::Movement)
       continue;
@@ -243,7 +248,7 @@ void Grouping::formGroups() {
   mergeSiblings();
 }
 
-/// Whether axes are the last ones of a shape, with enough rows before them to share among threads.
+/// Whether the axes are the last ones of the shape, with enough rows before them to share among threads.
 static bool isRowwise(const Group &group) {
   if (group.axes.empty() || group.axes.back() != int64_t(group.shape.size()) - 1)
     return false;
@@ -261,8 +266,8 @@ static bool keepsAllDims(const Group &group) {
   return llvm::all_of(group.roots, [](Operation *op) { return kindOf(op) != OpKind::Reduction || keepsDims(op); });
 }
 
-/// Whether the op is the transpose of matrices of 8-bit floats: products want both orders of most such values
-/// (wgmma reads them along k only), which one launch writes on GPUs (KernelToGpu/TransposedCopy.cpp).
+/// Whether the op is the transpose of matrices of 8-bit floats. Products need both orders of most such values
+/// (wgmma reads them only along k), and on GPUs one launch writes both (KernelToGpu/TransposedCopy.cpp).
 static bool isTransposedCopy(Operation *op) {
   return transposesMatrices(op) && isFloat8(elementOf(op->getOperand(0)));
 }
@@ -274,7 +279,7 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
   if (producer.kind == GroupKind::Library || producer.kind == GroupKind::Single || group.kind == GroupKind::Library ||
       group.kind == GroupKind::Single)
     return false;
-  // A value that is read elsewhere than where it was computed must be stored in between.
+  // A value that is read at other elements than those where it is computed must be stored in between.
   for (Value v : coneOf(root).moved)
     if (Operation *stored = storedBy(v); stored && producer.roots.contains(stored))
       return false;
@@ -283,14 +288,14 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
   if (group.kind == GroupKind::Pointwise) {
     if (producer.kind == GroupKind::Pointwise)
       return producer.shape == group.shape;
-    // Arithmetic on what the reduction gave, at one element of it.
+    // The group does arithmetic on the reduction's result, at one element of it.
     for (Operation *other : producer.roots)
       if (kindOf(other) == OpKind::Reduction && resultShape(other) == ArrayRef<int64_t>(group.shape) &&
           (producer.kind == GroupKind::Reduction || rowwise))
         return true;
     return rowwise && producer.shape == group.shape;
   }
-  // A further reduction of the same rows (the sum of exponentials after the maximum).
+  // The group is a further reduction of the same rows (the sum of exponentials after the maximum).
   return group.kind == GroupKind::Reduction && rowwise && producer.shape == group.shape && producer.axes == group.axes &&
          keepsAllDims(group);
 }
@@ -305,7 +310,7 @@ void Grouping::mergeProducers(Operation *root) {
       bool becomesRow = producer->kind != GroupKind::Pointwise &&
                         !(group->kind == GroupKind::Pointwise && producer->kind == GroupKind::Reduction &&
                           producer->shape != group->shape);
-      // A transposed copy is written from its producer's loops.
+      // A transposed copy is written by its producer's loops.
       bool ownShape = producer->kind == GroupKind::Pointwise && group->kind != GroupKind::Single;
       Shape shape = ownShape ? group->shape : producer->shape;
       Shape axes = producer->kind == GroupKind::Pointwise ? group->axes : producer->axes;
@@ -321,7 +326,8 @@ void Grouping::mergeProducers(Operation *root) {
   }
 }
 
-/// Roots of one shape that read the same tensors share the loads (the moments of Adam; the two sums of a batch norm's gradient).
+/// Merges roots of one shape that read the same tensors, so that they share the loads (the moments of Adam;
+/// the two sums of a batch norm's gradient).
 void Grouping::mergeSiblings() {
   DenseMap<Value, SmallVector<Group *>> readers;
   for (auto &group : owned)
@@ -329,7 +335,7 @@ void Grouping::mergeSiblings() {
       for (Value v : inputsOf(root))
         if (shapeOf(v) == ArrayRef<int64_t>(group->shape) && !group->shape.empty())
           readers[v].push_back(group.get());
-  // In program order, for determinism.
+  // The visits follow program order, so that the result is deterministic.
   auto visit = [&](Value v) {
     auto it = readers.find(v);
     if (it == readers.end())
@@ -343,7 +349,7 @@ void Grouping::mergeSiblings() {
         if ((a->kind != GroupKind::Pointwise && a->kind != GroupKind::Reduction) || a->roots.size() + b->roots.size() > 8 ||
             !canMerge(a, b))
           continue;
-        // A reduction that needs the other's result has to wait for it.
+        // A reduction that needs the other's result must wait for it.
         if (a->kind == GroupKind::Reduction && (producersOf(a).contains(b) || producersOf(b).contains(a)))
           continue;
         merge(a, b);
@@ -357,7 +363,8 @@ void Grouping::mergeSiblings() {
       visit(v);
 }
 
-/// Whether `reader` reads a reshaped value of `writer`. The view stands between launches, so they cannot be one.
+/// Whether `reader` reads a reshaped value of `writer`. The view has to stand between two launches, so they
+/// cannot be one launch.
 bool Grouping::readsView(Group *reader, Group *writer) {
   return llvm::any_of(reader->roots, [&](Operation *root) {
     return llvm::any_of(inputsOf(root), [&](Value v) {
@@ -367,7 +374,8 @@ bool Grouping::readsView(Group *reader, Group *writer) {
   });
 }
 
-/// Merging must not make too large a loop body, nor a cycle: no path between the two through a third group, nor through a view.
+/// Merging must not make too large a loop body, nor a cycle: there may be no path between the two groups
+/// through a third group or through a view.
 bool Grouping::canMerge(Group *a, Group *b) {
   if (a->ops + b->ops > kLargestGroup || readsView(a, b) || readsView(b, a))
     return false;
@@ -376,16 +384,17 @@ bool Grouping::canMerge(Group *a, Group *b) {
          !(a->rank < b->rank ? mayReachThroughOthers(a, b) : mayReachThroughOthers(b, a));
 }
 
-/// Whether `last` reads values of `first` through other groups. Goes down from `first` and up from `last` by
-/// turns, where ranks lie between theirs: either way may be short where the other is long. A search that has
-/// become too long is taken for a path.
+/// Whether `last` reads values of `first` through other groups. The search goes down from `first` and up from
+/// `last` in turns, among groups whose ranks lie between theirs, since one direction may be short where the
+/// other is long. A search that gets too long counts as a path.
 bool Grouping::mayReachThroughOthers(Group *first, Group *last) {
   struct Walk {
     SmallVector<Group *> work;
     llvm::SmallPtrSet<Group *, 16> seen;
   } down, up;
   int64_t looked = 0;
-  // Takes a group into one walk; whether that ends the search: the walks have met, or it has become too long.
+  // Takes a group into one walk. Returns whether that ends the search, because the walks have met or the
+  // search is too long.
   auto take = [&](Walk &walk, const Walk &other, Group *group) {
     if (other.seen.contains(group) || ++looked > kLongestSearch)
       return true;
@@ -426,7 +435,7 @@ void Grouping::merge(Group *into, Group *from) {
   into->readers.append(from->readers);
   from->roots.clear();
   from->readers.clear();
-  // Readers of the one may not rank above the other.
+  // Readers of one group must rank above the other group, too.
   SmallVector<Group *> raised{into};
   for (size_t i = 0; i < raised.size(); ++i) {
     Group *above = raised[i];
@@ -438,7 +447,7 @@ void Grouping::merge(Group *into, Group *from) {
   }
 }
 
-/// Repeatedly places the first group whose producers are all placed.
+/// Repeatedly places the first group whose producers have all been placed.
 void Grouping::order() {
   llvm::stable_sort(owned, [](const auto &a, const auto &b) { return a->position < b->position; });
   llvm::erase_if(owned, [](const auto &group) { return group->roots.empty(); });

@@ -4,16 +4,16 @@
 include "mlir/Pass/PassBase.td"
 
 def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
-  let summary = "Groups the ops of every entry into dispatches, one per launch";
+  let summary = "Groups the ops of every entry into dispatches, one for each launch";
   let description = [{
-    A dispatch computes its *roots*, the values that have to exist in memory; everything cheap between them is computed in registers, again
-    for each dispatch that wants it where that saves a pass over memory (a widening cast is never stored).
+    A dispatch computes its *roots*, the values that have to exist in memory; everything cheap between them is computed in registers, and computed again
+    in each dispatch that needs it where that saves a pass over memory (a widening cast is never stored).
 
-      library    a matmul or convolution, with what its kernel computes behind it: any arithmetic on the elements of its result on a GPU, a bias per column on the host;
-      pointwise  roots of one iteration shape, each element from elements of the inputs;
-      reduction  roots that reduce the same axes of one iteration shape, and arithmetic on what they give;
-      row        reductions over trailing axes and full-shape results that use them (softmax): a row at a time;
-      single     what has a loop nest of its own (pooling, transposes, scatter).
+      library    a matmul or convolution, with what its kernel computes behind it: any arithmetic on the elements of its result on a GPU, a bias for each column on the host;
+      pointwise  roots of one iteration shape, each element computed from elements of the inputs;
+      reduction  roots that reduce the same axes of one iteration shape, and arithmetic on their results;
+      row        reductions over trailing axes and full-shape results that use them (softmax), a row at a time;
+      single     an op that has a loop nest of its own (pooling, transposes, scatter).
 
     Reshapes stay between dispatches: they are views and cost nothing.
   }];
@@ -25,9 +25,10 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
 def BatchDispatchesPass : Pass<"mpc-batch-dispatches", "::mlir::ModuleOp"> {
   let summary = "Puts small independent dispatches into one launch";
   let description = [{
-    On a GPU a launch costs more than a small dispatch: the updates of a network's parameters, the searches for overflow in their gradients, the
-    statistics of its norms. Dispatches of which none reads another become members of one dispatch, a batch, where the last of them stood, as long as
-    what they keep alive until there does not raise the peak of live bytes. Large ones stay alone, but updates of variables, which are all at the end of a step, do not.
+    On a GPU a launch costs more than a small dispatch does: the updates of a network's parameters, the searches for overflow in their gradients, the
+    statistics of its norms. Dispatches that do not read one another become members of one dispatch, a batch, at the place of the last of them, as long as
+    the values that stay alive until there do not raise the peak of live bytes. Large dispatches stay alone, except for updates of variables, which are all at
+    the end of a step.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numBatches", "batches", "Batches formed">, Statistic<"numMembers", "members", "Dispatches in them">];

@@ -1,8 +1,9 @@
 //===- ChannelsLast.cpp - activations become [N, spatial..., C] ---------------===//
 //
-// See Passes.td. One walk over each entry, in program order: every op is looked at once and replaced at most once, by one op and the
-// transposes that its operands need, so the pass takes time linear in the ops and ends on every program. `Orders` holds the values
-// that exist in both orders; a transpose is made when the first op asks for the order that is missing.
+// See Passes.td. The pass walks over each entry once, in program order: it looks at every op once and
+// replaces it at most once, by one op and the transposes that its operands need; so it takes time linear in
+// the ops and ends on every program. `Orders` holds the values that exist in both orders; a transpose is made
+// when the first op asks for the order that is missing.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Layout/Orders.h"
@@ -23,7 +24,7 @@ namespace mpc::layout {
 #include "passes/Layout/Passes.h.inc"
 } // namespace mpc::layout
 
-/// Where the dimension `axis` of a channels-first tensor is afterwards.
+/// The position of the dimension `axis` of a channels-first tensor in the channels-last one.
 static int64_t permuteAxis(int64_t axis, int64_t rank) { return toFirst(rank)[axis]; }
 
 namespace {
@@ -50,11 +51,13 @@ private:
   bool moveBroadcast(BroadcastOp op);
   bool moveTranspose(TransposeOp op);
 
-  /// Returns whether the op is to be computed channels-last, which holds if one of `activations` was or if all are channels-last behind a transpose.
+  /// Whether the op is to be computed channels-last: it is where one of `activations` was, or where all of them
+  /// are channels-last behind a transpose.
   bool wantsLast(ValueRange activations);
-  /// v, which broadcasts to an activation of `rank` dimensions, as it broadcasts to the channels-last one.
+  /// v, which broadcasts to an activation of `rank` dimensions, in a form that broadcasts to the
+  /// channels-last activation.
   Value spreadLast(OpBuilder &b, Value v, int64_t rank);
-  /// The op with other operands and result types, in front of the old one.
+  /// Creates the op with other operands and result types, in front of the old one.
   Operation *rebuild(Operation *op, ValueRange operands, TypeRange types);
 
   Block &block;
@@ -122,7 +125,8 @@ Operation *EntryLayout::rebuild(Operation *op, ValueRange operands, TypeRange ty
   return b.create(state);
 }
 
-/// Convolutions and pooling become channels_last always. A convolution's weight keeps its order, or not.
+/// Convolutions and pooling always become channels_last. A convolution's weight becomes so only where
+/// `weights` says it.
 template <typename OpT>
 bool EntryLayout::convertWindow(OpT op) {
   if (op.getLayout() == Layout::ChannelsLast)
@@ -164,7 +168,8 @@ bool EntryLayout::moveElementwise(Operation *op) {
   return true;
 }
 
-/// Operands and results of the activation's rank are channels-last, the others are per channel.
+/// Operands and results with the activation's rank become channels-last; the others have one number for each
+/// channel.
 template <typename OpT>
 bool EntryLayout::moveNorm(OpT op) {
   int64_t rank = typeOf(op.getX()).getRank();
@@ -187,7 +192,8 @@ bool EntryLayout::moveNorm(OpT op) {
   return true;
 }
 
-/// All that broadcasts to the activation is permuted with it, and the axes are. What has the shape of a scale is put back.
+/// Everything that broadcasts to the activation is permuted with it, and so are the axes. Results that have
+/// the shape of a scale get their own order back.
 template <typename OpT>
 bool EntryLayout::moveLayerNorm(OpT op) {
   int64_t rank = typeOf(op.getX()).getRank();
@@ -199,7 +205,7 @@ bool EntryLayout::moveLayerNorm(OpT op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return spreadLast(b, v, rank); });
-  // The results of a gradient behind the first are those of scale and bias.
+  // A gradient's results after the first are those of scale and bias.
   auto isOfScale = [](unsigned result) { return std::is_same_v<OpT, LayerNormGradOp> && result > 0; };
   SmallVector<Type> types;
   for (auto [i, t] : llvm::enumerate(op->getResultTypes()))
@@ -219,7 +225,8 @@ bool EntryLayout::moveLayerNorm(OpT op) {
   return true;
 }
 
-/// An op whose operands are activations all and whose attributes go by dimension: these are permuted too.
+/// Moves an op whose operands are all activations and whose attributes have an entry for each dimension:
+/// these are permuted too.
 bool EntryLayout::moveMovement(Operation *op) {
   int64_t rank = typeOf(op->getResult(0)).getRank();
   if (rank < 3 || !wantsLast(op->getOperands()))
@@ -246,7 +253,8 @@ bool EntryLayout::moveMovement(Operation *op) {
   return true;
 }
 
-/// The same axes of the channels-last operand. Where dimensions go, those that are kept are put into their order.
+/// Reduces the same axes of the channels-last operand. Where the reduced dimensions vanish, the kept ones are
+/// brought into their original order.
 bool EntryLayout::moveReduce(ReductionOpInterface op) {
   Value x = op->getOperand(0), y = op->getResult(0);
   int64_t rank = typeOf(x).getRank();
@@ -263,7 +271,8 @@ bool EntryLayout::moveReduce(ReductionOpInterface op) {
     orders.setLast(y, reduced);
     return true;
   }
-  // Result dimension k of the original is dimension `kept[k]` of x; rank it among those that x keeps.
+  // Dimension k of the original result is dimension `kept[k]` of x; its position is its rank among the
+  // dimensions that x keeps.
   Shape kept, order;
   for (int64_t d = 0; d < rank; ++d)
     if (!llvm::is_contained(op.getAxes(), d))
@@ -274,7 +283,7 @@ bool EntryLayout::moveReduce(ReductionOpInterface op) {
   return true;
 }
 
-/// [N, C, spatial...] to [N, C, other spatial...]: the channels stay the last dimension.
+/// Reshapes [N, C, spatial...] to [N, C, other spatial...]: the channels stay the last dimension.
 bool EntryLayout::moveReshape(ReshapeOp op) {
   ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
   if (!orders.isLast(op.getX()) || to.size() < 3 || to[0] != from[0] || to[1] != from[1])
@@ -293,7 +302,7 @@ bool EntryLayout::moveBroadcast(BroadcastOp op) {
   return true;
 }
 
-/// A transpose of what is channels-last takes it from there: often it is the opposite one.
+/// A transpose of a channels-last value starts from that form: often it is the opposite transpose.
 bool EntryLayout::moveTranspose(TransposeOp op) {
   OpBuilder b(op);
   Value x = op.getX();
@@ -310,7 +319,8 @@ bool EntryLayout::moveTranspose(TransposeOp op) {
   return true;
 }
 
-/// Variables with the shape of a convolution's weight, the weight itself among them: all that has to change its order at once.
+/// The variables that have the shape of a convolution's weight and belong to it, the weight included: all of
+/// them have to change their order at once.
 static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module, const train::VariableTable &variables) {
   llvm::SmallDenseSet<StringRef> parameters;
   auto nameOf = [](train::VariableOp variable) { return variable.getOf() ? *variable.getOf() : variable.getSymName(); };
@@ -331,7 +341,8 @@ static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module, const
   return result;
 }
 
-/// Stores them channels-last: reads and assignments go through transposes, which then meet their opposites.
+/// Stores these variables channels-last: reads and assignments go through transposes, which then cancel with
+/// opposite ones.
 static void storeWeightsChannelsLast(ModuleOp module) {
   train::VariableTable table(module);
   llvm::SetVector<train::VariableOp> variables = weightVariables(module, table);
@@ -361,7 +372,7 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
   using ChannelsLastPassBase::ChannelsLastPassBase;
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    // GPU kernels read weights as they lie; the host's library packs them for itself.
+    // GPU kernels read weights as they are stored; the host's library packs them itself.
     bool weights = kernel::gpuOf(getOperation());
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr("layout") && isa<GraphDialect>(op->getDialect()))
@@ -377,7 +388,7 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
       if (entry.isExternal())
         continue;
       EntryLayout(entry.getFunctionBody().front(), weights).run();
-      // This drops dead ops and merges views of views.
+      // The cleanup drops dead ops and merges views of views.
       if (failed(applyWithinBudget(entry, cleanup)))
         return signalPassFailure();
       storeArgumentsTransposed(entry);
@@ -385,7 +396,7 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
     getOperation().walk([&](TransposeOp) { ++numTransposes; });
   }
 
-  /// An argument of which only one transposed form is read is handed over in that form.
+  /// An argument that is read only in one transposed form is passed in that form.
   void storeArgumentsTransposed(FunctionOpInterface entry) {
     SmallVector<Type> types(entry.getArgumentTypes());
     for (BlockArgument arg : entry.getArguments()) {
@@ -397,7 +408,7 @@ struct ChannelsLast : layout::impl::ChannelsLastPassBase<ChannelsLast> {
         if (op)
           permutation = op.getPermutationAttr();
       }
-      // The runtime fills batches sample by sample: the leading dimension stays where it is.
+      // The runtime fills batches sample by sample, so the leading dimension stays where it is.
       if (!uniform || permutation.empty() || permutation[0] != 0)
         continue;
       SmallVector<Operation *> users(arg.getUsers());

@@ -43,7 +43,8 @@ static bool movesUnitDimensions(ArrayRef<int64_t> shape, ArrayRef<int64_t> permu
   return true;
 }
 
-/// The value behind x's own transposes, with the permutation that they and `permutation` make together.
+/// The value that x is a transpose of (or transposes of transposes), and the permutation that these and
+/// `permutation` make together.
 static std::pair<Value, Shape> behindTransposes(Value x, ArrayRef<int64_t> permutation) {
   Shape total(permutation);
   while (auto inner = x.getDefiningOp<TransposeOp>()) {
@@ -54,7 +55,7 @@ static std::pair<Value, Shape> behindTransposes(Value x, ArrayRef<int64_t> permu
   return {x, total};
 }
 
-/// A rank-r view of what broadcasts to r dimensions.
+/// A view of rank r of a value that broadcasts to r dimensions.
 static Value padRank(OpBuilder &b, Location loc, Value x, int64_t rank) {
   Shape padded(rank - typeOf(x).getRank(), 1);
   llvm::append_range(padded, shapeOf(x));

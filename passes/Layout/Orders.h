@@ -10,7 +10,7 @@ graph::Shape toLast(int64_t rank);
 /// Its inverse, [0, r-1, 1, ..., r-2].
 graph::Shape toFirst(int64_t rank);
 
-/// Per-dimension values in channels-last order.
+/// Brings values that belong to dimensions into channels-last order.
 template <typename T>
 llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values) {
   llvm::SmallVector<T> result;
@@ -21,20 +21,22 @@ llvm::SmallVector<T> permuted(llvm::ArrayRef<T> values) {
 /// The type of a channels-first tensor in the other order.
 mlir::RankedTensorType lastType(mlir::Type type);
 
-/// Dimension i of the result is dimension permutation[i] of x. Returns what is there already where it can: the operand of an opposite
-/// transpose, a constant, an iota; a view where only dimensions of size 1 move; and rather moves x before a broadcast than behind it.
+/// Dimension i of the result is dimension permutation[i] of x. Returns an existing value where it can: the
+/// operand of an opposite transpose, a constant, an iota. Where only dimensions of size 1 move it returns a
+/// view, and it transposes x before a broadcast rather than after it.
 mlir::Value transposed(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> permutation);
 
-/// One entry's values in both orders, made when they are asked for. Keys are the values of the program as it was.
+/// The values of one entry in both orders, which are created when they are asked for. The keys are the values
+/// of the original program.
 class Orders {
 public:
-  /// v in the order that it had; made behind its definition if only the other form exists.
+  /// v in its original order; created after v's definition if only the other form exists.
   mlir::Value first(mlir::Value v);
-  /// v channels-last, alike. v has three dimensions at least.
+  /// v channels-last, created in the same way. v has at least three dimensions.
   mlir::Value last(mlir::Value v);
-  /// Whether v was computed channels-last, so that its own order costs a transpose.
+  /// Whether v was computed channels-last, so that its original order costs a transpose.
   bool isLast(mlir::Value v) const { return forms.lookup(v).computedLast; }
-  /// Whether the channels-last form is there already, behind a transpose of the program.
+  /// Whether the channels-last form exists already, because v is a transpose of the program.
   bool hasLast(mlir::Value v);
 
   void setFirst(mlir::Value v, mlir::Value first) { forms[v].first = first; }

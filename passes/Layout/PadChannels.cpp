@@ -12,15 +12,15 @@ namespace mpc::layout {
 #include "passes/Layout/Passes.h.inc"
 } // namespace mpc::layout
 
-/// Channels that are read at once.
+/// The number of channels that are read at once.
 static constexpr int64_t together = 4;
 
-/// Multiply-adds from which on a convolution gains more than further launches, of pads and slices, take:
-/// about what tensor cores do in a few microseconds.
+/// The multiply-adds from which on a convolution gains more time than the additional launches of pads and
+/// slices take: about what tensor cores do in a few microseconds.
 static constexpr int64_t leastWork = int64_t(1) << 28;
 
-/// How many channels to add to those of `x`, the last dimension; 0 where it does not pay or cannot be. `w`,
-/// `y`: values of the weights' and the result's shapes.
+/// The number of channels to add to those of `x`, its last dimension; 0 where padding does not pay or is
+/// impossible. `w` and `y` are values with the shapes of the weights and of the result.
 template <typename ConvT>
 static int64_t missingChannels(ConvT conv, Value x, Value w, Value y) {
   Type element = elementOf(x);
@@ -35,8 +35,8 @@ static int64_t missingChannels(ConvT conv, Value x, Value w, Value y) {
   return 3 * missing <= channels ? missing : 0;
 }
 
-/// x with `count` more of the last dimension. In front of a transpose that only convolutions read they are
-/// part of what is transposed, which is computed anyway.
+/// Extends the last dimension of x by `count`. Where x is a transpose that only convolutions read, the
+/// transpose's operand is padded instead: the transpose is computed anyway.
 static Value padLast(OpBuilder &b, Location loc, Value x, int64_t count) {
   auto transpose = x.getDefiningOp<TransposeOp>();
   if (transpose && !llvm::all_of(x.getUsers(), llvm::IsaPred<ConvOp, ConvWeightGradOp>))

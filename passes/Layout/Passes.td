@@ -4,14 +4,15 @@
 include "mlir/Pass/PassBase.td"
 
 def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
-  let summary = "Activations become [N, spatial..., C], and the transposes go away";
+  let summary = "Brings activations into the order [N, spatial..., C] and removes transposes";
   let description = [{
-    One walk over each entry. Ops that know a layout (convolutions, pooling) become `channels_last`. An elementwise op, norm, reduction, softmax, concatenation,
-    slice, pad or resize does where one of its activations was computed channels-last, or all lie channels-last behind a transpose of the network's own; every other op stays as it
-    is. A value has up to two forms, the one it was computed in and its transpose, which is made when the first reader asks for it; transposes of
-    transposes, of constants and of broadcasts are composed. So every op is looked at once, which takes time linear in their number and ends on every program: the ops that were not looked at yet
-    become fewer with every step, and none is looked at again. What is left stands where a network really changes its view (a Flatten). An entry's argument that is only read
-    transposed is stored transposed: the argument's type changes and `train.permutation` records how.
+    The pass walks over each entry once. Ops that know a layout (convolutions, pooling) become `channels_last`. An elementwise op, norm, reduction, softmax,
+    concatenation, slice, pad or resize becomes channels-last where one of its activations was computed so, or where all of them are channels-last behind a
+    transpose that the network itself has; every other op stays as it is. A value has up to two forms, the one that it was computed in and its transpose,
+    which is made when the first reader asks for it; transposes of transposes, of constants and of broadcasts are composed. Every op is looked at once, so the
+    pass takes time linear in their number and ends on every program: the ops that were not looked at yet become fewer with every step, and none is looked at
+    again. The transposes that are left stand where a network really changes its view (a Flatten). An entry's argument that is only read transposed is stored
+    transposed: the argument's type changes, and `train.permutation` records how.
 
     ```mlir
     %y = graph.conv %x, %w {layout = channels_first, ...} : (tensor<8x3x32x32xf32>, ...) -> tensor<8x16x32x32xf32>
@@ -22,8 +23,8 @@ def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
     %2 = graph.relu %1 : tensor<8x32x32x16xf32>
     %z = graph.transpose %2 {permutation = [0, 3, 1, 2]}
     ```
-    Weights keep the ONNX order, which the host's library calls pack, or for a GPU become [O, kernel..., C/groups] too, in memory as well: `train.permutation` on
-    a variable and all that belongs to it (copies, optimizer slots) records how.
+    Weights keep the ONNX order, which the host's library calls pack. For a GPU they become [O, kernel..., C/groups] too, also in memory: `train.permutation` on
+    a variable and on everything that belongs to it (copies, optimizer slots) records how.
   }];
   let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::train::TrainDialect", "::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numConverted", "ops-converted", "Ops rewritten to channels_last">,
@@ -31,11 +32,11 @@ def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
 }
 
 def PadChannelsPass : Pass<"mpc-pad-channels", "::mlir::ModuleOp"> {
-  let summary = "Three channels of a picture become four";
+  let summary = "Pads the channels of pictures, for instance from three to four";
   let description = [{
-    Tensor cores are fed with neighbours in memory, eight bytes and more at once; a 16-bit convolution of three channels would be read element by element. Its input
-    and weights get further channels of zeros, up to a multiple of 4, where that adds at most a third and the convolution is large; of a weight gradient the further channels are dropped. Where something
-    pointwise computes the input (a cast) the zeros are part of it.
+    Tensor cores are fed with neighbours in memory, eight bytes and more at once; a 16-bit convolution of three channels would be read element by element. The
+    pass adds channels of zeros to its input and weights, up to a multiple of 4, where that adds at most a third and the convolution is large; the additional
+    channels of a weight gradient are dropped again. Where a pointwise op (a cast) computes the input, the zeros become part of that.
 
     ```mlir
     %y = graph.conv %x, %w {layout = channels_last, weight_channels_last, ...} : (tensor<8x224x224x3xf16>, tensor<64x7x7x3xf16>) -> ...
@@ -44,7 +45,7 @@ def PadChannelsPass : Pass<"mpc-pad-channels", "::mlir::ModuleOp"> {
     %1 = graph.pad %w {high = [0, 0, 0, 1], ...} : tensor<64x7x7x4xf16>
     %y = graph.conv %0, %1 {...}
     ```
-    For channels-last convolutions of one group, and GPUs with tensor cores; elsewhere the pass does nothing.
+    The pass handles channels-last convolutions of one group, for GPUs with tensor cores; elsewhere it does nothing.
   }];
   let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numPadded", "convolutions-padded", "Convolutions whose channels were padded">];

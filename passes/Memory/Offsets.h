@@ -12,9 +12,9 @@ struct Interval {
   int64_t offset = -1;
 };
 
-/// Gives every interval an offset >= base, aligned, so that no two that are live together overlap. Large ones first, each at
-/// the lowest place that fits (greedy by size; Pisarchyk & Lee 2020, "Efficient Memory Management for Deep Neural Net
-/// Inference"). Returns the end of the highest.
+/// Gives every interval an aligned offset >= base, so that no two intervals that are live together overlap.
+/// Larger intervals are placed first, each at the lowest offset that fits (greedy by size; Pisarchyk & Lee
+/// 2020, "Efficient Memory Management for Deep Neural Net Inference"). Returns the end of the highest one.
 int64_t packIntervals(llvm::MutableArrayRef<Interval> intervals, int64_t base, int64_t alignment);
 
 } // namespace mpc::memory

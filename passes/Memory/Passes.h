@@ -10,9 +10,9 @@ namespace mpc::memory {
 #define GEN_PASS_REGISTRATION
 #include "passes/Memory/Passes.h.inc"
 
-/// Alignment of every buffer in the arena, bytes: one cache line, one AVX-512 vector.
+/// The alignment of every buffer in the arena, in bytes: one cache line, one AVX-512 vector.
 inline constexpr int64_t kAlignment = 64;
-/// Attribute that holds a buffer's offset in the arena, bytes.
+/// The attribute that holds a buffer's offset in the arena, in bytes.
 inline constexpr llvm::StringLiteral kOffsetAttr = "kernel.offset";
 inline constexpr llvm::StringLiteral kPlanAttr = "kernel.plan";
 

@@ -4,10 +4,10 @@
 include "mlir/Pass/PassBase.td"
 
 def SinkDispatchesPass : Pass<"mpc-sink-dispatches", "::mlir::ModuleOp"> {
-  let summary = "Computes values late that are larger than what computing them late keeps alive";
+  let summary = "Computes a value late if it is larger than what computing it late keeps alive";
   let description = [{
-    Moves a dispatch down to its first reader when its results are larger than the operands that would live longer for it. With a loss scale
-    every gradient lives until all of them are known to be finite: the gradient of a large weight is then computed at the end of the
+    Moves a dispatch down to its first reader when its results are larger than the operands that have to live longer for it. With a loss scale
+    every gradient lives until all of them are known to be finite. So the gradient of a large weight is computed at the end of the
     backward pass, when the activations are gone, from an activation and its gradient that are smaller than itself.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
@@ -17,14 +17,14 @@ def SinkDispatchesPass : Pass<"mpc-sink-dispatches", "::mlir::ModuleOp"> {
 def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
   let summary = "Gives every tensor of a program a fixed offset in one arena";
   let description = [{
-    Variables and constants lie at the arena's start for good; behind them each entry has the same room for its inputs, temporaries and
-    library scratch, laid out by liveness. Assignments happen in place where every reader of the old value comes before, through a copy at the entry's end
-    otherwise. A temporary takes over the buffer of an operand that dies with it where the dispatch's `may_reuse` allows (mpc-find-reuse).
+    Variables and constants lie at the arena's start permanently. Behind them all entries use the same room for their inputs, temporaries and
+    library scratch, laid out by liveness. An assignment happens in place where every reader of the old value comes before it, otherwise through a copy at the
+    entry's end. A temporary takes over the buffer of an operand that dies with it where the dispatch's `may_reuse` allows it (mpc-find-reuse).
 
-    Results: `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (offsets of inputs, then results),
-    `in_place` (per result, the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,
-    `saved_bytes` (temporaries that the forward pass leaves to other launches: saved for the backward pass), `temporary_bytes` and `peak_bytes`, which
-    leave out what only a trace entry uses.
+    The pass sets `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (the offsets of inputs, then results),
+    `in_place` (for each result the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,
+    `constant_bytes`, `saved_bytes` (temporaries that the forward pass leaves to other launches: saved for the backward pass), `temporary_bytes` and
+    `peak_bytes`. The last two do not count what only a trace entry uses.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numInPlace", "in-place", "Results in an operand's or variable's buffer">,
@@ -33,8 +33,9 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
 def VerifyArenaPass : Pass<"mpc-verify-arena", "::mlir::ModuleOp"> {
   let summary = "Checks that no two variables or constants of the arena overlap";
   let description = [{
-    Runs behind mpc-plan-arena and reads the offsets (`kernel.offset`) of all variables and of the constants that stand between dispatches. Two constants of one
-    value may share a place; any other overlap is an error that names both. A tensor without elements takes a byte here, so that it has a place of its own.
+    The pass runs after mpc-plan-arena and reads the offsets (`kernel.offset`) of all variables and of the constants that stand between dispatches. Two
+    constants with the same value may share a place; any other overlap is an error that names both. A tensor without elements counts as one byte here, so that
+    it has a place of its own.
   }];
 }
 #endif

@@ -1,6 +1,7 @@
 //===- PlanArena.cpp - gives every tensor a fixed offset in one arena ------------===//
 //
-// See Passes.td. It runs on entries that consist of dispatches, views (graph.reshape), train.reads and train.assigns.
+// See Passes.td. The pass runs on entries that consist of dispatches, views (graph.reshape), train.reads and
+// train.assigns.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -25,19 +26,21 @@ namespace mpc::memory {
 
 namespace {
 
-/// Plans one entry. Positions number its dispatches in program order; the terminator comes after all.
+/// Plans one entry. Positions number its dispatches in program order; the terminator comes after all of them.
 class EntryPlanner {
 public:
   EntryPlanner(FunctionOpInterface entry, const train::VariableTable &variables) : entry(entry), variables(variables) {}
 
-  /// Makes assignments and results explicit launches where they cannot be in place. Returns the copies made.
+  /// Adds launches that copy for assignments and results that cannot be in place. Returns the number of
+  /// copies.
   int64_t insertCopies();
-  /// Decides buffers and lifetimes. Returns the results that took over a buffer.
+  /// Decides buffers and lifetimes. Returns the number of results that took over a buffer.
   int64_t assignBuffers();
-  /// Places the temporaries from `base` on; returns their end.
+  /// Places the temporaries from `base` on; returns the end of the last one.
   int64_t place(int64_t base) { return packIntervals(intervals, base, kAlignment); }
   void annotate();
-  /// Bytes of temporaries that the forward pass, which is what the first result needs, leaves to other launches.
+  /// The bytes of temporaries that the forward pass (everything that the first result needs) leaves to other
+  /// launches.
   int64_t savedBytes();
 
 private:
@@ -52,11 +55,11 @@ private:
   FunctionOpInterface entry;
   const train::VariableTable &variables;
   DenseMap<Operation *, int64_t> positions;
-  /// By variable.
+  /// Keyed by the variable.
   DenseMap<Attribute, SmallVector<train::ReadOp, 1>> reads;
   int64_t numLaunches = 0;
   SmallVector<Interval> intervals;
-  /// Storage value → its interval; values in variables' homes map to the variable instead.
+  /// Maps a storage value to its interval; values that lie in a variable's own buffer are in `homes` instead.
   llvm::MapVector<Value, unsigned> buffers;
   DenseMap<Value, train::VariableOp> homes;
   DenseMap<Operation *, unsigned> scratches;
@@ -82,7 +85,8 @@ void EntryPlanner::number() {
       positions[&op] = numLaunches++;
 }
 
-/// The last launch that reads a storage, through views; the number of launches if the entry returns it.
+/// The last launch that reads a storage, directly or through views; the number of launches if the entry
+/// returns it.
 int64_t EntryPlanner::lastUse(Value storage) {
   int64_t last = -1;
   for (Operation *user : storage.getUsers()) {
@@ -96,8 +100,8 @@ int64_t EntryPlanner::lastUse(Value storage) {
   return last;
 }
 
-/// Whether two inputs are views of the storage. A kernel that writes one of them could take the other for memory that nobody
-/// writes.
+/// Whether two inputs are views of the storage. A kernel that writes through one of them could assume that
+/// nothing writes the other.
 static bool readsTwice(kernel::DispatchOp dispatch, Value storage) {
   return llvm::count_if(dispatch.getInputs(), [&](Value input) { return storageOf(input) == storage; }) > 1;
 }
@@ -124,9 +128,9 @@ bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
   return true;
 }
 
-/// Brings reads, and views of what they read, to the entry's start. A read is of the state before the entry
-/// wherever it stands, but a copy that saves that state is placed behind the read, and must come before
-/// whatever is computed into the variable.
+/// Moves reads, and views of them, to the entry's start. Wherever a read stands, it reads the state before
+/// the entry; but a copy that saves this state is placed behind the read, and must come before any launch
+/// that computes into the variable.
 void EntryPlanner::hoistReads() {
   Block &block = entry.getFunctionBody().front();
   Operation *last = nullptr;
@@ -151,9 +155,9 @@ int64_t EntryPlanner::insertCopies() {
   for (auto assign : block.getOps<train::AssignOp>())
     assigned.insert(assign.getVariableAttr());
 
-  // A launch of the entry computes each result: an argument's buffer may be taken over, a constant's is not
-  // the entry's, and a variable that is read may be assigned. (Where that launch computes into a variable's
-  // own buffer, the result lies there until the next entry.)
+  // A launch of the entry must compute each result: an argument's buffer may be taken over, a constant does
+  // not belong to the entry, and a variable that is read may be assigned. (Where that launch computes into a
+  // variable's own buffer, the result lies there until the next entry.)
   for (OpOperand &operand : block.getTerminator()->getOpOperands())
     if (!storageOf(operand.get()).getDefiningOp<kernel::DispatchOp>()) {
       operand.set(copy(back, operand.get(), "result").getResult(0));
@@ -168,7 +172,7 @@ int64_t EntryPlanner::insertCopies() {
       continue;
     }
     Value v = assign.getValue();
-    // What another assignment is about to overwrite is saved first.
+    // A value that another assignment is about to overwrite is saved first.
     if (auto read = storageOf(v).getDefiningOp<train::ReadOp>(); read && assigned.contains(read.getVariableAttr())) {
       OpBuilder early(&block, std::next(Block::iterator(v.getDefiningOp())));
       v = copy(early, v, "save").getResult(0);
@@ -206,7 +210,8 @@ int64_t EntryPlanner::assignBuffers() {
       for (auto [i, input] : llvm::enumerate(dispatch.getInputs())) {
         Value storage = storageOf(input);
         if (home != homes.end()) {
-          // Assigned in place: say so if the kernel also reads the old value.
+          // The assignment is in place; if the kernel also reads the old value, `in_place` has to name that
+          // input.
           if (auto read = storage.getDefiningOp<train::ReadOp>(); read && variableOf(read) == home->second)
             sharedInput = i;
           continue;
@@ -267,7 +272,7 @@ void EntryPlanner::annotate() {
   }
 }
 
-/// What computes results on its own in a launch: the members of a batch, else the dispatch.
+/// The dispatches that compute the results of a launch: the members of a batch, or else the dispatch itself.
 static std::vector<kernel::DispatchOp> unitsOf(kernel::DispatchOp dispatch) {
   if (dispatch.isBatch())
     return dispatch.members();
@@ -277,7 +282,7 @@ static kernel::DispatchOp unitOf(Value v) {
   auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
   return dispatch && dispatch.isBatch() ? dispatch.memberOf(cast<OpResult>(v).getResultNumber()).first : dispatch;
 }
-/// The storages that a unit reads.
+/// The storages that such a dispatch reads.
 static SmallVector<Value> storagesOf(kernel::DispatchOp unit) {
   auto batch = dyn_cast<kernel::DispatchOp>(unit->getParentOp());
   SmallVector<Value> storages;
@@ -290,7 +295,8 @@ int64_t EntryPlanner::savedBytes() {
   Operation *terminator = entry.getFunctionBody().front().getTerminator();
   if (terminator->getNumOperands() == 0)
     return 0;
-  // By dependence, not by order: nobody waits for the loss, so it may be the last launch of all.
+  // The forward pass is found by dependence, not by order: no launch waits for the loss, so it may be the
+  // last one.
   llvm::SetVector<Operation *> forward;
   auto reach = [&](Value storage) {
     if (kernel::DispatchOp unit = unitOf(storage))
@@ -321,7 +327,8 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
   void runOnOperation() override {
     Builder builder(&getContext());
     int64_t offset = 0;
-    // What has no elements gets a place of its own too: everything else tells constants and variables apart by their offsets.
+    // A tensor without elements gets a place of its own too, because other code distinguishes constants and
+    // variables by their offsets.
     auto reserve = [&](Operation *op, int64_t bytes) {
       op->setAttr(kOffsetAttr, builder.getI64IntegerAttr(offset));
       offset = llvm::alignTo(offset + std::max<int64_t>(bytes, 1), kAlignment);
@@ -352,7 +359,7 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
       int64_t entryEnd = planner.place(base);
       end = std::max(end, entryEnd);
       planner.annotate();
-      // A trace entry keeps every gradient to its end; its pages are never touched by training.
+      // A trace entry keeps every gradient to its end; training never touches those pages.
       if (entry->hasAttr("trace"))
         continue;
       peak = std::max(peak, entryEnd);

@@ -1,7 +1,7 @@
 //===- SinkDispatches.cpp - computes large values late -----------------------===//
 //
-// See Passes.td. The rule looks at one dispatch at a time: at no launch between its old and its new place does it
-// make the live bytes more (but for a few, see smallBytes).
+// See Passes.td. The rule looks at one dispatch at a time: moving it must not raise the live bytes at any
+// launch between its old and its new place (except for a few bytes, see smallBytes).
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -20,14 +20,14 @@ namespace mpc::memory {
 } // namespace mpc::memory
 using namespace mpc::memory;
 
-/// What is kept longer for a small value may be larger than it by this much: a flag is all that stands between a
-/// large gradient and the end of the backward pass.
+/// For a small value, the operands that are kept longer may be larger than it by this much. Otherwise a flag
+/// would keep a large gradient from moving to the end of the backward pass.
 constexpr int64_t smallBytes = 4096;
 
 namespace {
 
-/// Keeps the order of a block's ops while some move. Operation::isBeforeInBlock would number the whole block anew after every move; here that
-/// happens once in some forty moves to one place.
+/// Keeps the order of a block's ops while some of them move. Operation::isBeforeInBlock would number the
+/// whole block again after every move; this class does so only once in about forty moves to one place.
 class Places {
 public:
   explicit Places(Block &block) : block(block) { number(); }
@@ -102,9 +102,9 @@ bool BlockSinker::sink(kernel::DispatchOp dispatch) {
     freed += bytesOf(result.getType());
   }
   if (users.empty() || !llvm::all_of(users, [](Operation *user) { return isa<kernel::DispatchOp>(user); }))
-    return false; // assigned or returned: where it stands is where its buffer is written
+    return false; // it is assigned or returned, so it has to stay where its buffer is written
   Operation *first = *llvm::min_element(users, [&](Operation *a, Operation *b) { return places.isBefore(a, b); });
-  // Views stand between a dispatch and its reader.
+  // The dispatch stays where it is if only views stand between it and its reader.
   Operation *next = dispatch->getNextNode();
   while (next != first && !isa<kernel::DispatchOp>(next))
     next = next->getNextNode();
@@ -118,12 +118,12 @@ bool BlockSinker::sink(kernel::DispatchOp dispatch) {
       continue;
     if (auto read = storage.getDefiningOp<train::ReadOp>()) {
       if (assigned.contains(read.getVariableAttr()))
-        return false; // it would come after the assignment, which then could not be in place
+        return false; // the dispatch would come after the assignment, which then could not be in place
       continue;
     }
     if (storage.getDefiningOp<ConstantOp>())
       continue;
-    // Read at or behind the new place anyway?
+    // An input counts only if nothing reads it at or after the new place anyway.
     if (places.isBefore(lastReader(storage), first))
       kept += bytesOf(storage.getType());
   }

@@ -1,6 +1,7 @@
-//===- VerifyArena.cpp - variables and constants lie apart ---------------------===//
+//===- VerifyArena.cpp - verifies that variables and constants do not overlap -----===//
 //
-// See Passes.td. Independent of the plan's own bookkeeping: it reads the offsets that code and manifest will use.
+// See Passes.td. The check does not use the plan's own bookkeeping: it reads the offsets that code and
+// manifest will use.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
@@ -17,7 +18,7 @@ namespace mpc::memory {
 #include "passes/Memory/Passes.h.inc"
 } // namespace mpc::memory
 
-/// Two constants may share a place only if they are one constant.
+/// Two constants may share a place only if they have the same value.
 static LogicalResult verifyDisjoint(ModuleOp module) {
   struct Placed {
     int64_t offset, end;

@@ -1,4 +1,4 @@
-//===- Passes.h - what a module is compiled for -----------------------------===//
+//===- Passes.h - the target that a module is compiled for ---------------------===//
 #ifndef MPC_PASSES_TARGET_PASSES_H
 #define MPC_PASSES_TARGET_PASSES_H
 #include "dialects/Kernel/IR/Kernel.h"

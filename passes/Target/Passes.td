@@ -1,12 +1,12 @@
-//===- Passes.td - what a module is compiled for ---------------------*- tablegen -*-===//
+//===- Passes.td - the target that a module is compiled for ------------*- tablegen -*-===//
 #ifndef MPC_TARGET_PASSES
 #define MPC_TARGET_PASSES
 include "mlir/Pass/PassBase.td"
 
 def SetTargetPass : Pass<"mpc-set-target", "::mlir::ModuleOp"> {
-  let summary = "Says what the module is compiled for";
+  let summary = "Sets the target that the module is compiled for";
   let description = [{
-    Sets `kernel.target = #kernel.target<"NAME">` on the module. The passes behind it (layout, decomposition, fusion, schedules, kernels) ask the attribute for the
+    Sets `kernel.target = #kernel.target<"NAME">` on the module. Later passes (layout, decomposition, fusion, schedules, kernels) ask the attribute for the
     facts of the target; a module without one is compiled for the host.
   }];
   let options = [Option<"name", "name", "std::string", "\"host\"", "host, or an architecture as sm_90a">];

@@ -7,7 +7,7 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-/// result = F(op, isInteger)(lhs, rhs), broadcast.
+/// result = F(op, isInteger)(lhs, rhs), with broadcast operands.
 template <typename OpT, auto F>
 struct Binary : EvalModel<Binary<OpT, F>, OpT> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
@@ -36,7 +36,7 @@ struct SelectModel : EvalModel<SelectModel, SelectOp> {
 };
 } // namespace
 
-// Integers go through uint64_t, which wraps; doubles alone would round beyond 2^53.
+// Integers go through uint64_t, which wraps; doubles would be rounded beyond 2^53.
 static uint64_t word(double v) { return v < 0 ? uint64_t(int64_t(v)) : uint64_t(v); }
 static double number(uint64_t w) { return double(int64_t(w)); }
 
@@ -60,7 +60,7 @@ static auto mod(ModOp op, bool integer) {
     return fmod || r == 0 || (r < 0) == (b < 0) ? r : r + b;
   };
 }
-/// Integers: modulo 2^64 by squaring; a negative power is 0 unless a is 1 or -1.
+/// The power of integers modulo 2^64, by squaring; a negative power is 0 unless a is 1 or -1.
 static double integerPower(double a, double b) {
   if (b < 0)
     return a == 1 ? 1 : a == -1 ? (std::fmod(b, 2) != 0 ? -1 : 1) : 0;

@@ -35,7 +35,7 @@ std::vector<double> mpc::transposed(const double *x, int64_t rows, int64_t colum
 #define MPC_CLONES
 #endif
 
-/// Rows i..i+R-1, columns j..j+W-1; R*W accumulators that the compiler keeps in registers.
+/// Computes rows i..i+R-1 of columns j..j+W-1, with R*W accumulators that the compiler keeps in registers.
 template <int R, int W>
 [[gnu::always_inline]] static inline void tile(int64_t k, const double *a, int64_t lda, const double *b, int64_t ldb,
                                                double *c, int64_t ldc) {

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// Indices counted from the start, or an error.
+/// Returns the indices counted from the start, or emits an error.
 static FailureOr<std::vector<int64_t>> normalizedIndices(Operation *op, const HostTensor &indices, int64_t extent) {
   std::vector<int64_t> result;
   for (double v : indices.values) {
@@ -50,14 +50,14 @@ struct GatherGradModel : EvalModel<GatherGradModel, GatherGradOp> {
   }
 };
 
-/// What one result element reads along one axis.
+/// The elements that one result element reads along one axis.
 struct Tap {
   int64_t low, high;
-  double highWeight; // the low one weighs 1 - highWeight
+  double highWeight; // the low one has weight 1 - highWeight
 };
 } // namespace
 
-/// One tap for each of `out` result elements over `in` operand elements.
+/// One tap for each of `out` result elements, over `in` operand elements.
 template <typename OpT>
 static std::vector<Tap> tapsOf(OpT op, int64_t axis, int64_t in, int64_t out) {
   std::vector<Tap> taps;
@@ -78,7 +78,8 @@ static std::vector<Tap> tapsOf(OpT op, int64_t axis, int64_t in, int64_t out) {
 }
 
 namespace {
-/// Interpolation is a product of one linear map per axis, applied one axis after the other; its transpose likewise.
+/// Interpolation is a product of linear maps, one for each axis, which are applied one after the other; so is
+/// its transpose.
 template <typename OpT, bool Transposed>
 struct ResizeModel : EvalModel<ResizeModel<OpT, Transposed>, OpT> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
@@ -98,7 +99,7 @@ struct ResizeModel : EvalModel<ResizeModel<OpT, Transposed>, OpT> {
       for (int64_t o = 0; o < after.outer; ++o)
         for (auto [k, tap] : llvm::enumerate(taps))
           for (int64_t i = 0; i < after.inner; ++i) {
-            // A weight of 0 must not meet an infinity.
+            // An element with weight 0 is not read, since it might be infinite.
             if constexpr (Transposed) {
               double v = x[before.at(o, k, i)];
               y[after.at(o, tap.low, i)] += (1 - tap.highWeight) * v;

@@ -40,7 +40,7 @@ struct LossModel : EvalModel<LossModel<OpT, Softmax>, OpT> {
     if (op.getReduction() == LossReduction::sum)
       e.results[0].values[0] = total;
     else if (op.getReduction() == LossReduction::mean)
-      e.results[0].values[0] = total / denominator; // NaN when no sample counts, as torch
+      e.results[0].values[0] = total / denominator; // NaN when no sample counts, as in torch
     return success();
   }
 };

@@ -19,7 +19,7 @@ struct Unary : EvalModel<Unary<OpT, F>, OpT> {
   }
 };
 
-/// The same for ops with attributes: F(op) is the function.
+/// Does the same for ops with attributes: F(op) returns the function.
 template <typename OpT, auto F>
 struct UnaryWith : EvalModel<UnaryWith<OpT, F>, OpT> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
@@ -35,7 +35,7 @@ static double sign(double x) { return double(x > 0) - double(x < 0); }
 static double rsqrt(double x) { return 1 / std::sqrt(x); }
 static double reciprocal(double x) { return 1 / x; }
 static double negate(double x) { return -x; }
-/// Both branches exponentiate a number <= 0.
+/// Both branches exponentiate a number <= 0, so they cannot overflow.
 static double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 static double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 /// NaN stays NaN.
@@ -60,7 +60,7 @@ static auto hardSigmoid(HardSigmoidOp op) {
 }
 static auto clip(ClipOp op) {
   return [low = op.getMin().convertToDouble(), high = op.getMax().convertToDouble()](double x) {
-    // min(max(x, min), max): where the bounds cross, max wins.
+    // This is min(max(x, min), max): where the bounds cross, max wins.
     x = x < low ? low : x;
     return x > high ? high : x;
   };
@@ -68,11 +68,11 @@ static auto clip(ClipOp op) {
 static auto gelu(GeluOp op) {
   return [approximate = op.getApproximate()](double x) {
     if (!approximate)
-      return x * 0.5 * std::erfc(-x * M_SQRT1_2); // 1 + erf(t) = erfc(-t), without cancellation
+      return x * 0.5 * std::erfc(-x * M_SQRT1_2); // 1 + erf(t) = erfc(-t), which does not cancel
     return x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)); // (1 + tanh u)/2 = sigmoid(2u)
   };
 }
-/// Conversions to integers and i1 are roundings, which the evaluator does.
+/// Conversions to integers and i1 are roundings, which the evaluator does afterwards.
 static auto convert(CastOp) { return identity; }
 
 void mpc::attachMathModels(MLIRContext &c) {

@@ -1,6 +1,6 @@
 //===- Matmul.cpp - models of matrix products and convolutions ------------------------===//
 //
-// Everything is one float64 GEMM (Common.cpp); convolutions go through im2col, one sample and group at a time.
+// All ops use one float64 GEMM (Common.cpp); convolutions go through im2col, one sample and group at a time.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Evaluator/Ops/Models.h"
@@ -31,7 +31,7 @@ struct MatMulModel : EvalModel<MatMulModel, MatMulOp> {
     return success();
   }
 
-  /// Where each matrix of the result's batch starts in x, whose batch broadcasts.
+  /// The offsets in x, whose batch broadcasts, of each matrix of the result's batch.
   static std::vector<int64_t> matrixOffsets(const HostTensor &x, ArrayRef<int64_t> batch) {
     SmallVector<int64_t> own = stridesOf(x.shape), strides(batch.size(), 0);
     size_t matrices = x.shape.size() - 2, offset = batch.size() - matrices;
@@ -46,9 +46,11 @@ struct MatMulModel : EvalModel<MatMulModel, MatMulOp> {
 /// A convolution with its spatial dimensions filled up to three.
 struct ConvGeometry {
   int64_t samples, groups, inChannels, outChannels; // channels per group
-  bool channelsInside;                              // taps are numbered as the weight stores them: channels within positions, or positions within channels
+  // The order in which the weight stores its taps: true is channels within positions, false is positions within
+  // channels.
+  bool channelsInside;
   int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
-  // Strides of x and y in elements.
+  // The strides of x and y, in elements.
   int64_t xSample, xChannel, xSpace[3], ySample, yChannel, ySpace[3];
 
   template <typename OpT>
@@ -78,7 +80,8 @@ struct ConvGeometry {
   int64_t taps() const { return inChannels * kernel[0] * kernel[1] * kernel[2]; }
   int64_t weightsOfGroup() const { return outChannels * taps(); }
 
-  /// Calls fn(row, position, x offset) for each tap and output position that reads inside x: row of [taps, positions].
+  /// Calls fn(row, position, x offset) for each tap and output position that reads an element inside x; `row`
+  /// is the row of [taps, positions].
   template <typename Fn>
   void walkColumns(int64_t sample, int64_t group, Fn &&fn) const {
     int64_t window = kernel[0] * kernel[1] * kernel[2];
@@ -105,7 +108,7 @@ struct ConvGeometry {
     result.assign(taps() * p, 0);
     walkColumns(sample, group, [&](int64_t row, int64_t at, int64_t from) { result[row * p + at] = x.values[from]; });
   }
-  /// Offset of y at an output channel of the group; positions follow by walkOutput.
+  /// Calls fn(i, offset in y) for each output channel of the group and each position.
   template <typename Fn>
   void walkOutput(int64_t sample, int64_t group, Fn &&fn) const {
     for (int64_t o = 0, i = 0; o < outChannels; ++o)

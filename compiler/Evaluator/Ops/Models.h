@@ -9,7 +9,7 @@ namespace mpc {
 template <typename Derived, typename OpT>
 using EvalModel = EvaluableOpInterface::ExternalModel<Derived, OpT>;
 
-/// One function for each file of this folder.
+/// Each file of this folder defines one of these.
 void attachMathModels(mlir::MLIRContext &context);
 void attachRandomModels(mlir::MLIRContext &context);
 void attachBinaryModels(mlir::MLIRContext &context);
@@ -21,7 +21,7 @@ void attachPoolingModels(mlir::MLIRContext &context);
 void attachNormalizationModels(mlir::MLIRContext &context);
 void attachLossModels(mlir::MLIRContext &context);
 
-/// Calls fn(i, offset + sum of index[d]*strides[d]) for each index of `shape`, i counting in row-major order.
+/// Calls fn(i, offset + sum of index[d]*strides[d]) for each index of `shape`; i counts in row-major order.
 template <typename Fn>
 void walkStrided(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides, int64_t offset, Fn &&fn) {
   int64_t rank = shape.size(), total = 1;
@@ -47,11 +47,11 @@ void walkStrided(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
   }
 }
 
-/// x's elements broadcast to `shape`; x.values itself when it has the shape, else `storage`.
+/// x's elements, broadcast to `shape`: x.values itself where it has the shape already, else `storage`.
 const std::vector<double> &broadcastValues(const HostTensor &x, llvm::ArrayRef<int64_t> shape,
                                            std::vector<double> &storage);
 
-/// A tensor as [outer, axis, inner] around one dimension.
+/// A tensor, viewed as [outer, axis, inner] around one dimension.
 struct AxisView {
   int64_t outer = 1, extent = 1, inner = 1;
   AxisView(llvm::ArrayRef<int64_t> shape, int64_t axis) {
@@ -61,11 +61,12 @@ struct AxisView {
   int64_t at(int64_t o, int64_t k, int64_t i) const { return (o * extent + k) * inner + i; }
 };
 
-/// c[i,j] += sum over k of a[i,k]*b[k,j], row-major, in float64. The order of the sum depends on the sizes alone.
+/// c[i,j] += sum over k of a[i,k]*b[k,j], row-major, in float64. The order of the sum depends only on the
+/// sizes.
 void gemmAdd(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b, int64_t ldb, double *c,
              int64_t ldc);
 
-/// Rows and columns of a row-major matrix swapped.
+/// Swaps the rows and columns of a row-major matrix.
 std::vector<double> transposed(const double *x, int64_t rows, int64_t columns);
 
 } // namespace mpc

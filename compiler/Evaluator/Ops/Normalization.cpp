@@ -74,14 +74,15 @@ struct BatchNormInferenceModel : EvalModel<BatchNormInferenceModel, BatchNormInf
   }
 };
 
-/// For each set of elements that a norm takes together, in terms of flat positions: element i of x belongs to set setOf[i] and takes
-/// element scaleOf[i] of the scale and biasOf[i] of the bias.
+/// The sets of elements that a norm takes together. In flat positions, element i of x belongs to set setOf[i]
+/// and takes element scaleOf[i] of the scale and biasOf[i] of the bias.
 struct NormSets {
   std::vector<int64_t> setOf, scaleOf, biasOf;
   std::vector<double> counts;
 };
 
-/// Where each element of a broadcast tensor of `own` shape is read for each element of `shape`.
+/// For each element of `shape`, the position of the element of a broadcast tensor of `own` shape that is read
+/// for it.
 static std::vector<int64_t> broadcastPositions(ArrayRef<int64_t> own, ArrayRef<int64_t> shape) {
   HostTensor positions;
   positions.shape.assign(own.begin(), own.end());

@@ -7,7 +7,8 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-/// The windows of a pooling op over x ([N, C, spatial...] in either layout), any number of spatial dimensions.
+/// The windows of a pooling op over x ([N, C, spatial...] in either layout), for any number of spatial
+/// dimensions.
 struct Windows {
   SmallVector<int64_t> kernel, strides, dilations, padLow, padHigh;
   SmallVector<int64_t> in, out; // spatial extents
@@ -22,8 +23,9 @@ struct Windows {
     out.assign(y.begin() + space, y.begin() + space + kernel.size());
   }
 
-  /// Calls element(y index, x index, position in the window) for each element of each window that lies in x, windows in row-major order of y
-  /// and positions in theirs; before them start(y index), and finish(y index, elements in x and padding).
+  /// Calls element(y index, x index, position in the window) for each element of each window that lies in x;
+  /// windows are in row-major order of y, and positions in row-major order, too. Before a window's elements
+  /// it calls start(y index), after them finish(y index, number of elements in x and padding).
   template <typename Start, typename Element, typename Finish>
   void walk(Start &&start, Element &&element, Finish &&finish) const {
     SmallVector<int64_t> xStrides = stridesOf(x), yIndex(y.size(), 0);
@@ -47,7 +49,7 @@ struct Windows {
           int64_t k = rest % kernel[d], c = yIndex[space + d] * strides[d] + k * dilations[d] - padLow[d];
           rest /= kernel[d];
           inX &= c >= 0 && c < in[d];
-          inPadded &= c < in[d] + padHigh[d]; // a window of ceil_mode reaches further; that does not count
+          inPadded &= c < in[d] + padHigh[d]; // a window of ceil_mode may reach further, which does not count
           at += c * spaceStrides[d];
         }
         padded += inPadded;
@@ -65,7 +67,7 @@ struct MaxPoolModel : EvalModel<MaxPoolModel, MaxPoolOp> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
     const std::vector<double> &x = e.operands[0].values;
     std::vector<double> &y = e.results[0].values, &argmax = e.results[1].values;
-    // A window in the padding alone gives the smallest number.
+    // A window that lies wholly in the padding gives the smallest number.
     std::fill(y.begin(), y.end(), -INFINITY);
     bool first = true;
     Windows(cast<MaxPoolOp>(op), e.operands[0].shape, e.results[0].shape)
@@ -110,7 +112,7 @@ struct AvgPoolModel : EvalModel<AvgPoolModel, AvgPoolOp> {
                 ++inside;
               },
               [&](int64_t i, int64_t padded) {
-                // A window in the padding alone is 0.
+                // A window that lies wholly in the padding gives 0.
                 y[i] /= double(std::max<int64_t>(op.getCountIncludePad() ? padded : inside, 1));
               });
     return success();

@@ -13,7 +13,7 @@ using namespace mpc::graph;
 
 namespace {
 
-/// The words of Philox that the elements of one op are made of.
+/// The words of Philox that the elements of one op use.
 class Words {
 public:
   Words(const HostTensor &seed, const HostTensor &step, int64_t salt)
@@ -29,11 +29,11 @@ public:
 private:
   uint64_t seed, step;
   uint32_t salt;
-  int64_t current = -1; // the block at hand
+  int64_t current = -1; // the number of `block`
   Philox4x32 block{{}, 0, 0};
 };
 
-/// What Normal.h computes with, as numbers.
+/// The operations that the formulas of Normal.h use, on numbers.
 struct Numbers {
   using Real = double;
   using Word = uint32_t;
@@ -94,7 +94,7 @@ struct DropoutModel : EvalModel<DropoutModel, DropoutOp> {
   }
 };
 
-/// The bits of a number of this type, in the low ones.
+/// The bits of a number of this type, as the lowest bits of the result.
 uint64_t bitsOf(Type element, double x) {
   if (auto type = dyn_cast<FloatType>(element)) {
     bool inexact;

@@ -48,7 +48,7 @@ struct L2Model : EvalModel<L2Model, ReduceL2Op> {
   }
 };
 
-/// y = F(y, x) over the group, from `Start`.
+/// y = F(y, x) over the group, starting from `Start`.
 template <typename OpT, double (*F)(double, double), double Start>
 struct Fold : EvalModel<Fold<OpT, F, Start>, OpT> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
@@ -71,7 +71,7 @@ struct AnyModel : EvalModel<AnyModel, ReduceAnyOp> {
   }
 };
 
-/// NaN counts as the extremum, as in max_pool; the first (or last) of equals.
+/// NaN counts as the extremum, as in max_pool; of equal elements the first (or the last) is taken.
 struct ArgMaxModel : EvalModel<ArgMaxModel, ArgMaxOp> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
     auto op = cast<ArgMaxOp>(operation);

@@ -17,7 +17,7 @@ using onnx_import::printable;
 static const char kSameTraining[] = "give the model and the checkpoint of one training";
 static const char kSameModel[] = "give the ONNX file that the program was compiled from";
 
-/// `name`, or name_0, name_1, ... if that is taken.
+/// Returns `name`, or name_0, name_1, ... if that is taken.
 static std::string fresh(const std::string &name, llvm::function_ref<bool(const std::string &)> taken) {
   std::string result = name;
   for (int i = 0; taken(result); ++i)
@@ -29,7 +29,7 @@ static ArrayRef<int64_t> shapeOf(const onnx::TensorProto &tensor) {
   return {tensor.dims().data(), size_t(tensor.dims_size())};
 }
 
-/// UNDEFINED for what no buffer has.
+/// Returns UNDEFINED for types that no buffer has.
 static int32_t onnxType(mpc_dtype type) {
   switch (type) {
   case MPC_F16:
@@ -51,35 +51,35 @@ static std::string folderOf(StringRef path) {
 }
 
 namespace {
-/// Writes values into a model. Names of the program are printable forms of the model's; two values that have
-/// one form cannot be told apart. Everything throws ImportError.
+/// Writes values into a model. The program's names are printable forms of the model's; two values with the
+/// same form cannot be distinguished. All functions throw ImportError.
 class Placer {
 public:
   Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path);
-  /// False when there is no place and none is required.
+  /// Returns false when there is no place and none is required.
   bool place(const TrainedTensor &);
-  /// Takes away the Constants that nothing reads since their readers got values of their own.
+  /// Removes the Constants that are no longer read since their readers got values of their own.
   void dropUnread();
 
 private:
   bool placeByName(const TrainedTensor &);
   void placeAtNode(const TrainedTensor &);
   onnx::NodeProto &nodeOf(const TrainedTensor &);
-  /// A new initializer of the main graph.
+  /// Adds an initializer to the main graph.
   onnx::TensorProto &addInitializer(const std::string &name, int32_t type, ArrayRef<int64_t> shape);
-  /// The tensor that a value is: that of an initializer or of a Constant; null for other values.
+  /// The tensor of an initializer or of a Constant; null for other values.
   const onnx::TensorProto *known(const std::string &value) const;
   void setValues(onnx::TensorProto &, const TrainedTensor &);
 
   MLIRContext &context;
   onnx::ModelProto &model;
   const std::string &path;
-  llvm::StringSet<> names;                                           // of all values
-  llvm::StringMap<SmallVector<onnx::TensorProto *, 1>> initializers; // of the main graph, by printable name
-  llvm::StringMap<const onnx::ValueInfoProto *> inputs;              // the same
-  llvm::StringMap<SmallVector<onnx::NodeProto *, 1>> nodes; // of all graphs, by printable first output
-  llvm::StringMap<const onnx::TensorProto *> constants;     // by output
-  llvm::StringSet<> rewired;                                // values that a node read before
+  llvm::StringSet<> names;                                           // those of all values
+  llvm::StringMap<SmallVector<onnx::TensorProto *, 1>> initializers; // those of the main graph, by printable name
+  llvm::StringMap<const onnx::ValueInfoProto *> inputs;              // likewise
+  llvm::StringMap<SmallVector<onnx::NodeProto *, 1>> nodes; // those of all graphs, by printable first output
+  llvm::StringMap<const onnx::TensorProto *> constants;     // by the Constant's output
+  llvm::StringSet<> rewired;                                // values that a node no longer reads
 };
 } // namespace
 
@@ -194,7 +194,7 @@ void Placer::placeAtNode(const TrainedTensor &trained) {
   names.insert(name);
   int32_t type = onnxType(trained.type);
   setValues(addInitializer(name, type, shape), trained);
-  if (model.ir_version() < 4) { // there every initializer is an input, too (onnx IR.md)
+  if (model.ir_version() < 4) { // in these versions every initializer is an input, too (onnx IR.md)
     onnx::ValueInfoProto &info = *model.mutable_graph()->add_input();
     info.set_name(name);
     info.mutable_type()->mutable_tensor_type()->set_elem_type(type);
@@ -239,7 +239,8 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
       fail(path, why, kSameModel);
     const std::string folder = folderOf(path);
     onnx_import::Model parsed(file->getBuffer(), path, folder);
-    // The program was compiled from what this gives. Its names tell of which initializers each use was one of its own (--untie).
+    // The program was compiled from the result of restore(). The program's names tell which initializers had
+    // a copy for each use (--untie).
     if (tensors)
       parsed.restore(&context, [&](StringRef name) {
         return llvm::any_of(*tensors, [&](const TrainedTensor &t) { return t.node.empty() && StringRef(t.name).starts_with(name.str() + "@"); });
@@ -260,7 +261,7 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
 
     bool stays = false;
     if (llvm::sys::fs::equivalent(folder, folderOf(output), stays) ||
-        !stays) // an error: there is no such folder
+        !stays) // an error, because there is no such folder
       readDataFiles(context, model, folder);
     if (int64_t(model.ByteSizeLong()) > maxBytes) {
       std::set<std::string> taken = dataFiles(model);
@@ -274,7 +275,7 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
     return true;
   } catch (const ImportError &caught) {
     error = {caught.problem.node, caught.problem.why, caught.problem.hint};
-  } catch (const std::exception &caught) { // out of memory, protobuf's own
+  } catch (const std::exception &caught) { // out of memory, or protobuf's own errors
     error = {path, caught.what(), kSameModel};
   }
   return false;

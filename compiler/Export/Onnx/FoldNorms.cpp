@@ -32,15 +32,17 @@ bool isOnnx(const NodeProto &node, const char *op) {
 class Folder {
 public:
   Folder(mlir::MLIRContext &context, GraphProto &graph, const std::string &folder);
-  /// Folds a norm into the node before it; false where it cannot.
+  /// Folds a norm into the node before it; returns false where it cannot.
   bool fold(NodeProto &norm);
 
 private:
-  /// The elements of an initializer or a Constant of floats.
+  /// The elements of an initializer or a Constant of a float type.
   std::optional<HostTensor> known(const std::string &value) const;
-  /// The number that all elements of a value are, where it is computed from one: torch's dynamo exporter gives a convolution without a bias Expand(CastLike(0, x), shape).
+  /// The number that all elements of a value have, where it is computed from a single number: torch's dynamo
+  /// exporter gives a convolution without a bias Expand(CastLike(0, x), shape).
   std::optional<double> splat(const std::string &value, int depth = 0) const;
-  /// An initializer with these elements, in the place of `old` where nothing else reads that; `wanted` is its name otherwise. Returns its name.
+  /// Stores these elements as an initializer: in place of `old` where nothing else reads that, otherwise as a
+  /// new one called `wanted`. Returns its name.
   std::string store(const std::string &old, const std::string &wanted, mlir::RankedTensorType type, const std::vector<double> &values);
 
   mlir::MLIRContext &context;
@@ -143,7 +145,7 @@ bool Folder::fold(NodeProto &norm) {
   int64_t channels = scale->size(), groups = int64_t(number(*maker, "group", 1));
   if (shape.size() < 2 || groups < 1 || shift->size() != channels || mean->size() != channels || variance->size() != channels)
     return false;
-  // Which channel of the result a weight belongs to.
+  // Finds the channel of the result that a weight belongs to.
   bool rows = conv || (gemm && number(*maker, "transB", 0) != 0);
   int64_t inner = weights->size() / std::max<int64_t>(shape[0] * shape[1], 1);
   auto channelOf = [&](int64_t i) {
@@ -181,7 +183,7 @@ bool Folder::fold(NodeProto &norm) {
     maker->set_input(2, stored);
   else
     maker->add_input(stored);
-  if (!offsets && gemm) // the new bias is added as it is
+  if (!offsets && gemm) // the new bias is added without a factor
     for (auto &a : *maker->mutable_attribute())
       if (a.name() == "beta")
         a.set_f(1);
@@ -205,7 +207,7 @@ void onnx_export::foldNorms(mlir::MLIRContext &context, GraphProto &graph, const
       counts.firstKept = printable(node.name().empty() ? node.output(0) : node.name());
     return false;
   };
-  // Which ones go is decided first: the nodes must not move while they are looked at.
+  // The norms to remove are found first, since nodes must not move while others are examined.
   std::vector<bool> gone;
   for (NodeProto &node : *graph.mutable_node())
     gone.push_back(isFolded(node));

@@ -30,7 +30,7 @@ NodeProto identity(const std::string &name, const std::string &from, const std::
   return node;
 }
 
-/// Drops what stands behind the last named one.
+/// Drops the empty names at the end.
 void dropUnnamed(google::protobuf::RepeatedPtrField<std::string> &names) {
   while (!names.empty() && names.Get(names.size() - 1).empty())
     names.RemoveLast();
@@ -39,7 +39,7 @@ void dropUnnamed(google::protobuf::RepeatedPtrField<std::string> &names) {
 void renameUses(NodeProto &node, const llvm::StringMap<std::string> &names) {
   auto renamed = [&](std::string &value) {
     auto it = names.find(value);
-    for (unsigned i = 0; it != names.end() && i < names.size(); ++i, it = names.find(value)) // one that is bypassed may stand for another
+    for (unsigned i = 0; it != names.end() && i < names.size(); ++i, it = names.find(value)) // a bypassed value may stand for another one
       value = it->second;
   };
   for (std::string &input : *node.mutable_input())
@@ -53,30 +53,31 @@ void renameUses(NodeProto &node, const llvm::StringMap<std::string> &names) {
     }
 }
 
-/// One list of nodes: of the main graph, of a branch, or of a function's body.
+/// Rewrites one list of nodes: that of the main graph, of a branch, or of a function's body.
 class Rewriter {
 public:
   Rewriter(mlir::MLIRContext &context, Inference form, const std::string &folder, InferenceCounts &counts)
       : context(context), form(form), folder(folder), counts(counts) {}
 
-  /// `graph` is null for a function's body; `main` is the graph that has initializers of its own to take away.
+  /// `graph` is null for a function's body; `main` says that the graph has initializers that may be removed.
   void run(Nodes &nodes, llvm::ArrayRef<std::string> outputs, int64_t opset, GraphProto *graph, bool main);
 
 private:
   void setNorm(NodeProto &, int64_t opset, std::vector<NodeProto> &made);
   bool setDropout(NodeProto &, int64_t opset);
   bool isUsed(const std::string &value) const { return !value.empty() && used.contains(value); }
-  /// The value goes by the name of another from now on; false where the graph gives it out under its own.
+  /// Lets all readers of the value read `by` instead; returns false where the graph outputs the value under
+  /// its own name.
   bool bypass(const std::string &value, const std::string &by);
-  /// Takes away what was used before and is no longer.
+  /// Removes what was used before and is no longer used.
   void dropUnused(Nodes &nodes, llvm::ArrayRef<std::string> outputs, GraphProto *graph);
 
   mlir::MLIRContext &context;
   Inference form;
   const std::string &folder;
   InferenceCounts &counts;
-  llvm::StringSet<> used, made, givenOut; // the first two before anything was changed
-  llvm::StringMap<std::string> names; // of values that are bypassed
+  llvm::StringSet<> used, made, givenOut; // `used` and `made` are those of the original graph
+  llvm::StringMap<std::string> names; // the new names of bypassed values
 };
 
 llvm::StringSet<> usedBy(const Nodes &nodes, llvm::ArrayRef<std::string> outputs) {
@@ -96,7 +97,8 @@ llvm::StringSet<> madeBy(const Nodes &nodes) {
   return set;
 }
 
-/// BatchNormalization with running statistics; who reads the next ones gets the old ones, which inference keeps.
+/// Makes a BatchNormalization use its running statistics. Readers of the next statistics get the old ones,
+/// which inference keeps.
 void Rewriter::setNorm(NodeProto &node, int64_t opset, std::vector<NodeProto> &made) {
   auto &attributes = *node.mutable_attribute();
   auto mode = llvm::find_if(attributes, [](const auto &a) { return a.name() == "training_mode"; });
@@ -110,7 +112,7 @@ void Rewriter::setNorm(NodeProto &node, int64_t opset, std::vector<NodeProto> &m
   counts.norms += training;
 }
 
-/// True where the node is to go.
+/// Returns true where the node is to be removed.
 bool Rewriter::setDropout(NodeProto &node, int64_t opset) {
   if (opset >= 12 && node.input_size() > 2) {
     node.mutable_input(2)->clear();
@@ -179,7 +181,7 @@ void Rewriter::run(Nodes &nodes, llvm::ArrayRef<std::string> outputs, int64_t op
   if (graph)
     for (const auto &initializer : graph->initializer())
       initializers.push_back(&initializer);
-  llvm::DenseMap<const NodeProto *, std::string> dropped; // what a recognised dropout drops of
+  llvm::DenseMap<const NodeProto *, std::string> dropped; // for the last node of a recognised dropout, the value that it drops elements of
   for (const auto &found : onnx_import::findDropouts(list, initializers))
     dropped[found.last] = found.x;
 
@@ -217,7 +219,8 @@ int64_t opsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProt
   return fallback;
 }
 
-/// Whether the model, with its functions unfolded, has a dropout that is written with random numbers: its parts lie in several bodies.
+/// Whether the model, with its functions inlined, has a dropout that is written with random numbers and whose
+/// nodes lie in several bodies.
 bool hasDropoutAcrossFunctions(const onnx::ModelProto &model, const std::string &path, const std::string &folder) {
   bool random = llvm::any_of(model.functions(), [](const onnx::FunctionProto &function) {
     return llvm::any_of(function.node(), [](const NodeProto &node) { return llvm::StringRef(node.op_type()).starts_with("Random") || node.op_type() == "Bernoulli"; });

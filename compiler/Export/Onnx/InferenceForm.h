@@ -1,7 +1,8 @@
-//===- InferenceForm.h - a model as it predicts ---------------------------------------------===//
+//===- InferenceForm.h - brings a model into the form that predicts -------------------------===//
 //
-// Networks exported for training normalise by the batch (BatchNormalization with training_mode=1, or with more than one output) and drop (Dropout with
-// training_mode true, masks of random numbers). In inference form they compute what a program's `predict` does.
+// Networks that were exported for training normalise by the batch (BatchNormalization with training_mode=1,
+// or with more than one output) and drop elements (Dropout with training_mode true, masks of random numbers).
+// In inference form they compute what a program's `predict` does.
 //
 //===----------------------------------------------------------------------------------------===//
 #ifndef MPC_EXPORT_ONNX_INFERENCEFORM_H
@@ -11,8 +12,9 @@
 
 namespace mpc::onnx_export {
 
-/// Brings a model, its branches and its functions into inference form; opsets and names of values stay. `folder` holds external data. Throws ImportError where
-/// a dropout is written across the border of a function.
+/// Brings a model, its branches and its functions into inference form; opsets and names of values stay.
+/// `folder` has the external data. Throws ImportError where the nodes of one dropout lie inside and outside
+/// of a function.
 InferenceCounts toInferenceForm(mlir::MLIRContext &, onnx::ModelProto &, Inference, const std::string &path, const std::string &folder);
 
 } // namespace mpc::onnx_export

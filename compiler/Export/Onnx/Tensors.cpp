@@ -6,7 +6,7 @@ using onnx::TensorProto;
 
 using TensorFn = llvm::function_ref<void(TensorProto &, const std::string &where)>;
 
-/// Calls `graphs` for the graphs within a node, and `tensors` for the tensors of its attributes.
+/// Calls `graphs` for the graphs inside a node, and `tensors` for the tensors of its attributes.
 static void visit(onnx::NodeProto &node, llvm::function_ref<void(onnx::GraphProto &)> graphs,
                   TensorFn tensors) {
   const std::string where = node.name().empty() && node.output_size() ? node.output(0) : node.name();
@@ -87,7 +87,8 @@ std::set<std::string> onnx_export::dataFiles(onnx::ModelProto &model) {
 }
 
 std::string onnx_export::moveToDataFile(onnx::ModelProto &model, const std::string &name) {
-  // Tensors at multiples of 4 KiB can be mapped where they lie (onnx.proto, external_data); small ones stay.
+  // Tensors at multiples of 4 KiB can be memory-mapped (onnx.proto, external_data); small ones stay in the
+  // model.
   constexpr size_t kAlignment = 4096, kSmall = 1024;
   std::string data;
   for (TensorProto &tensor : *model.mutable_graph()->mutable_initializer()) {

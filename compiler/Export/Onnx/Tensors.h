@@ -6,19 +6,19 @@
 
 namespace mpc::onnx_export {
 
-/// Calls `fn` for every graph of a model: the main one, and those inside nodes, functions' too.
+/// Calls `fn` for every graph of a model: the main one, and those inside nodes, including nodes of functions.
 void forEachGraph(onnx::GraphProto &, llvm::function_ref<void(onnx::GraphProto &)> fn);
 
-/// Makes `raw` a tensor's elements, wherever they lay before.
+/// Makes `raw` a tensor's elements, wherever they were stored before.
 void setBytes(onnx::TensorProto &, std::string raw);
 
-/// Reads what lies in data files of `folder` into the model. Throws ImportError.
+/// Reads the tensors that are stored in data files of `folder` into the model. Throws ImportError.
 void readDataFiles(mlir::MLIRContext &, onnx::ModelProto &, const std::string &folder);
 
 /// The data files that the model names.
 std::set<std::string> dataFiles(onnx::ModelProto &);
 
-/// Moves the bytes of the model's initializers to a data file of this name; returns what it holds.
+/// Moves the bytes of the model's initializers to a data file of this name; returns the content of that file.
 std::string moveToDataFile(onnx::ModelProto &, const std::string &name);
 
 } // namespace mpc::onnx_export

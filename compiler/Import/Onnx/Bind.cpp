@@ -1,7 +1,7 @@
-//===- Bind.cpp - initializers and graph inputs become variables, constants and arguments ---===//
+//===- Bind.cpp - turns initializers and graph inputs into variables, constants and arguments ---===//
 //
-// Every dimension gets its number here: fixed ones as they are, named ones by --dim, leading ones of data by
-// --batch.
+// Every dimension gets its extent here: fixed ones keep theirs, named ones get it from --dim, leading ones of
+// data from --batch.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
@@ -21,7 +21,8 @@ static std::string typeText(Type type) {
 
 //===-- Initializers -----------------------------------------------------------===//
 
-/// Sinusoids of positions, [length, width]: sines and cosines of 0 in the first row, and nothing beyond 1.
+/// Whether the values are sinusoids of positions, [length, width]: the sines and cosines of 0 are in the
+/// first row, and no value exceeds 1.
 static bool isSinusoid(ArrayRef<int64_t> shape, ArrayRef<double> values) {
   if (shape.size() < 2 || shape[shape.size() - 2] < 2 || shape.back() < 2)
     return false;
@@ -32,9 +33,9 @@ static bool isSinusoid(ArrayRef<int64_t> shape, ArrayRef<double> values) {
          llvm::any_of(values, [](double v) { return v != 0 && v != 1; });
 }
 
-/// What a file without torch's metadata cannot tell, and the values make likely.
+/// Adds notes on what a file without torch's metadata cannot tell, but its values make likely.
 void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, size_t uses) {
-  constexpr int64_t kLargest = int64_t(1) << 22; // elements that are looked at
+  constexpr int64_t kLargest = int64_t(1) << 22; // the most elements that are examined
   if (tensor.size() < 2 || tensor.size() > kLargest)
     return;
   std::vector<double> values = tensor.doubles();
@@ -46,7 +47,8 @@ void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, s
     note("trained, though its values are those of a table of positions (--freeze=REGEX keeps them)", name);
 }
 
-/// Tells whether a name that torch's exporter wrote is one of the module's. It calls the tensors that it makes itself "onnx::Add_12", by a number or by a node.
+/// Whether a name that torch's exporter wrote is a name of the module. Tensors that the exporter makes itself
+/// are called "onnx::Add_12" or the like, by a number or by a node.
 static bool isModuleName(StringRef name) { return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') && !name.contains("::"); }
 
 void Import::bindInitializers() {
@@ -98,7 +100,7 @@ void Import::bindInitializers() {
              "export dense weights"});
 }
 
-/// Reads a graph input's declared type.
+/// Reads the declared type of a graph input.
 static Import::Input readInput(MLIRContext *context, const onnx::ValueInfoProto &info) {
   Import::Input input;
   input.name = info.name();
@@ -126,7 +128,7 @@ static Import::Input readInput(MLIRContext *context, const onnx::ValueInfoProto 
   return input;
 }
 
-/// Fixed dimensions, -1 for the open ones.
+/// The fixed dimensions; open ones are -1.
 static Shape knownShape(const Import::Input &input) {
   Shape shape;
   for (const Import::InputDim &d : input.dims)
@@ -288,7 +290,7 @@ void Import::bindInputs() {
 //===-- Patterns -----------------------------------------------------------------===//
 
 void Import::checkPatterns() {
-  std::string malformed; // is reported by Roles::analyse
+  std::string malformed; // Roles::analyse reports it
   auto named = [&](const std::string &pattern, function_ref<bool(const Entry &)> concerns) {
     llvm::Regex regex(pattern);
     return pattern.empty() || !regex.isValid(malformed) || llvm::any_of(values, [&](const auto &value) {
@@ -302,8 +304,8 @@ void Import::checkPatterns() {
   auto canBeTrained = [](const Entry &entry) {
     return entry.poison || (!entry.fromData && isa<FloatType>(entry.type.getElementType()));
   };
-  // An initializer keeps its value, whether --params names it or not: models with and without values take the
-  // same pattern.
+  // An initializer keeps its value, whether --params names it or not, so that models with and without values
+  // can use the same pattern.
   if (!named(options.params, [](const Entry &) { return true; }))
     refuse("--params", options.params, "matches no graph input and no initializer", lists);
   bool trainable = named(StringRef(options.trainable).ltrim('+').str(), canBeTrained), freeze = named(options.freeze, canBeTrained);

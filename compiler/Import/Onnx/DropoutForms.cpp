@@ -13,11 +13,11 @@ using onnx::TensorProto;
 
 namespace {
 
-/// Probabilities and their reciprocals may have been rounded to 16 bits.
+/// The tolerance for probabilities and their reciprocals, which may have been rounded to 16 bits.
 constexpr double kRounding = 2e-3;
-/// Chains of casts, reshapes and scales are followed this far.
+/// The length up to which chains of casts, reshapes and scales are followed.
 constexpr int kMaxDepth = 16;
-/// Larger tensors are not looked at for the one number that they hold.
+/// Larger tensors are not searched for the one number that they hold.
 constexpr int64_t kMaxElements = 1 << 16;
 
 const onnx::AttributeProto *attribute(const NodeProto &node, const char *name) {
@@ -27,11 +27,11 @@ const onnx::AttributeProto *attribute(const NodeProto &node, const char *name) {
   return nullptr;
 }
 
-/// A mask: 1 with probability `keep`, else 0, times `scale`.
+/// A mask is 1 with probability `keep`, else 0, times `scale`.
 struct Mask {
   double keep, scale = 1;
   bool boolean = false;
-  bool expanded = false; // several elements are of one number of `value`
+  bool expanded = false; // whether several elements use one number of `value`
   std::string value, draws;
 };
 
@@ -58,7 +58,8 @@ private:
     return it == makers.end() ? nullptr : it->second;
   }
   std::optional<double> elementsOf(const TensorProto &tensor, bool one) const;
-  /// The number that a constant holds everywhere. `one`: it has one element, and cannot be trained.
+  /// The number that a constant holds everywhere. `one` requires that it has a single element and cannot be
+  /// trained.
   std::optional<double> number(const std::string &value, bool one, int depth = 0) const {
     auto [it, isNew] = numbers.try_emplace({value, one});
     if (isNew)
@@ -66,17 +67,17 @@ private:
     return it->second;
   }
   std::optional<double> computeNumber(const std::string &value, bool one, int depth) const;
-  /// The random node's output, where a value is uniform in [0, 1).
+  /// The random node's output on which a value depends that is uniform in [0, 1); otherwise "".
   std::string drawsOf(const std::string &value, int depth = 0) const;
   std::optional<Mask> maskOf(const std::string &value, int depth = 0) const;
-  /// The constant factor that a product or quotient puts on its other operand, and that operand.
+  /// The constant factor by which a product or quotient scales its other operand, and that operand.
   std::optional<std::pair<std::string, double>> scaling(const NodeProto *node) const;
 
   std::unordered_map<std::string, const TensorProto *> initializers;
   std::unordered_map<std::string, const NodeProto *> makers;
   std::unordered_map<std::string, std::vector<const NodeProto *>> users;
-  mutable std::map<std::pair<std::string, bool>, std::optional<double>> numbers; // found so far
-  mutable mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};      // of the element types
+  mutable std::map<std::pair<std::string, bool>, std::optional<double>> numbers; // the numbers found so far
+  mutable mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};      // the context of the element types
 };
 
 bool isOnnx(const NodeProto &node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
@@ -94,7 +95,7 @@ std::optional<double> Finder::elementsOf(const TensorProto &tensor, bool one) co
     TensorProto copy = tensor;
     std::vector<double> values = readTensor(&context, copy, tensor.name(), "").doubles();
     return llvm::all_equal(values) ? std::optional(values.front()) : std::nullopt;
-  } catch (ImportError &) { // is reported where the tensor is imported
+  } catch (ImportError &) { // the error is reported where the tensor is imported
     return std::nullopt;
   }
 }
@@ -103,7 +104,7 @@ std::optional<double> Finder::computeNumber(const std::string &value, bool one, 
   if (depth > kMaxDepth || value.empty())
     return std::nullopt;
   if (auto it = initializers.find(value); it != initializers.end()) {
-    if (one && it->second->dims_size() > 0) // of rank 1 it may be a parameter
+    if (one && it->second->dims_size() > 0) // a tensor of rank 1 or more may be a parameter
       return std::nullopt;
     return elementsOf(*it->second, one);
   }
@@ -125,7 +126,7 @@ std::optional<double> Finder::computeNumber(const std::string &value, bool one, 
     const auto *a = attribute(*node, "value");
     return a ? elementsOf(a->t(), /*one=*/true) : 0.0;
   }
-  if (op == "Cast") { // to a float
+  if (op == "Cast") { // only casts to a float are followed
     const auto *a = attribute(*node, "to");
     return a && (a->i() == TensorProto::FLOAT || a->i() == TensorProto::FLOAT16 || a->i() == TensorProto::BFLOAT16 || a->i() == TensorProto::DOUBLE)
                ? operand(0)
@@ -177,7 +178,7 @@ std::optional<Mask> Finder::maskOf(const std::string &value, int depth) const {
   };
   bool less = op == "Less" || op == "LessOrEqual", greater = op == "Greater" || op == "GreaterOrEqual";
   if ((less || greater) && node->input_size() == 2) {
-    for (int i : {0, 1}) { // u < p with probability p, p < u with 1 - p
+    for (int i : {0, 1}) { // u < p holds with probability p, p < u with 1 - p
       std::string draws = drawsOf(node->input(i));
       if (auto p = number(node->input(1 - i), true); !draws.empty() && p)
         return drawn(less == (i == 0) ? *p : 1 - *p, draws, true);
@@ -188,7 +189,7 @@ std::optional<Mask> Finder::maskOf(const std::string &value, int depth) const {
     auto p = number(first, false);
     return p ? drawn(*p, value, false) : std::nullopt;
   }
-  if (op == "Floor") { // of u + p with p in [0, 1]
+  if (op == "Floor") { // Floor of u + p with p in [0, 1]
     const NodeProto *sum = makerOf(first);
     if (sum && isOnnx(*sum) && sum->op_type() == "Add" && sum->input_size() == 2)
       for (int i : {0, 1})

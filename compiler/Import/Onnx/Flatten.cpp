@@ -1,7 +1,7 @@
-//===- Flatten.cpp - functions inlined, nodes in order -------------------------===//
+//===- Flatten.cpp - inlines functions and sorts nodes ---------------------------===//
 //
-// Before: nodes in any order, some of them calls of model-local functions. After: one list of standard nodes
-// in which every value is made before it is used. Subgraphs (If) stay with their node.
+// Before: nodes are in any order, and some of them are calls of model-local functions. After: there is one
+// list of standard nodes in which every value is made before it is used. Subgraphs (If) stay with their node.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/DropoutForms.h"
@@ -17,10 +17,11 @@
 using namespace mpc;
 using namespace mpc::onnx_import;
 
-/// Bounds on what a small file may unfold to: nodes of functions, counted at each call, and their bytes beyond those of the file.
+/// The limits on what a small file may unfold to: nodes of functions, counted at each call, and their bytes
+/// beyond those of the file.
 static constexpr int kMaxDepth = 64;
 static constexpr size_t kMaxUnfoldedNodes = 100'000, kMaxUnfoldedBytes = size_t(256) << 20;
-static constexpr size_t kMaxNodes = 1'000'000; // of the graph itself
+static constexpr size_t kMaxNodes = 1'000'000; // those of the graph itself
 
 void Model::countUnfolded(const onnx::NodeProto &node, const std::string &caller) {
   unfoldedBytes += node.ByteSizeLong();
@@ -79,7 +80,7 @@ std::vector<size_t> onnx_import::topologicalOrder(const std::vector<const onnx::
         ++missing[i];
       }
   }
-  // The first of the ready ones, so that a sorted list keeps its order.
+  // The first of the ready nodes is taken, so that a sorted list keeps its order.
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
   for (size_t i = 0; i < nodes.size(); ++i)
     if (missing[i] == 0)
@@ -105,7 +106,7 @@ using Rename = std::function<std::string(const std::string &)>;
 
 static void renameGraph(onnx::GraphProto &, const Rename &, const Attributes &);
 
-/// Renames a node's values and puts the caller's attributes where it refers to them.
+/// Renames a node's values and replaces its references to attributes by the caller's attributes.
 static void specialise(onnx::NodeProto &node, const Rename &rename, const Attributes &attributes) {
   for (auto &input : *node.mutable_input())
     input = rename(input);
@@ -115,7 +116,7 @@ static void specialise(onnx::NodeProto &node, const Rename &rename, const Attrib
     auto *attribute = node.mutable_attribute(i);
     if (!attribute->ref_attr_name().empty()) {
       auto it = attributes.find(attribute->ref_attr_name());
-      if (it == attributes.end()) { // not given by the caller: absent here too
+      if (it == attributes.end()) { // the caller does not give it, so it is absent here too
         node.mutable_attribute()->DeleteSubrange(i, 1);
         continue;
       }
@@ -140,7 +141,7 @@ static void renameGraph(onnx::GraphProto &graph, const Rename &rename, const Att
     specialise(node, rename, attributes);
 }
 
-/// The bytes of fields that the protobuf classes of ONNX 1.12 do not know and keep.
+/// The bytes of fields that the protobuf classes of ONNX 1.12 keep without knowing them.
 template <typename Proto>
 static std::vector<std::string> unknownBytes(const Proto &proto, int number) {
   std::vector<std::string> found;
@@ -153,7 +154,7 @@ static std::vector<std::string> unknownBytes(const Proto &proto, int number) {
   return found;
 }
 
-/// Attribute defaults of a function: FunctionProto.attribute_proto, field 11.
+/// The attribute defaults of a function: FunctionProto.attribute_proto, field 11.
 static std::vector<onnx::AttributeProto> defaultAttributes(const onnx::FunctionProto &function) {
   std::vector<onnx::AttributeProto> defaults;
   for (const std::string &bytes : unknownBytes(function, 11)) {
@@ -164,7 +165,8 @@ static std::vector<onnx::AttributeProto> defaultAttributes(const onnx::FunctionP
   return defaults;
 }
 
-/// Functions of one name are told apart by their overload since IR version 10: NodeProto's field 8, FunctionProto's 13.
+/// Since IR version 10, functions of one name are distinguished by their overload: NodeProto's field 8,
+/// FunctionProto's 13.
 static std::string overloadOf(const onnx::NodeProto &node) {
   auto found = unknownBytes(node, 8);
   return found.empty() ? "" : found.back();
@@ -207,7 +209,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
     attributes[attribute.name()] = &attribute;
   for (const auto &attribute : node.attribute())
     attributes[attribute.name()] = &attribute;
-  // Formal names become the caller's; all others get a prefix that no other call has.
+  // Formal names are replaced by the caller's; all others get a prefix that no other call has.
   std::map<std::string, std::string> names;
   const std::string unique = prefix + printable(node.name()) + "#" + std::to_string(nodes.size()) + "." +
                              std::to_string(depth) + "/";
@@ -237,7 +239,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
                   (bodyNode.name().empty() ? bodyNode.op_type() : bodyNode.name()));
     inlineNode(std::move(copy), inner, unique, depth + 1, report);
   }
-  // An output that is an input of the function is handed on.
+  // An output that is an input of the function is passed on.
   for (int i = 0; i < function.output_size() && i < node.output_size(); ++i)
     for (int j = 0; j < function.input_size(); ++j)
       if (function.output(i) == function.input(j) && !node.output(i).empty()) {
@@ -310,7 +312,7 @@ void Model::sort(ImportReport &report) {
         problem.why = "depends on its own result: the graph has a cycle";
         problem.hint = "ONNX graphs are acyclic; export the model again";
         report.problems.push_back(problem);
-        break; // the others on the cycle would only repeat it
+        break; // the other nodes on the cycle would only repeat it
       }
   }
   std::vector<FlatNode> sorted;

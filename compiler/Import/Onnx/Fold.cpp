@@ -1,8 +1,8 @@
-//===- Fold.cpp - shape arithmetic goes away ----------------------------------===//
+//===- Fold.cpp - folds shape arithmetic away ---------------------------------===//
 //
-// Shapes are static, so what exporters compute from Shape is known at import. Small tensors of numbers are
-// evaluated here: integers in int64, floats in double with one rounding to their type (exact for float: 53 >=
-// 2*24 + 2 bits).
+// Shapes are static, so the values that exporters compute from Shape are known at import. Small tensors of
+// numbers are evaluated here: integers in int64, floats in double with one rounding to their type (exact for
+// float: 53 >= 2*24 + 2 bits).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Fold.h"
@@ -16,7 +16,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-static constexpr int64_t kMaxFolded = 1 << 16; // elements that are computed
+static constexpr int64_t kMaxFolded = 1 << 16; // the most elements that are computed
 
 //===-- Movement -----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ static Shape stridesOf(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// Element at position p of the result is source element offset + sum of p[d]*strides[d].
+/// Element p of the result is source element offset + sum of p[d]*strides[d].
 static HostTensor moveElements(const HostTensor &t, ArrayRef<int64_t> shape, int64_t offset,
                                ArrayRef<int64_t> strides) {
   RankedTensorType type = t.type.clone(shape);
@@ -96,7 +96,7 @@ HostTensor onnx_import::foldConcat(ArrayRef<HostTensor> parts, int64_t axis) {
   int64_t outer = 1, width = elementBytes(parts[0].element());
   for (int64_t d : ArrayRef<int64_t>(shape).take_front(axis))
     outer *= d;
-  // outer is zero only when the result is empty, and then nothing is divided by it.
+  // outer is zero only when the result is empty; then the division below is not reached.
   for (int64_t o = 0; o < outer; ++o)
     for (const HostTensor &part : parts) {
       int64_t chunk = part.size() / outer * width;
@@ -121,7 +121,7 @@ HostTensor onnx_import::foldGather(const HostTensor &t, ArrayRef<int64_t> indice
   return {t.type.clone(shape), std::move(bytes), false};
 }
 
-/// A value that is made of others: a constant, or what `build` makes.
+/// The entry of a value that is made of others: a constant, or the result of `build`.
 static Entry made(ArrayRef<Entry *> from, std::optional<HostTensor> constant, function_ref<Value()> build) {
   Entry entry;
   entry.constant = std::move(constant);
@@ -175,13 +175,13 @@ using FloatFn = double (*)(double, double);
 struct BinaryFold {
   IntFn ints;
   FloatFn floats;
-  bool boolean; // result
+  bool boolean; // whether the result is boolean
 };
 } // namespace
 
 static int64_t wrap(uint64_t v) { return int64_t(v); }
 static int64_t divide(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? wrap(0 - uint64_t(a)) : a / b; }
-/// Sign of the divisor (ONNX Mod, fmod=0).
+/// The remainder has the divisor's sign (ONNX Mod, fmod=0).
 static int64_t modulo(int64_t a, int64_t b) {
   if (b == 0 || b == -1)
     return 0;
@@ -244,7 +244,7 @@ static const llvm::StringMap<std::pair<int64_t (*)(int64_t), double (*)(double)>
   return map;
 }
 
-/// All inputs are constants, of numbers that may be computed here.
+/// Whether all inputs are constants whose elements may be computed here.
 static bool allConstant(Node &n) {
   if (n.numInputs() == 0)
     return false;
@@ -254,7 +254,7 @@ static bool allConstant(Node &n) {
   return true;
 }
 
-/// Elements of input i as if broadcast to the shape.
+/// The elements of input i, broadcast to the shape.
 template <typename T>
 static std::vector<T> broadcastElements(Node &n, size_t i, ArrayRef<int64_t> shape) {
   HostTensor t = foldBroadcast(*n.entry(i).constant, shape);
@@ -274,7 +274,7 @@ static bool foldBinary(Node &n, const BinaryFold &f) {
     return false;
   auto shape = broadcastShapes(n.shape(0), n.shape(1));
   if (!shape || elementCount(*shape).value_or(kMaxFolded + 1) > kMaxFolded)
-    return false; // the op itself reports it
+    return false; // the op's converter reports it
   Type element = f.boolean ? n.b.getI1Type() : n.element(0);
   auto type = RankedTensorType::get(*shape, element);
   auto each = [&](auto zero, auto fn) {
@@ -323,7 +323,7 @@ static bool foldCast(Node &n) {
   return true;
 }
 
-/// The whole of a small integer tensor: exporters take products of shapes.
+/// Folds the reduction of a whole small integer tensor, since exporters compute products of shapes.
 static bool foldReduce(Node &n, bool product) {
   if (isFloat(n.element(0)) || n.entry(0).type.getRank() != 1)
     return false;

@@ -9,20 +9,20 @@ namespace mpc::onnx_import {
 bool foldable(Node &, size_t i);
 bool foldable(Entry &);
 
-/// No result of data movement at import has more elements.
+/// The most elements that a result of data movement at import has.
 inline constexpr int64_t kMaxMoved = 1 << 20;
 
-/// Arguments are checked by the caller.
+/// The caller checks the arguments.
 HostTensor foldSlice(const HostTensor &, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
                      llvm::ArrayRef<int64_t> strides);
 HostTensor foldTranspose(const HostTensor &, llvm::ArrayRef<int64_t> permutation);
 HostTensor foldBroadcast(const HostTensor &, llvm::ArrayRef<int64_t> shape);
 HostTensor foldConcat(llvm::ArrayRef<HostTensor>, int64_t axis);
-/// The same of values, built where they are not known.
+/// The same for values; where they are not known, ops are built.
 Entry reshaped(Node &, Entry &, llvm::ArrayRef<int64_t> shape);
 Entry sliced(Node &, Entry &, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides);
 Entry concatenated(Node &, llvm::ArrayRef<Entry *>, int64_t axis);
-/// Indices in range, negative ones resolved.
+/// The indices must be in range, and none of them negative.
 HostTensor foldGather(const HostTensor &, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> indexShape,
                       int64_t axis);
 

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mpc::onnx_import;
 
 std::optional<int64_t> mpc::onnx_import::elementCount(ArrayRef<int64_t> shape) {
-  // A zero anywhere makes the product zero, but the other dimensions must be sane all the same.
+  // A zero makes the product zero, but the other dimensions must be valid all the same.
   int64_t count = 1;
   bool empty = false;
   for (int64_t extent : shape) {
@@ -62,7 +62,7 @@ Type mpc::onnx_import::elementType(MLIRContext *context, int64_t code) {
 }
 
 std::string mpc::onnx_import::onnxTypeName(int64_t code) {
-  // Beyond the schema that the protobuf classes know: codes of newer IR versions.
+  // The list goes beyond the schema that the protobuf classes know: it has the codes of newer IR versions.
   static const char *const names[] = {
       "UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
       "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
@@ -217,7 +217,7 @@ ElementsAttr HostTensor::attribute(StringRef name) const {
       values[i] = (*bytes)[i] != 0;
     return DenseElementsAttr::get(type, ArrayRef<bool>(values));
   }
-  // Equal to itself moved by one element: all elements are the first.
+  // If the bytes equal themselves moved by one element, all elements equal the first.
   bool isSplat = splat || (n > 0 && std::memcmp(bytes->data(), bytes->data() + step, (n - 1) * step) == 0);
   if (isSplat)
     return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(bytes->data(), step));

@@ -16,12 +16,12 @@ using namespace mpc::onnx_import;
 
 Import::Import(MLIRContext *context, const ImportOptions &options, ImportReport &report)
     : context(context), options(options), report(report), builder(context) {
-  // Symbols that later stages take.
+  // Later stages use these symbols.
   symbols = {"forward", "main", "eval", "predict", "init", "rng.seed", "rng.step"};
 }
 
 void Import::problem(ImportProblem problem) {
-  if (problem.node.empty()) // of a tensor or value without a name
+  if (problem.node.empty()) // the problem is about a tensor or value without a name
     problem.node = current->name;
   report.problems.push_back(std::move(problem));
 }
@@ -29,7 +29,7 @@ void Import::problem(ImportProblem problem) {
 std::string Import::takeDiagnostics() {
   std::string text = std::move(diagnostics);
   diagnostics.clear();
-  // The op's own name means nothing to the user of an ONNX file.
+  // The graph op's own name means nothing to the user of an ONNX file.
   if (StringRef(text).starts_with("'graph.")) {
     size_t end = text.find("' op ");
     if (end != std::string::npos)
@@ -72,7 +72,7 @@ void Import::define(const std::string &name, Entry entry) {
   auto [it, isNew] = values.try_emplace(name, entry);
   if (isNew)
     return;
-  if (it->second.poison) { // a failed node's outputs may be set once
+  if (it->second.poison) { // the outputs of a failed node may be set once
     it->second = std::move(entry);
     return;
   }
@@ -137,7 +137,7 @@ std::string Import::addBuffer(const std::string &name, const std::string &value,
   auto op = createVariable(variableBuilder(), symbol, symbol, train::Role::buffer, node.type(input), init);
   op->setAttr(train::kNameAttr, builder.getStringAttr(value));
   op->setAttr(train::kInputAttr, builder.getI64IntegerAttr(int64_t(input)));
-  // Names of nodes are optional and may repeat; values have one producer.
+  // Names of nodes are optional and may repeat, but a value has one producer.
   auto first = llvm::find_if(node.proto.output(), [](const std::string &output) { return !output.empty(); });
   bool found = !inFunction && first != node.proto.output().end();
   op->setAttr(train::kNodeAttr, builder.getStringAttr(found ? printable(*first) : ""));
@@ -159,9 +159,10 @@ std::string Import::ownStatistics(Node &node, size_t input) {
   auto variable = module.lookupSymbol<train::VariableOp>(entry.variable);
   if (variable.getRole() != train::Role::buffer)
     return "";
-  if (!assigned.count(entry.variable) || current->restored.known) // the module itself is called twice
+  if (!assigned.count(entry.variable) || current->restored.known) // in the second case the module itself is called twice
     return entry.variable;
-  // Exporters merge equal tensors, so two normalisations may name one buffer; their statistics part ways.
+  // Exporters merge equal tensors, so two normalisations may name one buffer; but their statistics become
+  // different.
   return addBuffer(entry.variable + "@" + shown, train::userName(variable).str(), node, input,
                    variable.getInit());
 }
@@ -197,14 +198,14 @@ Value Import::rngStep() {
   return read(kStep);
 }
 
-/// A part [from, to) of a tensor; all of it where they are empty.
+/// The part [from, to) of a tensor; all of it where they are empty.
 struct Import::Part {
   Shape from, to;
 };
 
 bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList &)> bound) {
   while (Operation *op = x.getDefiningOp()) {
-    // A cast to a narrow type (a truth value) is no view: other numbers come of it.
+    // A cast to a narrow type (such as a truth value) is not a view, since it gives other numbers.
     bool cast = isa<CastOp>(op) && (elementOf(x).isInteger(32) || elementOf(x).isInteger(64));
     auto slice = dyn_cast<SliceOp>(op);
     if (slice && llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; })) {
@@ -217,7 +218,7 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
         part.to[d] += start;
       }
     } else if (!cast && (!isa<ReshapeOp, TransposeOp, BroadcastOp>(op) || !part.from.empty())) {
-      return false; // also what moves the dimensions that a part was taken of
+      return false; // this includes ops that move the dimensions of which a part was taken
     }
     x = op->getOperand(0);
   }
@@ -226,7 +227,7 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
     return false;
   ArrayRef<int64_t> from = part.from, to = part.to;
   if (!from.empty() && to[0] - from[0] != shapeOf(x)[0])
-    return false; // data are checked before they are batches: of all samples the same part
+    return false; // data are checked before they are divided into batches, so the part must be the same for all samples
   NamedAttrList attributes(function.getArgAttrDict(argument.getArgNumber()));
   if (from.empty())
     bound(attributes);
@@ -237,11 +238,11 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
 }
 
 void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ignoreIndex) {
-  // Language models shift labels: they append one that does not count, and drop the first.
+  // Language models shift labels: they append a label that does not count, and drop the first.
   Value shifted = labels;
   while (Operation *op = shifted.getDefiningOp()) {
     if (auto pad = dyn_cast<PadOp>(op); pad && ignoreIndex && isa<IntegerType>(elementOf(shifted)) && pad.getValue().convertToDouble() == double(*ignoreIndex))
-      return markLabels(pad.getX(), classes, ignoreIndex); // all that may be read: the dropped ones are labels too
+      return markLabels(pad.getX(), classes, ignoreIndex); // this covers all labels that may be read, since the dropped ones are labels too
     if (!isa<SliceOp, ReshapeOp, CastOp>(op))
       break;
     shifted = op->getOperand(0);
@@ -251,7 +252,8 @@ void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ig
   });
 }
 
-/// Whether data decide on the values of indices. What ArgMax finds is an index of what it looks at.
+/// Whether data determine the values of indices. The result of ArgMax is excluded, since it is an index of
+/// ArgMax's operand.
 static bool comesFromData(Value indices) {
   llvm::SmallPtrSet<Value, 16> seen;
   SmallVector<Value> todo = {indices};
@@ -290,7 +292,7 @@ void Import::markIndices(Value indices, ArrayRef<int64_t> extents, Location node
   }
   if (bounded)
     return;
-  // Whose columns are not parts of the data's samples: none may exceed the largest.
+  // The columns are not parts of the data's samples, so no index may exceed the largest extent.
   int64_t largest = *llvm::max_element(extents);
   boundData(indices, {},
             [&](NamedAttrList &attributes) { train::boundIndices(attributes, context, largest); });
@@ -300,8 +302,8 @@ void Import::markIndices(Value indices, ArrayRef<int64_t> extents, Location node
 
 //===-- Nodes --------------------------------------------------------------------------------===//
 
-/// Refuses inputs or outputs beyond the op's last one: nobody would look at them. Empty names at the end are
-/// none.
+/// Refuses inputs or outputs beyond the op's last one, which no converter would read. Empty names at the end
+/// do not count.
 static void checkCount(const char *what, const google::protobuf::RepeatedPtrField<std::string> &names,
                        int most) {
   int count = names.size();
@@ -375,7 +377,7 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
     found.opset = opset;
     problem(found);
   }
-  standIn(proto, loc); // for results that the conversion did not come to
+  standIn(proto, loc); // for results that the conversion has not set
 }
 
 void Import::convertNodes(std::vector<FlatNode> &nodes) {
@@ -393,8 +395,8 @@ std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, L
   if (order.size() < protos.size())
     fail("", "the branch has a cycle");
 
-  // The branch's own values end with it: branches beside it may give others the same names, values around it
-  // may not have them.
+  // The branch's own values end with it: other branches may use the same names, but values around it may not
+  // have them.
   std::set<std::string> own;
   for (const auto &initializer : graph.initializer())
     own.insert(initializer.name());
@@ -493,7 +495,7 @@ void Import::bindOutputs() {
 }
 
 OwningOpRef<ModuleOp> Import::run(Model &model) {
-  // MLIR's own diagnostics become text of the problems.
+  // MLIR's own diagnostics are collected as text for the problems.
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error && diagnostics.size() < 1000) {
       if (!diagnostics.empty())

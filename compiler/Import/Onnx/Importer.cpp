@@ -32,7 +32,7 @@ static void stateOutputs(const onnx::GraphProto &graph, ImportReport &report) {
   }
 }
 
-/// What torch's exporter had changed, and is changed back; what is lost for training is an error.
+/// Reports what torch's exporter had changed and is restored; what is lost for training is an error.
 static void reportRestored(const Model &model, const ImportOptions &options, ImportReport &report) {
   const torch::Restored &restored = model.restored;
   llvm::append_range(report.notes, restored.notes);
@@ -55,7 +55,7 @@ static void reportRestored(const Model &model, const ImportOptions &options, Imp
   report.problems.push_back(problem);
 }
 
-/// Imports into a report; nothing escapes, neither exceptions nor diagnostics.
+/// Imports into a report; neither exceptions nor diagnostics escape.
 static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name,
                                         StringRef folder, const ImportOptions &options,
                                         ImportReport &report) {
@@ -68,7 +68,7 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
     report.opset = model.opset;
     if (!options.forwardOnly) {
       llvm::Regex untied(options.untie);
-      std::string malformed; // is reported by Roles::analyse
+      std::string malformed; // Roles::analyse reports it
       bool valid = !options.untie.empty() && untied.isValid(malformed);
       bool any = model.restore(&context, [&](StringRef initializer) { return valid && untied.match(initializer); });
       reportRestored(model, options, report);
@@ -85,7 +85,7 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
     return module;
   } catch (const ImportError &error) {
     report.problems.push_back(error.problem);
-  } catch (const std::exception &error) { // out of memory, protobuf's own
+  } catch (const std::exception &error) { // out of memory, or protobuf's own errors
     ImportProblem problem;
     problem.node = printable(name);
     problem.why = error.what();
@@ -94,7 +94,7 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
   return {};
 }
 
-/// Every problem says what to do about it; most break a rule of ONNX and say which.
+/// Gives every problem a hint; most problems break a rule of ONNX, and their text says which.
 static void addHints(ImportReport &report) {
   for (ImportProblem &problem : report.problems)
     if (problem.hint.empty())

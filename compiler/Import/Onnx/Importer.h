@@ -1,12 +1,13 @@
 //===- Importer.h - ONNX models become modules of graph and train ops --------===//
 //
-// The one door from ONNX. Callers see MLIR and plain structs, never protobuf.
+// This is the only header that callers of the ONNX import include. They see MLIR and plain structs, never
+// protobuf.
 //
-// Result: a module of `train.variable`s (symbols are the ONNX names; where they cannot be, `train.name`,
-// `train.node` and `train.input` say what in the model a variable stands for) and
-// `func.func @forward`, whose arguments are the data inputs (train.name, train.batched, train.labels_below)
-// and whose results are the graph outputs (train.name, train.role = "output"). Everything in it is static in
-// shape; the locations are NameLocs of the ONNX nodes' names.
+// The result is a module of `train.variable`s (their symbols are the ONNX names; where that is not possible,
+// `train.name`, `train.node` and `train.input` say what in the model a variable stands for) and `func.func
+// @forward`. Its arguments are the data inputs (train.name, train.batched, train.labels_below), and its
+// results are the graph outputs (train.name, train.role = "output"). All shapes in it are static; the
+// locations are NameLocs of the ONNX nodes' names.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_IMPORTER_H
@@ -30,9 +31,9 @@ struct TensorData {
   std::string bytes;
 };
 
-/// This decides what becomes of batch norms and dropouts that a file has in inference form.
+/// What happens to batch norms and dropouts that a file has in inference form.
 enum class TrainingMode {
-  Auto,       // they train, except in a file that was exported for training: there somebody has frozen them
+  Auto,       // they train, except in a file that was exported for training, where they were frozen on purpose
   Train,      // they train
   AsExported, // they stay as they are
 };
@@ -40,61 +41,65 @@ enum class TrainingMode {
 /// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a
 /// name.
 struct ImportOptions {
-  /// Leading dimension of the data inputs: binds it when it is open, rebinds it when it is fixed.
+  /// The leading dimension of the data inputs: it binds an open one and replaces a fixed one.
   std::optional<int64_t> batch;
-  /// Taken where the batch is open and neither `batch` nor `dims` says it.
+  /// The batch where it is open and neither `batch` nor `dims` gives it.
   std::optional<int64_t> openBatch;
   /// Values of named dimensions ("seq" -> 128).
   std::map<std::string, int64_t> dims;
   /// Graph inputs whose values are fixed: shapes, axes and the like, which must be known at compile time.
   std::map<std::string, TensorData> constants;
   TrainingMode mode = TrainingMode::Auto;
-  /// Graph inputs that are parameters. Without it: those used as nothing but weights, biases and statistics.
+  /// Matches graph inputs that are parameters. Without it these are the inputs that are only used as weights,
+  /// biases and statistics.
   std::string params;
-  /// Float initializers that are trained, whatever their position; without it the positions decide. "+REGEX": these besides those in a parameter's position.
+  /// Matches float initializers that are trained, whatever their position; without it the positions decide.
+  /// "+REGEX" adds these to the ones in a parameter's position.
   std::string trainable;
-  /// Float initializers and parameters that are not trained.
+  /// Matches float initializers and parameters that are not trained.
   std::string freeze;
-  /// Float initializers of which each use is a parameter of its own: exporters merge equal tensors.
+  /// Matches float initializers of which each use becomes a parameter of its own, since exporters merge equal
+  /// tensors.
   std::string untie;
-  /// Trains what an exporter made of the network, also where parameters of the module are lost in it.
+  /// Trains the network as an exporter has rewritten it, even where parameters of the module are lost in it.
   bool acceptExported = false;
-  /// How parameters without a value start: kaiming, xavier or normal.
+  /// How parameters without a value are initialised: kaiming, xavier or normal.
   std::string init = "kaiming";
-  /// Inference form (mpc run, conformance): as exported, no state changes, no input is taken for a parameter
-  /// unless `params` says so.
+  /// Imports for inference (mpc run, conformance): as exported, without changes of state; no input is taken
+  /// for a parameter unless `params` says so.
   bool forwardOnly = false;
-  /// For finding further problems (compiler/Pipeline/Check.h): a module comes back although the report has some, with stand-ins for what is
-  /// not supported, where the file states its type. It is not what the model computes.
+  /// Serves to find further problems (compiler/Pipeline/Check.h): a module is returned although the report
+  /// has some, with stand-ins for unsupported values whose type the file states. The module does not compute
+  /// what the model computes.
   bool keepGoing = false;
 };
 
-/// One thing that stands against an import.
+/// One reason why an import fails.
 struct ImportProblem {
-  std::string node;      // ONNX node name (or the tensor's, or the file's)
-  std::string op;        // ONNX op type; empty when it is not about a node
-  int64_t opset = 0;     // of the op's domain
-  std::string attribute; // the attribute or input it is about, if one
+  std::string node;      // the ONNX node's name (or the tensor's, or the file's)
+  std::string op;        // the ONNX op type; empty when the problem is not about a node
+  int64_t opset = 0;     // the opset of the op's domain
+  std::string attribute; // the attribute or input that the problem is about, if there is one
   std::string why;
   std::string hint;
-  std::vector<std::string> path = {}; // for a missing gradient: from the op back to a parameter
+  std::vector<std::string> path = {}; // for a missing gradient: the way from the op back to a parameter
 };
 
-/// What a named tensor of the model is to training.
+/// The role of a named tensor of the model in training.
 struct TensorVerdict {
   std::string name, type;
   std::string role; // "parameter", "buffer", "constant", "data"
   std::string why;
 };
 
-/// An output of the graph as far as the file states it.
+/// An output of the graph, as far as the file states it.
 struct OutputStatement {
   std::string name;
   bool isFloat = false;
-  std::optional<std::vector<int64_t>> shape; ///< -1: open
+  std::optional<std::vector<int64_t>> shape; ///< -1 where a dimension is open
 };
 
-/// All that `mpc check` prints.
+/// Everything that `mpc check` prints.
 struct ImportReport {
   std::string producer;
   int64_t irVersion = 0, opset = 0;
@@ -102,24 +107,24 @@ struct ImportReport {
   std::vector<std::string> unboundDims;     // "x[0] (batch)"
   std::vector<std::string> neededConstants; // graph inputs that must be in ImportOptions::constants
   std::vector<TensorVerdict> tensors;
-  std::vector<std::string> notes;         // what the importer changed or assumed
-  std::vector<std::string> assumed;       // what was chosen where the user said nothing: "--batch=32: why"
-  std::vector<OutputStatement> outputs;   // also where the import fails
+  std::vector<std::string> notes;         // what the importer has changed or assumed
+  std::vector<std::string> assumed;       // choices that the user did not make: "--batch=32: why"
+  std::vector<OutputStatement> outputs;   // these are known even where the import fails
   std::map<std::string, int64_t> opCount; // by op type
-  std::vector<std::string> files;         // that were read: the model and its data files
+  std::vector<std::string> files;         // the files that were read: the model and its data files
   bool ok() const { return problems.empty(); }
 };
 
-/// Imports a model. Null on error; every problem is emitted as a located error with a hint, every note as a
-/// remark.
+/// Imports a model. Returns null on error. Every problem is emitted as a located error with a hint, every
+/// note as a remark.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &,
                                              ImportReport *report = nullptr);
-/// The same from memory. `name` stands for the file in diagnostics, `folder` holds external data ("": there
-/// is none).
+/// Does the same from memory. `name` stands for the file in diagnostics; `folder` has the external data (""
+/// if there is none).
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes,
                                                   llvm::StringRef name, llvm::StringRef folder,
                                                   const ImportOptions &, ImportReport *report = nullptr);
-/// Everything unsupported, at once, and what is trained; emits no diagnostics.
+/// Reports everything that is unsupported at once, and what is trained; emits no diagnostics.
 ImportReport checkOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &);
 ImportReport checkOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name,
                             llvm::StringRef folder, const ImportOptions &);
@@ -134,11 +139,12 @@ struct SupportedOp {
   int64_t since, until; // opsets
   llvm::StringRef limits;
 };
-/// All rows, by family and name.
+/// All rows, sorted by family and name.
 std::vector<SupportedOp> supportedOps();
 
-/// Lowest and highest opset of the default domain that is accepted: 9 and up in full, older ones as far as
-/// the rows of the table go (an op that has none there is an error at its node).
+/// The lowest and the highest opset of the default domain that is accepted. Opsets from 9 on are supported in
+/// full, older ones as far as the table has rows (an op that has no row for an opset is an error at its
+/// node).
 inline constexpr int64_t kMinOpset = 1, kMaxOpset = 28;
 
 } // namespace mpc

@@ -67,7 +67,7 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
 
 bool Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> untie) {
   restored = torch::restore(proto, [&](const onnx::TensorProto &tensor) {
-    onnx::TensorProto copy = tensor; // whose bytes are taken out
+    onnx::TensorProto copy = tensor; // its bytes are taken out
     return *this->tensor(context, copy, printable(tensor.name())).bytes;
   });
   if (size_t count = untieStatistics(*proto.mutable_graph()); count > 0)
@@ -115,7 +115,7 @@ static std::string readExternal(const onnx::TensorProto &tensor, const std::stri
     fail(where, shown + ": " + error.message(), hint);
   if (llvm::sys::fs::real_path(folder, realFolder))
     fail(where, shown + ": the model's folder cannot be read", hint);
-  // A symbolic link may lead out although the name does not.
+  // A symbolic link may lead out of the folder although the name does not.
   SmallString<256> inside(realFolder);
   if (!inside.ends_with("/"))
     inside += "/";
@@ -154,7 +154,7 @@ static std::string readExternal(const onnx::TensorProto &tensor, const std::stri
   return bytes;
 }
 
-/// Elements from one of the typed lists, which hold narrow types widened.
+/// The elements of one of the typed lists, which hold narrow types in wider ones.
 template <typename List, typename Element>
 static std::string fromList(const List &list, int64_t count, const std::string &where) {
   if (list.size() != count)
@@ -201,7 +201,7 @@ HostTensor onnx_import::readTensor(MLIRContext *context, onnx::TensorProto &tens
     bytes = fromList<decltype(tensor.int64_data()), int64_t>(tensor.int64_data(), *count, where);
   } else if (elementBytes(element) == 4) {
     bytes = fromList<decltype(tensor.int32_data()), int32_t>(tensor.int32_data(), *count, where);
-  } else if (elementBytes(element) == 2) { // f16 and bf16 as their bits
+  } else if (elementBytes(element) == 2) { // f16 and bf16 are stored as their bits
     bytes = fromList<decltype(tensor.int32_data()), uint16_t>(tensor.int32_data(), *count, where);
   } else {
     bytes = fromList<decltype(tensor.int32_data()), uint8_t>(tensor.int32_data(), *count, where);

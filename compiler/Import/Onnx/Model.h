@@ -1,7 +1,7 @@
 //===- Model.h - reading ONNX files: bytes, protobuf, functions, external data ---===//
 //
-// What can be wrong with a file, apart from its ops, is found here. Errors are exceptions of type
-// ImportError; the importer catches them and makes them problems of its report.
+// This part of the import finds everything that can be wrong with a file, apart from its ops. Errors are
+// exceptions of type ImportError, which the importer catches and turns into problems of its report.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_MODEL_H
@@ -16,64 +16,64 @@
 
 namespace mpc::onnx_import {
 
-/// A problem on its way to the report. Thrown within the importer only.
+/// A problem on its way to the report. It is thrown only inside the importer.
 struct ImportError {
   ImportProblem problem;
 };
 /// Throws an ImportError about a tensor, a file or a node.
 [[noreturn]] void fail(std::string node, std::string why, std::string hint = "");
 
-/// A name as it may be shown: bytes that are not printable UTF-8 become \xNN.
+/// A name in a form that can be printed: bytes that are not printable UTF-8 become \xNN.
 std::string printable(llvm::StringRef name);
 
-/// The name of the file that an external tensor lies in; "" when it says none.
+/// The name of the file that an external tensor lies in; "" when the tensor names none.
 std::string locationOf(const onnx::TensorProto &);
 
-/// The elements of a tensor, of the file `where`'s data beside `folder` if they are external.
+/// The elements of a tensor. External ones are read from `folder`; `where` names the tensor in errors.
 HostTensor readTensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where,
                       const std::string &folder);
 
 /// A node of the main graph, with functions already inlined.
 struct FlatNode {
   onnx::NodeProto proto;
-  int64_t opset = 0;    // of the node's domain
-  std::string location; // the user's name of it
-  bool inFunction = false; // from a function's body, which other calls may share
+  int64_t opset = 0;    // the opset of the node's domain
+  std::string location; // the user's name for it
+  bool inFunction = false; // whether it is from a function's body, which other calls may share
 };
 
 /// A parsed model.
 class Model {
 public:
-  /// Parses; throws ImportError when the bytes are no model. `folder` is where external data lies.
+  /// Parses a model. Throws ImportError when the bytes are not a model. `folder` has the external data.
   Model(llvm::StringRef bytes, llvm::StringRef name, llvm::StringRef folder);
 
   onnx::ModelProto proto;
   std::string name;
   int64_t opset = 0;
-  /// Nodes of the main graph in an order in which every value is made before it is used.
+  /// The nodes of the main graph, in an order in which every value is made before it is used.
   std::vector<FlatNode> nodes;
 
-  /// What the random nodes make whose masks are dropout's (DropoutForms.h).
+  /// The outputs of random nodes whose masks are a dropout's (DropoutForms.h).
   std::set<std::string> dropoutDraws;
 
-  /// Where tensors lay that have been read and are not in the model's file: paths in its folder.
+  /// The files in the model's folder from which tensors have been read.
   std::set<std::string> dataFiles;
 
-  /// The elements of a tensor; takes raw bytes out of the proto. Throws ImportError.
+  /// The elements of a tensor. Takes raw bytes out of the proto. Throws ImportError.
   HostTensor tensor(mlir::MLIRContext *context, onnx::TensorProto &tensor, const std::string &where) {
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
       dataFiles.insert(locationOf(tensor));
     return readTensor(context, tensor, where, folder);
   }
 
-  /// What torch's exporter had changed. Empty before restore().
+  /// What torch's exporter had changed. It is empty before restore().
   torch::Restored restored;
-  /// Puts back what torch's exporter changed, and gives each use of the initializers that `untie` chooses one of its own; returns whether any had more than
-  /// one. Before flatten().
+  /// Puts back what torch's exporter changed, and gives each use of the initializers that `untie` chooses one
+  /// of its own. Returns whether any of these had more than one use. Must be called before flatten().
   bool restore(mlir::MLIRContext *, llvm::function_ref<bool(llvm::StringRef name)> untie);
 
-  /// Inlines functions into `nodes`, sorts them and puts a node of kOwnDomain in the place of each recognised dropout; problems (unknown domains, cycles)
-  /// go to the report.
+  /// Inlines functions into `nodes`, sorts them and replaces each recognised dropout by a node of kOwnDomain;
+  /// problems (unknown domains, cycles) go to the report.
   void flatten(ImportReport &);
 
 private:
@@ -82,16 +82,17 @@ private:
                   int depth, ImportReport &);
   void sort(ImportReport &);
   void recogniseDropouts();
-  std::map<std::array<std::string, 3>, const onnx::FunctionProto *> functions; // by domain, name and overload
-  /// Counts a node of a function that is about to be copied into the graph. Throws ImportError beyond the bounds.
+  std::map<std::array<std::string, 3>, const onnx::FunctionProto *> functions; // keyed by domain, name and overload
+  /// Counts a node of a function that is about to be copied into the graph. Throws ImportError where the
+  /// limits are exceeded.
   void countUnfolded(const onnx::NodeProto &, const std::string &caller);
   size_t unfoldedNodes = 0, unfoldedBytes = 0, protoBytes = 0;
 };
 
-/// Sorts nodes so that values are made before they are used; `known` are values from outside. Returns the
-/// nodes' indices, fewer than there are when the rest form cycles.
+/// Sorts nodes so that values are made before they are used. Returns the nodes' indices; there are fewer than
+/// nodes when the others form cycles.
 std::vector<size_t> topologicalOrder(const std::vector<const onnx::NodeProto *> &nodes);
-/// All values that a node reads, those of its subgraphs from outside of them included.
+/// Collects all values that a node reads, including those that its subgraphs read from outside.
 void collectUses(const onnx::NodeProto &, std::vector<std::string> &uses);
 
 } // namespace mpc::onnx_import

@@ -113,7 +113,7 @@ int64_t Node::constantInt(size_t i, StringRef what) {
 
 //===-- Attributes ----------------------------------------------------------------------===//
 
-/// Whether an attribute of a file that does not state types holds this one.
+/// Whether an attribute holds this type, in a file that does not state the types of attributes.
 static bool holds(const onnx::AttributeProto &a, int type) {
   switch (type) {
   case onnx::AttributeProto::FLOAT:

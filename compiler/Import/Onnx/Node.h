@@ -1,10 +1,9 @@
-//===- Node.h - what a converter of one ONNX op works with ----------------------===//
+//===- Node.h - the interface of converters to one ONNX node ----------------------===//
 //
 // A converter reads inputs and attributes from a Node, builds graph ops through it and sets its outputs.
-// Everything that can be wrong is reported by `fail`, which throws: the importer catches it, notes the
-// problem and goes on with the next node. No malformed graph op is ever left in the module: `make` infers,
-// checks and verifies each one and turns what it finds into a failure of the node.
-//
+// Anything that is wrong is reported by `fail`, which throws; the importer catches it, records the problem
+// and goes on with the next node. No malformed graph op is ever left in the module: `make` infers types,
+// checks and verifies each op, and turns errors into a failure of the node.
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_NODE_H
 #define MPC_IMPORT_ONNX_NODE_H
@@ -18,15 +17,16 @@
 namespace mpc::onnx_import {
 class Import;
 
-/// A value of the model: an SSA value, a constant of the host, or both; or a sequence of values, of which the compiler knows how many there are.
+/// A value of the model: an SSA value, a constant of the host, or both; or a sequence of values, whose number
+/// the compiler knows.
 struct Entry {
   mlir::RankedTensorType type;
   mlir::Value value;
   std::optional<HostTensor> constant;
-  std::string variable;  // symbol of the variable that this is a plain read of
-  std::shared_ptr<const std::vector<Entry>> sequence; // its elements; such an entry has no type
-  bool fromData = false; // depends on a data input
-  bool poison = false;   // its node failed: users say nothing
+  std::string variable;  // the symbol of a variable, where this is a plain read of it
+  std::shared_ptr<const std::vector<Entry>> sequence; // the elements of a sequence, which has no type
+  bool fromData = false; // whether it depends on a data input
+  bool poison = false;   // its node failed; users of it report nothing
 };
 
 using graph::Shape;
@@ -39,20 +39,21 @@ public:
   onnx::NodeProto &proto;
   const int64_t opset;
   const mlir::Location loc;
-  const int64_t index; // position among the model's nodes
+  const int64_t index; // its position among the model's nodes
   mlir::OpBuilder &b;
   mlir::MLIRContext *context;
 
   [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "",
                          const llvm::Twine &attribute = "");
 
-  /// As fail, but goes on, so that one node's problems are told together; what is built then is thrown away.
+  /// Does what fail does, but goes on, so that all problems of one node are reported together; the ops that
+  /// are built after it are thrown away.
   void unsupported(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
 
   //===-- Inputs --------------------------------------------------------------===//
   size_t numInputs() const { return inputs.size(); }
   bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
-  /// A tensor.
+  /// The entry of an input that is a tensor.
   Entry &entry(size_t i);
   bool isSequence(size_t i) const { return has(i) && inputs[i]->sequence; }
   /// The elements of an input that is a sequence.
@@ -64,13 +65,13 @@ public:
   llvm::ArrayRef<int64_t> shape(size_t i) { return entry(i).type.getShape(); }
   int64_t rank(size_t i) { return entry(i).type.getRank(); }
   mlir::Type element(size_t i) { return entry(i).type.getElementType(); }
-  /// The input's elements, which must be known now; `what` names it in the error.
+  /// The input's elements, which must be known at import; `what` names the input in the error.
   const HostTensor &constant(size_t i, llvm::StringRef what);
   Shape constantInts(size_t i, llvm::StringRef what);
   int64_t constantInt(size_t i, llvm::StringRef what); // also a float that is one
   double constantNumber(size_t i, llvm::StringRef what);
 
-  //===-- Attributes: a wrong type is an error, one that nobody asks for is too ------===//
+  //===-- Attributes: a wrong type is an error, and so is one that no converter asks for ---===//
   bool hasAttribute(llvm::StringRef name);
   int64_t intAttribute(llvm::StringRef name, std::optional<int64_t> fallback = {});
   double floatAttribute(llvm::StringRef name, std::optional<double> fallback = {});
@@ -79,12 +80,12 @@ public:
   std::optional<std::vector<double>> floatsAttribute(llvm::StringRef name);
   /// The raw attribute, or null; `types` are the AttributeProto types that it may have.
   onnx::AttributeProto *attribute(llvm::StringRef name, llvm::ArrayRef<int> types);
-  /// Accepts attributes that do not matter here.
+  /// Accepts attributes that have no effect here.
   void ignore(llvm::ArrayRef<llvm::StringRef> names);
 
-  /// Normalises an axis, or fails.
+  /// Normalises an axis; fails if it is out of range.
   int64_t axis(int64_t axis, int64_t rank);
-  /// Normalises, sorts and checks for repetition.
+  /// Normalises and sorts axes; fails if one is repeated.
   Shape axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
   //===-- Outputs -------------------------------------------------------------===//
@@ -97,9 +98,9 @@ public:
   void out(size_t i, HostTensor);
   void out(size_t i, Entry);
   void out(size_t i, std::vector<Entry> sequence);
-  /// Hands an input on under the output's name.
+  /// Passes an input on under the output's name.
   void forward(size_t i, size_t input);
-  /// Values of an inlined graph become the outputs.
+  /// Makes values of an inlined graph the outputs.
   void adopt(llvm::ArrayRef<Entry>);
 
   //===-- Building ------------------------------------------------------------===//
@@ -168,7 +169,7 @@ public:
         .getResult();
   }
 
-  /// A tensor type that is not too large, or a failure.
+  /// A tensor type; fails if it is too large.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
   Import &import;

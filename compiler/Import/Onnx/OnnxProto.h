@@ -12,7 +12,8 @@
 
 namespace mpc::onnx_import {
 
-/// Visits every node of a graph and of the graphs within (branches and loop bodies), nodes before what is in them. `Graph`: onnx::GraphProto, const or not.
+/// Visits every node of a graph and of the graphs inside it (branches and loop bodies); a node comes before
+/// the nodes inside it. `Graph` is onnx::GraphProto, const or not.
 template <typename Graph, typename Visit> void forEachNode(Graph &graph, const Visit &visit) {
   auto inside = [&](auto &nodes) {
     for (auto &node : nodes) {

@@ -1,7 +1,7 @@
 //===- Registry.h - the table of ONNX ops -----------------------------------===//
 //
-// One row per op (or per range of opsets in which its signature is another), in Ops/<Family>.cpp. The
-// documentation's op table is printed from it.
+// There is one row for each op (or for each range of opsets in which its signature differs), in
+// Ops/<Family>.cpp. The documentation's op table is printed from the rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_REGISTRY_H
@@ -15,9 +15,9 @@
 namespace mpc::onnx_import {
 class Node;
 
-/// What an input of an op is to training: the letters of OpRow::positions.
+/// The meaning of an op's input for training; the letters are those of OpRow::positions.
 enum class Position : char {
-  Data = 'd',      // not a parameter's place
+  Data = 'd',      // no parameter can be here
   Weight = 'w',    // convolution and Gemm weights
   Bias = 'b',      // biases
   Scale = 's',     // scales of normalisations
@@ -28,10 +28,10 @@ enum class Position : char {
   MatMul = '@',    // either operand of a matrix product
   Add = '+',       // either operand of an addition
   Mul = '*',       // either operand of a product
-  View = '=',      // passes its input's elements on: what uses the output uses the input
+  View = '=',      // passes its input's elements on, so that uses of the output are uses of the input
 };
 
-/// For operands in any number.
+/// Stands for any number of operands.
 inline constexpr int kAnyNumber = INT_MAX;
 
 /// The most inputs or outputs that an op has: one number, or {number, opset, number from that opset on, ...}.
@@ -53,9 +53,10 @@ struct OpRow {
   llvm::StringLiteral name;
   int64_t since, until;
   Most inputs, outputs;
-  /// One letter an input (see Position), the last for all that follow; empty: all data.
+  /// One letter for each input (see Position); the last one also stands for all that follow. Where it is
+  /// empty, all inputs are data.
   llvm::StringLiteral positions;
-  /// What is not supported, for the documentation.
+  /// The restrictions, for the documentation.
   llvm::StringLiteral limits;
   void (*convert)(Node &);
 };
@@ -65,7 +66,7 @@ struct OpFamily {
   llvm::ArrayRef<OpRow> rows;
 };
 
-/// The families, one function in each file of Ops/.
+/// Each file of Ops/ defines one of these functions, which return the families.
 OpFamily mathOps();
 OpFamily logicOps();
 OpFamily nnOps();
@@ -84,13 +85,14 @@ llvm::ArrayRef<OpFamily> opFamilies();
 /// The row of an op at an opset, or null.
 const OpRow *findOp(llvm::StringRef name, int64_t opset);
 
-/// The domain of nodes that the import itself puts in the place of others.
+/// The domain of nodes that the import itself puts in place of others.
 inline constexpr llvm::StringLiteral kOwnDomain = "mpc.import";
-/// Dropout as the import recognised it (DropoutForms.h): inputs x and the mask; attributes keep and draws.
+/// Dropout that the import has recognised (DropoutForms.h): its inputs are x and the mask, its attributes
+/// keep and draws.
 extern const OpRow kRecognisedDropout;
-/// The row of a node: of its op at the opset, or of what the import put there; null for other domains.
+/// The row of a node: that of its op at the opset, or that of a node of kOwnDomain; null for other domains.
 const OpRow *rowOf(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
-/// Any row of the op, whatever the opset, or null.
+/// Any row of the op, whatever the opset; or null.
 const OpRow *findOpAnyVersion(llvm::StringRef name);
 Position positionOf(const OpRow &, size_t input);
 

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::onnx_import;
 
-/// Positions in which a value can be nothing but a parameter or a statistic.
+/// Whether a value in this position can only be a parameter or a statistic.
 static bool isStrong(Position p) {
   switch (p) {
   case Position::Weight:
@@ -146,7 +146,7 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
       return verdict;
     }
   const Use *place = nullptr;
-  // The direction of a weight norm (Salimans and Kingma 2016), divided by its own norm.
+  // This is the direction of a weight norm (Salimans and Kingma 2016), which is divided by its own norm.
   auto usedBy = [&](llvm::StringRef op) { return llvm::find_if(found, [&](const Use &use) { return op == use.node->op_type(); }); };
   if (usedBy("ReduceL2") != found.end() && usedBy("Div") != found.end())
     place = &*usedBy("Div");
@@ -165,7 +165,7 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
   verdict.unusual = !candidate && !found.empty();
   if (place && shape.empty())
     verdict.why += ", but a scalar";
-  // Torch's own word comes before what positions tell.
+  // Torch's metadata take precedence over positions.
   if (auto it = module->roles.find(name); it != module->roles.end() && !found.empty()) {
     candidate = it->second == torch::Trained::Yes || it->second == torch::Trained::Frozen;
     frozen = it->second == torch::Trained::Frozen;
@@ -204,7 +204,8 @@ Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> 
   bool strong = llvm::all_of(found, [](const Use &use) { return isStrong(use.position); });
   bool weak =
       llvm::all_of(found, [](const Use &use) { return isStrong(use.position) || isParameter(use.position); });
-  // In a model whose weights are inputs, one that only scales or shifts and has no batch is one of them.
+  // In a model whose weights are inputs, an input that only scales or shifts and has no batch dimension is a
+  // weight, too.
   bool alike = weightsAreInputs && weak && !shape.empty() && batch && shape.front() != *batch;
   if (!byName && !strong && !alike)
     return verdict;
@@ -232,7 +233,7 @@ Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> 
 
 //===-- Initial values -------------------------------------------------------------===//
 
-/// Inputs and outputs of a linear map with these weights (fan-in, fan-out).
+/// The numbers of inputs and outputs of a linear map with these weights (fan-in, fan-out).
 static std::pair<double, double> fans(const Verdict &verdict, ArrayRef<int64_t> shape) {
   auto product = [&](ArrayRef<int64_t> dims) {
     double result = 1;

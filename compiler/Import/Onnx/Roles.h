@@ -1,10 +1,10 @@
-//===- Roles.h - what is trained, what is data ----------------------------------===//
+//===- Roles.h - decides what is trained and what is data -------------------------===//
 //
-// Trained: float initializers of rank >= 1 in parameter positions (weights, biases, scales, embeddings,
+// Float initializers of rank >= 1 in parameter positions are trained (weights, biases, scales, embeddings,
 // operands of matrix products, additions and products), directly or through views (Reshape, Transpose, ...).
-// Never running statistics, exponents, bounds or scalars. `trainable` and `freeze` decide where they match.
-// Graph inputs are data unless `params` matches, or, without it, when nothing but parameter positions use
-// them.
+// Running statistics, exponents, bounds and scalars are never trained. Where `trainable` and `freeze` match,
+// they decide. Graph inputs are data unless `params` matches, or, without it, unless they are used only in
+// parameter positions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_ROLES_H
@@ -21,22 +21,22 @@ enum class Role { Data, Parameter, Mean, Variance, Frozen, Constant };
 struct Verdict {
   Role role = Role::Constant;
   std::string why;
-  Position position = Position::Data; // the one that decided
+  Position position = Position::Data; // the position that decided
   const onnx::NodeProto *user = nullptr;
-  bool unusual = false; // a float that is used, but where no parameter stands
+  bool unusual = false; // a float that is used, but not where a parameter stands
 };
 
 class Roles {
 public:
-  /// Looks at all uses. Bad regular expressions become problems of the report.
+  /// Analyses all uses. Bad regular expressions become problems of the report.
   void analyse(const Model &, const ImportOptions &, ImportReport &);
 
-  /// Of an initializer.
+  /// The verdict on an initializer.
   Verdict ofInitializer(const std::string &name, mlir::Type element, llvm::ArrayRef<int64_t> shape) const;
-  /// Of a graph input without an initializer.
+  /// The verdict on a graph input without an initializer.
   Verdict ofInput(const std::string &name, mlir::Type element, llvm::ArrayRef<int64_t> shape,
                   std::optional<int64_t> batch) const;
-  /// How a parameter or buffer without a value starts.
+  /// The initial value of a parameter or buffer that has none.
   static mlir::Attribute initialValue(const Verdict &, llvm::ArrayRef<int64_t> shape, const ImportOptions &,
                                       mlir::MLIRContext *);
 
@@ -45,14 +45,14 @@ private:
     Position position;
     const onnx::NodeProto *node;
   };
-  std::unordered_map<std::string, std::vector<Use>> uses; // through views
+  std::unordered_map<std::string, std::vector<Use>> uses; // includes uses through views
   std::unordered_map<std::string, std::vector<std::pair<const onnx::NodeProto *, size_t>>> direct;
   std::unordered_map<const onnx::NodeProto *, int64_t> opsets;
   const ImportOptions *options = nullptr;
   std::string trainable;      // the expression of --trainable
-  bool onlyTrainable = false; // whether what it does not match is not trained
-  const torch::Restored *module = nullptr; // what torch's exporter says of the initializers
-  bool weightsAreInputs = false; // some graph input can be nothing but a weight
+  bool onlyTrainable = false; // whether initializers that it does not match are not trained
+  const torch::Restored *module = nullptr; // the roles of initializers according to torch's exporter
+  bool weightsAreInputs = false; // whether some graph input can be nothing but a weight
 
   void collect(const onnx::NodeProto &, int64_t opset);
   std::vector<Use> usesOf(const std::string &name) const;

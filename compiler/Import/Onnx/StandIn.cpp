@@ -1,10 +1,10 @@
-//===- StandIn.cpp - going on behind a node that is not supported ------------------===//
+//===- StandIn.cpp - continues after a node that is not supported ------------------===//
 //
-// `mpc check` lists everything at once, so what lies behind a node that failed is converted too where the file
-// states the types of the node's results (value_info, as exporters write it, or a graph output). A stand-in has
-// the stated type and depends on the node's float operands with a gradient, so that the paths from the
-// parameters to the loss stay as they are:  y = broadcast(mean(a) + mean(b)). It means nothing else; the
-// module is for finding further problems and is never compiled.
+// `mpc check` lists everything at once, so the nodes behind a failed one are converted too, where the file
+// states the types of the failed node's results (value_info, as exporters write it, or a graph output). A
+// stand-in has the stated type and depends on the node's float operands with a gradient, so that the paths
+// from the parameters to the loss stay as they are:  y = broadcast(mean(a) + mean(b)). It has no other
+// meaning; the module serves to find further problems and is never compiled.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
@@ -25,7 +25,7 @@ void Import::collectStatedTypes() {
 
 RankedTensorType Import::statedType(const std::string &name) {
   auto it = statedTypes.find(name);
-  if (it == statedTypes.end() || rebound) // the file states them for the batch that it was exported with
+  if (it == statedTypes.end() || rebound) // the file states types for the batch that it was exported with
     return {};
   Shape shape;
   for (const auto &dim : it->second->shape().dim()) {
@@ -39,7 +39,7 @@ RankedTensorType Import::statedType(const std::string &name) {
     else
       return {};
   }
-  // Integers may be shapes or indices, whose values would be asked for next.
+  // Integers may be shapes or indices; later nodes would ask for their values.
   Type element = elementType(context, it->second->elem_type());
   if (!isa_and_nonnull<FloatType>(element) || !elementCount(shape))
     return {};
@@ -47,7 +47,7 @@ RankedTensorType Import::statedType(const std::string &name) {
 }
 
 void Import::standIn(const onnx::NodeProto &proto, Location loc) {
-  Value mean; // of the operands together, made once
+  Value mean; // the mean of all operands, built only once
   auto meanOfOperands = [&]() -> Value {
     for (const auto &input : proto.input()) {
       auto it = values.find(input);

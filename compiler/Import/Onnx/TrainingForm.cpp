@@ -15,7 +15,8 @@ bool mpc::onnx_import::normTrains(const onnx::NodeProto &node, int64_t opset) {
   return call && llvm::StringRef(call->target).contains("batch_norm_legit_functional");
 }
 
-/// A scalar of booleans that is true, as torch's legacy exporter writes the mode of a Dropout.
+/// Whether this is a boolean scalar that is true; torch's legacy exporter writes the mode of a Dropout like
+/// that.
 static bool isTrue(const onnx::TensorProto &tensor) {
   return tensor.data_type() == onnx::TensorProto::BOOL &&
          (tensor.raw_data() == std::string(1, '\1') || (tensor.int32_data_size() == 1 && tensor.int32_data(0) != 0));

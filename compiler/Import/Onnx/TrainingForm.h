@@ -1,16 +1,17 @@
-//===- TrainingForm.h - which norms and dropouts of a file train -------------------------===//
+//===- TrainingForm.h - decides which norms and dropouts of a file train -----------------===//
 #ifndef MPC_IMPORT_ONNX_TRAININGFORM_H
 #define MPC_IMPORT_ONNX_TRAININGFORM_H
 #include "compiler/Import/Onnx/Model.h"
 
 namespace mpc::onnx_import {
 
-/// Returns whether a BatchNormalization uses the statistics of the batch: the file says so, or torch's name of the operator does. The dynamo exporter writes the
-/// inference form for both of torch's modes.
+/// Whether a BatchNormalization uses the statistics of the batch, because the file says so or torch's name of
+/// the operator does: the dynamo exporter writes the inference form for both of torch's modes.
 bool normTrains(const onnx::NodeProto &, int64_t opset);
 
-/// Returns whether the file was exported for training, so that a norm or a dropout in inference form is meant to be in it: `tools/torch/export.py` has written it, or
-/// another of its norms or dropouts trains. After Model::flatten().
+/// Whether the file was exported for training, so that a norm or a dropout in inference form is intended:
+/// `tools/torch/export.py` has written the file, or another of its norms or dropouts trains. Must be called
+/// after Model::flatten().
 bool exportedForTraining(const Model &);
 
 } // namespace mpc::onnx_import

@@ -9,14 +9,15 @@ static bool isFloat(const onnx::TensorProto &tensor) {
 }
 
 namespace {
-/// Copies of initializers, called "NAME@NODE", which are added at the end: the list must not move while it is looked at.
+/// Copies of initializers, called "NAME@NODE". They are added at the end, since the list must not move while
+/// it is examined.
 class Copies {
 public:
   explicit Copies(onnx::GraphProto &graph) : graph(graph) {
     for (const auto &tensor : graph.initializer())
       names.insert(tensor.name());
   }
-  /// The name of a copy for a node.
+  /// Makes a copy for a node and returns its name.
   std::string of(const onnx::TensorProto &tensor, const onnx::NodeProto &node) {
     const std::string base = tensor.name() + "@" + (node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
     std::string name = base;
@@ -41,7 +42,7 @@ private:
 
 size_t mpc::onnx_import::untieStatistics(onnx::GraphProto &graph) {
   auto isNorm = [](const onnx::NodeProto &node) { return node.domain().empty() && node.op_type() == "BatchNormalization"; };
-  std::set<std::string> read; // otherwise than as a statistic
+  std::set<std::string> read; // values that are read in another role than as a statistic
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     for (int i = 0; i < node.input_size(); ++i)
       if (!isNorm(node) || i < 3)

@@ -1,4 +1,4 @@
-//===- Untie.h - shared initializers become one for each use ---------------------===//
+//===- Untie.h - gives each use of a shared initializer one of its own --------------===//
 #ifndef MPC_IMPORT_ONNX_UNTIE_H
 #define MPC_IMPORT_ONNX_UNTIE_H
 #include "compiler/Import/Onnx/OnnxProto.h"
@@ -7,11 +7,12 @@
 
 namespace mpc::onnx_import {
 
-/// Gives each use of these float initializers, but the first, a copy of its own, called "NAME@NODE" after the node.
+/// Gives each use of the chosen float initializers, except the first use, a copy of its own, called
+/// "NAME@NODE" after the node. Returns whether there were any.
 bool untieInitializers(onnx::GraphProto &, llvm::function_ref<bool(llvm::StringRef name)> chosen);
 
-/// Gives the running statistics of a batch norm that are read otherwise too a copy each: some tool has merged equal tensors, of which one is updated and the
-/// other trained or constant. Returns how many.
+/// Gives running statistics of batch norms that have other uses too a copy each: some tool has merged equal
+/// tensors, of which one is updated and the other is trained or constant. Returns the number of copies.
 size_t untieStatistics(onnx::GraphProto &);
 
 } // namespace mpc::onnx_import

@@ -8,11 +8,11 @@ using namespace mlir;
 using namespace mpc::kernel;
 
 namespace {
-/// A number behind the tile. The table is the one place that knows its name and when it is left out.
+/// One of the numbers behind the tile. The table alone knows its name and when it is left out.
 struct Field {
   llvm::StringLiteral name;
   int64_t Contraction::*member;
-  int64_t standard; ///< This value is not printed.
+  int64_t standard; ///< this value is not printed
 };
 constexpr Field fields[] = {{"stages", &Contraction::stages, 0},
                             {"pingpong", &Contraction::pingPong, 0},
@@ -39,7 +39,7 @@ std::string Contraction::text() const {
   return text;
 }
 
-/// The mainloop and the tile; the words behind them go to `fields`.
+/// Parses the mainloop and the tile; the words behind them go to `fields`.
 static std::optional<Contraction> parseTile(StringRef text, SmallVectorImpl<StringRef> &fields) {
   SmallVector<StringRef> extents;
   text.split(fields, ' ');
@@ -84,7 +84,7 @@ bool Contraction::hasForm(StringRef text) {
 void ContractionAttr::print(AsmPrinter &printer) const { printer << '<' << getSchedule().text() << '>'; }
 
 Attribute ContractionAttr::parse(AsmParser &parser, Type) {
-  // The text is put together of its tokens and then read as everywhere else.
+  // The tokens are put together to the text, so that both forms have one parser.
   std::string text;
   llvm::raw_string_ostream stream(text);
   StringRef word;

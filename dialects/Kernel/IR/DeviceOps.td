@@ -1,15 +1,18 @@
-//===- DeviceOps.td - what a GPU kernel says that a CPU has no word for --*- tablegen -*-===//
+//===- DeviceOps.td - ops of GPU kernels that a CPU has no equivalent for --*- tablegen -*-===//
 #ifndef MPC_KERNEL_DEVICE_OPS
 #define MPC_KERNEL_DEVICE_OPS
 include "dialects/Kernel/IR/KernelOps.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/IR/EnumAttr.td"
 
-// A GPU kernel is an `llvm.func` over pointers to global memory (address space 1) whose body is scf, arith, math and llvm ops and the ops of this
-// file, each of which has a PTX form (passes/Lowering/DeviceToNvvm) and an emulated form (passes/Lowering/DeviceToEmulator). Attributes of the
-// function: `kernel.threads` (i32, threads of a block, a multiple of 32: launches have exactly so many), `kernel.resident` (i32: the kernel is right for any
-// number of blocks, which it asks grid_size for; of a larger grid launches start so many for each SM, whole clusters of them) and, for PTX, `kernel.min_blocks`
-// (i32, blocks that shall fit an SM at once, which bounds registers). Shared memory is address space 3.
+// A GPU kernel is an `llvm.func` over pointers to global memory (address space 1). Its body has scf, arith, math and llvm ops and the ops of this
+// file, each of which has a PTX form (passes/Lowering/DeviceToNvvm) and an emulated form (passes/Lowering/DeviceToEmulator). Shared memory is address
+// space 3. The function has these attributes:
+//
+//   kernel.threads     i32: the threads of a block, a multiple of 32; every launch has exactly this number
+//   kernel.resident    i32: the kernel is persistent, that is, right for any number of blocks, which it asks grid_size for; where the grid is larger,
+//                      launches start this number of blocks for each multiprocessor (SM), in whole clusters
+//   kernel.min_blocks  i32, for PTX: the blocks that shall fit on an SM at once, which bounds a thread's registers
 
 def Kernel_Global : LLVM_PointerInAddressSpace<1>;
 def Kernel_Shared : LLVM_PointerInAddressSpace<3>;
@@ -36,7 +39,7 @@ def Kernel_BlockIdOp : Kernel_DeviceOp<"block_id", [Pure]> {
 
 def Kernel_GridSizeOp : Kernel_DeviceOp<"grid_size", [Pure]> {
   let summary = "number of blocks of the launch along x";
-  let description = [{For kernels whose blocks go on with further work, every grid_size-th piece of it: they are right for any number of blocks.}];
+  let description = [{Persistent kernels use it: their blocks compute every grid_size-th work item, so they are right for any number of blocks.}];
   let results = (outs I32:$size);
   let assemblyFormat = "attr-dict";
 }
@@ -46,8 +49,8 @@ def Kernel_GridSizeOp : Kernel_DeviceOp<"grid_size", [Pure]> {
 def Kernel_BarrierOp : Kernel_DeviceOp<"barrier"> {
   let summary = "waits for the threads of the block, or for those that a named barrier counts";
   let description = [{
-    Everything that a thread wrote to shared or global memory before it is seen by the others behind it. Barrier 0 is the block's; with `threads` (a
-    multiple of 32) only that many take part, warps as a whole. PTX: bar.sync.
+    Everything that a thread wrote to shared or global memory before the barrier is seen by the other threads behind it. Barrier 0 is that of the whole block;
+    with `threads` (a multiple of 32) only that many threads take part, in whole warps. PTX: bar.sync.
   }];
   let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, OptionalAttr<I32Attr>:$threads);
   let assemblyFormat = "attr-dict";
@@ -65,7 +68,7 @@ def Kernel_ShuffleMode : I32EnumAttr<"ShuffleMode", "where the value comes from"
 def Kernel_ShuffleOp : Kernel_DeviceOp<"shuffle", [TypesMatchWith<"the result is of the value's type", "value", "result", "$_self">]> {
   let summary = "the value of another thread of the warp; all 32 take part";
   let description = [{
-    Lane l gets the value of lane l ^ offset (xor), l + offset (down), l - offset (up) or offset (index); its own where that is no lane of the warp.
+    Lane l gets the value of lane l ^ offset (xor), l + offset (down), l - offset (up) or offset (index), or its own value where the warp has no such lane.
     `offset` counts modulo 32. PTX: shfl.sync.
   }];
   let arguments = (ins Kernel_ShuffleMode:$mode, AnyTypeOf<[I32, F32]>:$value, I32:$offset);
@@ -85,9 +88,9 @@ def Kernel_VoteOp : Kernel_DeviceOp<"vote"> {
 
 //===-- Shared memory -------------------------------------------------------------------===//
 
-// An allocation: two ops are two pieces, whoever merges equal ops.
+// The op allocates, so that two ops stay two allocations even after a pass that merges equal ops.
 def Kernel_SharedOp : Kernel_DeviceOp<"shared"> {
-  let summary = "memory of the block, uninitialised; every op is a piece of its own";
+  let summary = "uninitialised shared memory of the block; every op is an allocation of its own";
   let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "16">:$alignment);
   let results = (outs Res<Kernel_Shared, "a piece of its own", [MemAlloc]>:$pointer);
   let assemblyFormat = "$bytes attr-dict";
@@ -96,19 +99,19 @@ def Kernel_SharedOp : Kernel_DeviceOp<"shared"> {
 def Kernel_CopyAsyncOp : Kernel_DeviceOp<"copy_async"> {
   let summary = "starts a copy of 4, 8 or 16 bytes from global to shared memory";
   let description = [{
-    Both addresses are aligned to `bytes`. With `valid` (0 … bytes), only that many bytes are read and the rest is filled with zeros. The copy is done when
-    a wait says so. PTX: cp.async (sm_80), with 16 bytes past L1.
+    Both addresses are aligned to `bytes`. With `valid` (0 … bytes), only that many bytes are read and the rest is filled with zeros. The copy is complete when
+    copy_async_wait says so. PTX: cp.async (sm_80); copies of 16 bytes bypass L1.
   }];
   let arguments = (ins Kernel_Shared:$to, Kernel_Global:$from, I32Attr:$bytes, Optional<I32>:$valid);
   let assemblyFormat = "$to `,` $from `,` $bytes (`valid` $valid^)? attr-dict";
   let hasVerifier = 1;
 }
 def Kernel_CopyAsyncCommitOp : Kernel_DeviceOp<"copy_async_commit"> {
-  let summary = "the thread's copies since the last commit become a group";
+  let summary = "makes the thread's copies since the last commit a group";
   let assemblyFormat = "attr-dict";
 }
 def Kernel_CopyAsyncWaitOp : Kernel_DeviceOp<"copy_async_wait"> {
-  let summary = "waits until at most `pending` of the thread's groups are under way; other threads see them behind a barrier";
+  let summary = "waits until at most `pending` of the thread's groups are under way; other threads see the copied bytes behind a barrier";
   let arguments = (ins I32Attr:$pending);
   let assemblyFormat = "$pending attr-dict";
 }
@@ -118,8 +121,8 @@ def Kernel_CopyAsyncWaitOp : Kernel_DeviceOp<"copy_async_wait"> {
 def Kernel_LoadMatrixOp : Kernel_DeviceOp<"load_matrix"> {
   let summary = "1, 2 or 4 matrices of 8x8 16-bit elements from shared memory into the fragments of a warp";
   let description = [{
-    Lane 8 i + r holds the address of row r of matrix i, 16 bytes, aligned so. Register i of lane l holds elements 2 (l mod 4) and + 1 of row l / 4; with
-    `transpose` of column l / 4. PTX: ldmatrix (sm_75).
+    Lane 8 i + r holds the address of row r of matrix i; a row has 16 bytes and is aligned to 16. Register i of lane l holds elements 2 (l mod 4) and 2 (l mod
+    4) + 1 of row l / 4 of matrix i, or of column l / 4 with `transpose`. PTX: ldmatrix (sm_75).
   }];
   let arguments = (ins Kernel_Shared:$row, UnitAttr:$transpose);
   let results = (outs Variadic<I32>:$registers);
@@ -135,8 +138,8 @@ def Kernel_MmaType : I32EnumAttr<"MmaType", "the element type of A and B",
 def Kernel_MmaOp : Kernel_DeviceOp<"mma", [Pure, AttrSizedOperandSegments]> {
   let summary = "D = A B + C of a warp: A is 16 x k, B k x 8, C and D 16 x 8 in f32";
   let description = [{
-    A row-major, B column-major fragments as the PTX manual lays them out for m16n8k8 and m16n8k16: k = 16 takes 4 and 2 registers (f16, bf16), k = 8 takes 2 and 1
-    (f16), or 4 and 2 (tf32). Products are exact, sums in f32. PTX: mma.sync; f16 with k = 8 from sm_75, everything else from sm_80.
+    A's fragments are row-major and B's column-major, as the PTX manual lays them out for m16n8k8 and m16n8k16: k = 16 takes 4 and 2 registers (f16, bf16), k
+    = 8 takes 2 and 1 (f16), or 4 and 2 (tf32). Products are exact, sums are in f32. PTX: mma.sync; f16 with k = 8 from sm_75, everything else from sm_80.
   }];
   let arguments = (ins Kernel_MmaType:$element, I32Attr:$k, Variadic<I32>:$a, Variadic<I32>:$b, Variadic<F32>:$c);
   let results = (outs F32:$d0, F32:$d1, F32:$d2, F32:$d3);
@@ -153,7 +156,7 @@ def Kernel_Approx : I32EnumAttr<"Approx", "a function that the hardware approxim
 }
 def Kernel_ApproxOp : Kernel_DeviceOp<"approx", [Pure]> {
   let summary = "an f32 function within 2 ULP of the exact value (log2: 2^-22 absolute near 1); denormals are flushed";
-  let description = [{PTX: ex2, lg2, rcp, rsqrt with .approx.ftz.f32. The emulated form is correctly rounded: results may differ by the approximation's error.}];
+  let description = [{PTX: ex2, lg2, rcp, rsqrt with .approx.ftz.f32. The emulated form is correctly rounded, so results may differ by the approximation's error.}];
   let arguments = (ins Kernel_Approx:$function, F32:$x);
   let results = (outs F32:$y);
   let assemblyFormat = "$function $x attr-dict";
@@ -164,17 +167,18 @@ def Kernel_ApproxOp : Kernel_DeviceOp<"approx", [Pure]> {
 def Kernel_Float8Attr : TypeAttrOf<AnyTypeOf<[F8E4M3FN, F8E5M2], "8-bit float">>;
 
 def Kernel_EncodeFloat8Op : Kernel_DeviceOp<"encode_f8", [Pure]> {
-  let summary = "f32 rounded to an 8-bit float, as its code: to nearest even; beyond the largest finite number, and of infinity, that one; of NaN 0x7f";
+  let summary = "rounds an f32 to the code of an 8-bit float: to nearest even; what is larger than the largest finite number, and infinity, becomes that number; NaN becomes 0x7f";
   let description = [{
-    Host kernels have it, too. It becomes integer arithmetic (passes/Lowering/MathApprox) where there is no instruction. PTX: cvt.rn.satfinite.e4m3x2.f32, .e5m2x2 (sm_89).
+    Kernels for the host may have this op, too. It becomes integer arithmetic (passes/Lowering/MathApprox) where there is no instruction. PTX:
+    cvt.rn.satfinite.e4m3x2.f32, .e5m2x2 (sm_89).
   }];
   let arguments = (ins F32:$x, Kernel_Float8Attr:$format);
   let results = (outs I8:$code);
   let assemblyFormat = "$x `to` $format attr-dict";
 }
 def Kernel_DecodeFloat8Op : Kernel_DeviceOp<"decode_f8", [Pure]> {
-  let summary = "the value of an 8-bit float, exactly";
-  let description = [{PTX: cvt.rn.f16x2.e4m3x2, .e5m2x2 (sm_89), then to f32. Elsewhere as encode_f8.}];
+  let summary = "the exact value of an 8-bit float";
+  let description = [{PTX: cvt.rn.f16x2.e4m3x2, .e5m2x2 (sm_89), then a conversion to f32. Elsewhere it becomes integer arithmetic, as encode_f8 does.}];
   let arguments = (ins I8:$code, Kernel_Float8Attr:$format);
   let results = (outs F32:$x);
   let assemblyFormat = "$code `from` $format attr-dict";

@@ -13,7 +13,7 @@ LogicalResult DispatchOp::verifySchedule() {
   return success();
 }
 
-/// What memory planning has said of the values.
+/// Verifies what memory planning has set: the places of the values.
 LogicalResult DispatchOp::verifyPlaces() {
   if (auto reuses = getMayReuse()) {
     if (reuses->size() != getNumResults())

@@ -57,7 +57,7 @@ LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-/// An i32 of a kernel between these bounds.
+/// Verifies that the attribute is an i32 within these bounds.
 static LogicalResult verifyNumber(Operation *op, NamedAttribute attribute, int64_t least, int64_t most, int64_t step = 1) {
   auto number = dyn_cast<IntegerAttr>(attribute.getValue());
   if (number && number.getType().isInteger(32) && number.getInt() >= least && number.getInt() <= most && number.getInt() % step == 0)
@@ -89,7 +89,8 @@ LogicalResult KernelDialect::verifyOperationAttribute(Operation *op, NamedAttrib
       return op->emitOpError() << name << " is a #kernel.target of a module";
     return success();
   }
-  // One launch has at most 1024 threads a block and 32 blocks a multiprocessor; clusters of more than 16 blocks no GPU has.
+  // A block has at most 1024 threads, a multiprocessor at most 32 blocks, and a cluster at most 16 blocks on
+  // any GPU.
   if (name == "kernel.threads")
     return verifyNumber(op, attribute, 32, 1024, 32);
   if (name == "kernel.resident" || name == "kernel.min_blocks")

@@ -20,15 +20,16 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     }
     ```
     `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops. A dispatch whose body
-    holds dispatches, its *members*, is a batch: blocks of one launch are dealt out to them. Members read the batch's inputs alone, and it yields all their results in order.
+    holds dispatches, its *members*, is a batch: the blocks of one launch are dealt out to them. The members read only inputs of the batch, and the batch
+    yields all their results in order.
 
-    Later passes add how it is computed (passes/Lowering/HeroToGpu), where its values lie (passes/Memory) and what computes it (passes/Lowering/EmitKernels):
+    Later passes add how the dispatch is computed and launched (passes/Lowering) and where its values lie (passes/Memory):
 
-    - `schedule` of a matrix product or convolution for a GPU;
-    - `scratch_bytes`: memory of its own that the launch needs;
-    - `may_reuse`, an entry for each result: the inputs whose buffer it may take over, because no element of them is read after it was written;
-    - `in_place`, an entry for each result: the input whose buffer it does take over, or -1;
-    - `args`: the offsets in the arena, in bytes, of the inputs and then of the results; `scratch_offset`: that of the scratch;
+    - `schedule`: how a GPU computes its matrix product or convolution;
+    - `scratch_bytes`: the scratch memory that the launch needs for itself;
+    - `may_reuse`, with an entry for each result: the inputs whose buffer the result may take over, because no element of them is read after it was written;
+    - `in_place`, with an entry for each result: the input whose buffer the result does take over, or -1;
+    - `args`: the offsets in the arena, in bytes, of the inputs and then of the results; `scratch_offset` is that of the scratch;
     - `launches`: the kernels that compute it, in the order of their launches. Members of a batch have none.
   }];
   let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<Kernel_ContractionAttr>:$schedule,
@@ -43,7 +44,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     std::vector<DispatchOp> members();
     /// The member that computes a result of the batch, and the number of the result there.
     std::pair<DispatchOp, unsigned> memberOf(unsigned result);
-    /// Whether no result has an element: then nothing is launched.
+    /// Whether all results are empty; then nothing is launched.
     bool computesNothing();
     bool isBatch() { return ::llvm::isa<DispatchOp>(getBody().front().front()); }
     ::llvm::LogicalResult verifySchedule();
@@ -53,7 +54,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     bool mayReuse(unsigned result, unsigned input);
     /// The input whose buffer a result shares, or -1.
     int64_t inPlaceInput(unsigned result) { return getInPlace() ? (*getInPlace())[result] : -1; }
-    /// The same of all results.
+    /// The input whose buffer each result shares, or -1.
     ::llvm::SmallVector<int64_t> inPlaceInputs();
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$name, "::mlir::ValueRange":$inputs, "::mlir::UnitAttr":$library), [{
@@ -65,7 +66,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
 def Kernel_YieldOp : Op<Kernel_Dialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"DispatchOp">]> {
   let summary = "results of a dispatch";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
 }
 #endif

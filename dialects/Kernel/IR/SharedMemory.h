@@ -5,14 +5,14 @@
 
 namespace mpc::kernel {
 
-/// The `kernel.shared` pieces of a kernel, one behind the other.
+/// Places the `kernel.shared` allocations of a kernel one behind the other.
 struct SharedMemory {
   int64_t bytes = 0, alignment = 1;
 
   SharedMemory() = default;
-  /// All pieces of the kernel.
+  /// Places all allocations of the kernel.
   explicit SharedMemory(mlir::Operation *kernel);
-  /// The offset of one more piece.
+  /// Places one more allocation and returns its offset.
   int64_t add(SharedOp piece);
 };
 

@@ -6,7 +6,8 @@ using namespace mpc;
 
 static constexpr int kb = 1024;
 
-// PTX versions: shfl.sync and mma need 6.0 and 6.5; 6.4 is the first with all that a SIMT kernel of sm_70 uses. sm_86 exists from 7.1, sm_89 from 7.8, sm_90a from 8.0.
+// PTX versions: shfl.sync needs 6.0 and mma 6.5; 6.4 is the first with everything that a SIMT kernel of sm_70
+// uses. sm_86 exists from 7.1 on, sm_89 from 7.8, sm_90a from 8.0.
 static const GpuArch table[] = {
     {.name = "sm_60", .compute = 60, .ptxVersion = 64, .multiprocessors = 56, .clockMHz = 1480, .globalGBs = 732, .l2MiB = 4, .fmaPerClock = 64, .mmaPerClock = 0,
      .sharedBytesPerBlock = 48 * kb, .sharedBytesPerSm = 64 * kb, .threadsPerSm = 2048, .blocksPerSm = 32, .ptxasKnows = false},

@@ -8,20 +8,23 @@
 
 namespace mpc {
 
-/// One architecture. Emitters choose by these facts, never by name.
-/// Source: CUDA C++ Programming Guide 12.8, "Technical Specifications per Compute Capability" (table 30); PTX ISA 8.7 for instructions.
+/// One architecture. Emitters decide by these facts, never by its name.
+/// Source: CUDA C++ Programming Guide 12.8, "Technical Specifications per Compute Capability" (table 30); PTX
+/// ISA 8.7 for instructions.
 struct GpuArch {
   llvm::StringRef name;       ///< "sm_80": LLVM's CPU, ptxas's -arch, the name of the target
   int compute;                ///< 80
-  int ptxVersion;             ///< 70 for PTX ISA 7.0: the first that has what we use of this architecture, so that old drivers take it too
-  // Of the largest common part: P100, V100, T4, A100, RTX 3090, RTX 4090, H100 SXM. For estimates only. Source: NVIDIA's architecture whitepapers.
+  int ptxVersion;             ///< 70 for PTX ISA 7.0: the first that has what kernels use of this
+                              ///< architecture, so that old drivers take it too
+  // The next numbers are those of the largest common part: P100, V100, T4, A100, RTX 3090, RTX 4090, H100
+  // SXM. Only estimates use them. Source: NVIDIA's architecture whitepapers.
   int multiprocessors;
   int clockMHz;               ///< boost
   int globalGBs;              ///< bandwidth of memory, 10^9 bytes a second
   int l2MiB;
   int fmaPerClock;            ///< f32 multiply-adds of a multiprocessor
-  int mmaPerClock;            ///< those of its tensor cores for 16-bit types with f32 sums; 0: none
-  int sharedBytesPerBlock;    ///< with the opt-in above 48 KB
+  int mmaPerClock;            ///< multiply-adds of its tensor cores for 16-bit types with f32 sums; 0 where it has none
+  int sharedBytesPerBlock;    ///< including the opt-in above 48 KB
   int sharedBytesPerSm;
   int threadsPerSm;
   int blocksPerSm;
@@ -35,7 +38,7 @@ struct GpuArch {
   bool hasFloat8 = false; ///< kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on,
                           ///< which its row does not ask for)
   bool hasWgmma = false;      ///< wgmma, TMA, mbarrier transactions, clusters
-  bool ptxasKnows = true;     ///< ptxas 13 has dropped what is older than sm_75; drivers up to R580 compile its PTX
+  bool ptxasKnows = true;     ///< ptxas 13 has dropped architectures older than sm_75; drivers up to R580 compile their PTX
 };
 
 /// All known architectures, oldest first.
@@ -45,7 +48,7 @@ const GpuArch *findGpuArch(llvm::StringRef name);
 /// "sm_60, sm_70, ...", for messages.
 std::string gpuArchNames();
 
-/// Shared memory that a block has without asking for more at launch.
+/// The shared memory that a block can have without asking for more at launch.
 inline constexpr int staticSharedBytes = 48 * 1024;
 
 } // namespace mpc

@@ -15,14 +15,15 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::emulator;
 
-/// The address space of a pointer to device memory, 0 for all else.
+/// The address space of a pointer to device memory; 0 for all other types.
 static unsigned spaceOf(Type type) {
   auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
   unsigned space = pointer ? pointer.getAddressSpace() : 0;
   return space == kGlobalSpace || space == kSharedSpace ? space : 0;
 }
 
-/// Whether the address lies in a constant table of the module. No dispatch was given it, so that nothing is known to check it against.
+/// Whether the address lies in a constant table of the module. Such a table is no buffer of a dispatch, so
+/// there is nothing to check the address against.
 static bool isInTable(Value address) {
   while (auto element = address.getDefiningOp<LLVM::GEPOp>())
     address = element.getBase();
@@ -38,7 +39,8 @@ LogicalResult KernelRewriter::verify(Operation *op) {
   bool touches = llvm::any_of(op->getOperandTypes(), spaceOf);
   if (isa<LLVM::AddrSpaceCastOp>(op) && (touches || llvm::any_of(op->getResultTypes(), spaceOf)))
     return emitErrorWithHint(op->getLoc(), "generic pointers are not emulated", "keep the address space of the pointer");
-  // Arithmetic on addresses, control flow that carries them, and what rewriteAccess knows.
+  // Allowed are arithmetic on addresses, control flow that carries them, and the accesses that rewriteAccess
+  // knows.
   bool known = !touches || isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(op) || isMemoryEffectFree(op) ||
                op->hasTrait<OpTrait::IsTerminator>() || isa<LoopLikeOpInterface, RegionBranchOpInterface>(op);
   if (!known)

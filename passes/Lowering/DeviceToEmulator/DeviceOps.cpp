@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::emulator;
 
-// Matrix operations pass their registers through the thread: A in 0 to 3, B in 4 and 5, C and D in 6 to 9.
+// Matrix operations pass their registers through the thread's record: A is in 0 to 3, B in 4 and 5, C and D
+// in 6 to 9.
 static constexpr unsigned kRegistersOfB = 4, kRegistersOfC = 6;
 
 void KernelRewriter::rewriteLoadMatrix(kernel::LoadMatrixOp op) {
@@ -71,7 +72,7 @@ LogicalResult KernelRewriter::rewriteDeviceOp(Operation *op) {
             return true;
           })
           .Case([&](kernel::SharedOp shared) {
-            // The number of the piece and its first byte: see MPC_EMU_SHARED.
+            // The address has the number of the allocation and its first byte; see MPC_EMU_SHARED.
             uint64_t address = uint64_t(1) << 63 | uint64_t(pieces.size()) << kOffsetBits | kBias;
             pieces.push_back({int64_t(shared.getBytes()), int64_t(shared.getAlignment())});
             Value bits = LLVM::ConstantOp::create(b, loc, b.getI64Type(), b.getI64IntegerAttr(int64_t(address)));

@@ -4,7 +4,8 @@
 // After:   llvm.func @k(%thread: !llvm.ptr, %buffers: !llvm.ptr)
 //          llvm.mlir.global constant @k.about("mpc-emulated 1\0Athreads 128\0A…")
 //
-// Addresses of all spaces become plain pointers that hold device addresses; arithmetic on them stays as it is.
+// Addresses of all spaces become plain pointers that hold device addresses; the arithmetic on them does not
+// change.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
@@ -36,7 +37,8 @@ Value KernelRewriter::call(StringRef name, Type result, ValueRange operands, boo
   SmallVector<Value> arguments;
   if (!pure)
     arguments.push_back(thread);
-  // Device addresses are declared as pointers whatever their space; eraseAddressSpaces makes that true.
+  // Device addresses are declared as pointers whatever their address space; eraseAddressSpaces makes that
+  // true.
   SmallVector<Type> types;
   for (Value v : operands)
     arguments.push_back(v);
@@ -45,7 +47,8 @@ Value KernelRewriter::call(StringRef name, Type result, ValueRange operands, boo
   if (!module.lookupSymbol(symbol)) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
-    // No attributes: the calls read and write memory, and other threads run inside them.
+    // The functions have no attributes, since the calls read and write memory and other threads run inside
+    // them.
     LLVM::LLVMFuncOp::create(b, module.getLoc(), symbol,
                              LLVM::LLVMFunctionType::get(result ? result : LLVM::LLVMVoidType::get(b.getContext()), types));
   }
@@ -70,7 +73,7 @@ void KernelRewriter::rewriteSignature() {
   b.setInsertionPointToStart(&entry);
   for (unsigned i = 0; i < buffers; ++i) {
     Value place = LLVM::GEPOp::create(b, loc, pointer, pointer, table, ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    // Still of its address space, by which rewriteAccess knows it.
+    // The pointer still has its address space, by which rewriteAccess recognises it.
     entry.getArgument(i).replaceAllUsesWith(LLVM::LoadOp::create(b, loc, entry.getArgument(i).getType(), place));
   }
   entry.eraseArguments(0, buffers);
@@ -84,8 +87,8 @@ void KernelRewriter::eraseAddressSpaces() {
   replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }
 
-/// What ptxas can give each thread at the start. CUDA C++ Programming Guide, "Compute Capabilities", compute capability 9.0: 65536 registers of an SM, 255 of
-/// a thread, in steps of 8.
+/// The registers that ptxas can give each thread at the start. CUDA C++ Programming Guide, "Compute
+/// Capabilities", compute capability 9.0: an SM has 65536 registers, a thread at most 255, in steps of 8.
 int64_t KernelRewriter::initialRegisters() {
   auto blocks = kernel->getAttrOfType<IntegerAttr>("kernel.min_blocks");
   int64_t threads = cast<IntegerAttr>(kernel->getAttr(kThreads)).getInt() * std::max<int64_t>(blocks ? blocks.getInt() : 1, 1);

@@ -5,7 +5,7 @@
 //          llvm.call @mpc_emu_wgmma(%thread, %a, 0, …, %b, 0, …, %sums, %site)
 //          %d#0 = llvm.load %sums[0] …
 //
-// %sums is an array on the thread's stack, which wgmmas that hand their sums on to each other share.
+// %sums is an array on the thread's stack; wgmmas that pass their sums on to each other share it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Diagnostics.h"
@@ -17,10 +17,10 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::emulator;
 
-static constexpr size_t kRank = 5, kSpatial = 3; ///< dimensions of a tensor map at most
+static constexpr size_t kRank = 5, kSpatial = 3; ///< the most dimensions of a tensor map, and the most spatial ones
 
 LogicalResult KernelRewriter::verifySums() {
-  // Values that hold sums under way; loops and branches carry them on.
+  // The work list has values that hold sums under way; loops and branches pass them on.
   SmallVector<Value> work;
   DenseSet<Value> seen;
   auto add = [&](Value v) {
@@ -63,7 +63,7 @@ LogicalResult KernelRewriter::verifySums() {
 }
 
 Value KernelRewriter::sumsOf(kernel::WgmmaOp op) {
-  // The wgmma before it is rewritten already: its sums are loads.
+  // The preceding wgmma has been rewritten already, so its sums are loads.
   if (auto load = op.getC().empty() ? LLVM::LoadOp() : op.getC().front().getDefiningOp<LLVM::LoadOp>())
     if (auto element = load.getAddr().getDefiningOp<LLVM::GEPOp>())
       if (auto array = element.getBase().getDefiningOp<LLVM::AllocaOp>();
@@ -99,7 +99,8 @@ void KernelRewriter::rewriteWgmma(kernel::WgmmaOp op) {
     result.replaceAllUsesWith(LLVM::LoadOp::create(b, loc, b.getF32Type(), place(i)));
 }
 
-/// The coordinates as five operands, and `spatial` offsets, with zeros for those that the map does not have.
+/// Adds the coordinates as five operands, and `spatial` offsets, with zeros for those that the map does not
+/// have.
 void KernelRewriter::addPosition(SmallVectorImpl<Value> &operands, ValueRange coordinates, ValueRange offsets,
                                  size_t spatial) {
   llvm::append_range(operands, coordinates);
@@ -155,7 +156,7 @@ bool KernelRewriter::rewriteHopperOp(Operation *op) {
             call("tensor_load", {}, operands);
             return true;
           })
-          .Case([&](kernel::TensorPrefetchOp) { return true; }) // a hint
+          .Case([&](kernel::TensorPrefetchOp) { return true; }) // it is only a hint
           .Case([&](kernel::TensorStoreOp store) {
             SmallVector<Value> operands = {store.getFrom(), i32(store.getMap())};
             addPosition(operands, store.getCoordinates(), {}, 0);
@@ -169,7 +170,7 @@ bool KernelRewriter::rewriteHopperOp(Operation *op) {
             return true;
           })
           .Case([&](kernel::TensorStoreWaitOp wait) {
-            // With `read` or without: the emulator reads when it writes.
+            // `read` makes no difference, since the emulator reads the source when it writes the tensor.
             call("tensor_store_wait", {}, {i32(wait.getPending())});
             return true;
           })

@@ -8,7 +8,7 @@
 
 namespace mpc::emulator {
 
-/// Rewrites the ops of one kernel; shared by Accesses.cpp and DeviceOps.cpp.
+/// Rewrites the ops of one kernel; Accesses.cpp, DeviceOps.cpp and HopperOps.cpp share it.
 class KernelRewriter {
 public:
   KernelRewriter(mlir::ModuleOp module, mlir::LLVM::LLVMFuncOp kernel);
@@ -17,9 +17,10 @@ public:
 
 private:
   // Accesses.cpp
-  /// Whether `op` touches memory of the device, and how; a diagnostic when it does so in a way without an emulated form.
+  /// Rewrites `op` if it accesses device memory. Fails with a diagnostic where it does so in a way that has
+  /// no emulated form.
   mlir::LogicalResult rewriteAccess(mlir::Operation *op);
-  /// Ops that a kernel may not contain.
+  /// Rejects ops that a kernel may not contain.
   mlir::LogicalResult verify(mlir::Operation *op);
   void check(mlir::Operation *op, mlir::OpOperand &address, mlir::Type type, std::optional<uint64_t> alignment, unsigned kind);
 
@@ -29,13 +30,13 @@ private:
   void rewriteMma(kernel::MmaOp op);
 
   // HopperOps.cpp
-  /// Ops of HopperOps.td; false: it is none.
+  /// Rewrites an op of HopperOps.td; returns false for any other op.
   bool rewriteHopperOp(mlir::Operation *op);
   void rewriteWgmma(kernel::WgmmaOp op);
   void addPosition(llvm::SmallVectorImpl<mlir::Value> &operands, mlir::ValueRange coordinates, mlir::ValueRange offsets, size_t spatial);
-  /// The array through which a wgmma's sums pass: of the wgmma that they come from, or a new one.
+  /// The array through which a wgmma's sums pass: that of the wgmma that they come from, or a new one.
   mlir::Value sumsOf(kernel::WgmmaOp op);
-  /// Sums may be used once a wgmma_wait has given them.
+  /// Verifies that sums are used only after a wgmma_wait has returned them.
   mlir::LogicalResult verifySums();
 
   // DeviceToEmulator.cpp
@@ -49,9 +50,10 @@ private:
   mlir::Value field(unsigned offset);
   mlir::Value readRegister(unsigned number, mlir::Type type);
   void writeRegister(unsigned number, mlir::Value value);
-  /// Calls mpc_emu_<name>(thread, operands...); with `pure` without the thread. Returns the result, if any.
+  /// Calls mpc_emu_<name>(thread, operands...), without the thread if `pure`. Returns the result, if there is
+  /// one.
   mlir::Value call(llvm::StringRef name, mlir::Type result, mlir::ValueRange operands, bool pure = false);
-  /// The number of the op's site.
+  /// The number of the op's site, by which the emulator's messages name a place in the code.
   mlir::Value site(mlir::Operation *op);
   void shareGranule(uint64_t bytes) { granule = std::min(granule, bytes); }
 
@@ -65,15 +67,15 @@ private:
   llvm::SmallVector<std::pair<int64_t, int64_t>> pieces; ///< bytes and alignment
   llvm::SmallVector<std::string> sites;
   llvm::StringMap<unsigned> siteNumbers;
-  bool asynchronous = false; ///< has an op of HopperOps.td that the emulator must prepare for
-  llvm::DenseMap<mlir::Value, unsigned> arrays; ///< of sums: their sizes
+  bool asynchronous = false; ///< whether it has an op of HopperOps.td that the emulator must prepare for
+  llvm::DenseMap<mlir::Value, unsigned> arrays; ///< the arrays of sums, with their sizes
   int64_t numAccesses = 0;
 };
 
-/// Prints the line of a tensor map.
+/// Prints the line that describes a tensor map.
 void describeMap(llvm::raw_ostream &stream, kernel::TensorMapAttr map);
 
-/// Constants of runtime/abi/mpc/emulator.h (checked against it in compiler/Codegen).
+/// These are constants of runtime/abi/mpc/emulator.h; compiler/Codegen checks that they agree.
 constexpr uint64_t kBias = uint64_t(1) << 40;
 constexpr unsigned kOffsetBits = 48, kBlockField = 4, kRegisters = 16, kGridField = 64, kMaxPieces = 256, kMaxThreads = 1024, kMaxCluster = 8;
 constexpr int64_t kOwnBlock = -1;

@@ -1,10 +1,13 @@
 //===- DeviceToNvvm.cpp - device ops to PTX's dialect ---------------------------===//
 //
-// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} { %t = kernel.thread_id ...
-// } After:   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} { %t =
-// nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32 ... }
+// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+//            %t = kernel.thread_id ...
+//          }
+// After:   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
+//            %t = nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32 ...
+//          }
 //
-// One op becomes one op: what is asked for is in the device op already. scf, arith and math, and conversions
+// Each device op becomes one op, since it already says what is to be done. scf, arith and math, and conversions
 // of 8-bit floats that the architecture has no instructions for, are left to compiler/Codegen.
 //
 //===----------------------------------------------------------------------===//
@@ -31,8 +34,8 @@ void KernelLowering::require(Operation *op, bool has, StringRef first) {
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, ThreadIdOp op) {
-  // LLVM would take the range from reqntid only in the back end, after the optimiser has widened what it
-  // could have kept narrow.
+  // LLVM itself would take the range from reqntid only in the back end, after the optimiser has widened
+  // numbers that it could have kept narrow.
   return NVVM::ThreadIdXOp::create(b, b.getI32Type(),
                                    LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, threads));
 }
@@ -60,7 +63,7 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, GridSizeOp op) {
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, ShuffleOp op) {
   NVVM::ShflKind kinds[] = {NVVM::ShflKind::bfly, NVVM::ShflKind::down, NVVM::ShflKind::up,
                             NVVM::ShflKind::idx};
-  // The last lane that may be read, or for `up` the first (PTX ISA 9.7.9.6, "c").
+  // The clamp is the last lane that may be read, or for `up` the first one (PTX ISA 9.7.9.6, "c").
   Value clamp = i32(b, op.getMode() == ShuffleMode::Up ? 0 : 31);
   return NVVM::ShflOp::create(b, op.getType(), allLanes(b), op.getValue(), op.getOffset(), clamp,
                               kinds[int(op.getMode())], UnitAttr());
@@ -90,7 +93,7 @@ void KernelLowering::lower(ImplicitLocOpBuilder &b, BarrierOp op) {
 
 void KernelLowering::lower(ImplicitLocOpBuilder &b, CopyAsyncOp op) {
   require(op, arch.hasCopyAsync, "sm_80");
-  // Past L1 (.cg) exists for 16 bytes only.
+  // Copies that bypass L1 (.cg) exist for 16 bytes only.
   auto cache = op.getBytes() == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
   NVVM::CpAsyncOp::create(b, op.getTo(), op.getFrom(), b.getI32IntegerAttr(op.getBytes()),
                           NVVM::LoadCacheModifierKindAttr::get(b.getContext(), cache), op.getValid());
@@ -139,7 +142,7 @@ static LLVM::GlobalOp createShared(OpBuilder &b, Location loc, Twine name, int64
   auto linkage = dynamic ? LLVM::Linkage::External : LLVM::Linkage::Internal;
   auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/false, linkage, name.str(), Attribute(),
                                        alignment, /*addrSpace=*/3);
-  if (!dynamic) { // shared memory has no initial value, and LLVM wants one
+  if (!dynamic) { // shared memory has no initial value, but LLVM requires one
     OpBuilder body(b.getContext());
     body.createBlock(&global.getInitializer());
     LLVM::ReturnOp::create(body, loc, LLVM::UndefOp::create(body, loc, type).getResult());
@@ -245,7 +248,8 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
     function->removeAttr("kernel.threads");
     function->removeAttr("kernel.resident");
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-    // Exact, not only a bound: a launch of another shape is refused instead of computing something else.
+    // The number is exact, not only a bound: a launch of another shape is refused instead of computing
+    // something else.
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
     if (auto blocks = function->getAttrOfType<IntegerAttr>("kernel.cluster")) {
       function->removeAttr("kernel.cluster");

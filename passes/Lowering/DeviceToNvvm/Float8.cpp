@@ -1,7 +1,7 @@
 //===- Float8.cpp - the instructions that convert 8-bit floats --------------------===//
 //
-// They take and give pairs (PTX ISA, cvt). Two neighbouring encode_f8 of a block become one instruction; a
-// decode_f8, whose code is used as soon as it is there, has one of its own.
+// The instructions take and return pairs (PTX ISA, cvt). Two neighbouring encode_f8 of a block become one
+// instruction; a decode_f8, whose result is used as soon as its code is there, has an instruction of its own.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/DeviceToNvvm/KernelLowering.h"
@@ -10,14 +10,14 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
-/// The codes of two values, or of one, at the later op.
+/// Emits the codes of two values, or of one, at the later of the two ops.
 static void encode(EncodeFloat8Op low, EncodeFloat8Op high) {
   EncodeFloat8Op last = high ? high : low;
   ImplicitLocOpBuilder b(last.getLoc(), last);
   Type i16 = b.getI16Type(), i8 = b.getI8Type();
   Value second =
       high ? Value(high.getX()) : LLVM::ConstantOp::create(b, b.getF32Type(), b.getF32FloatAttr(0));
-  // Of .e4m3x2 d, a, b: a goes to the upper half.
+  // In `.e4m3x2 d, a, b`, a goes into the upper half.
   Value pair =
       NVVM::ConvertF32x2ToF8x2Op::create(b, i16, second, low.getX(), NVVM::FPRoundingMode::RN,
                                          NVVM::SaturationMode::SATFINITE, /*relu=*/false, low.getFormat());
@@ -44,7 +44,7 @@ static void decode(DecodeFloat8Op op) {
   op.erase();
 }
 
-/// Whether nothing uses the code before `later`, an op behind it in its block.
+/// Whether all uses of the code come after `later`, which is an op behind this one in its block.
 static bool usedBehind(EncodeFloat8Op op, Operation *later) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     Operation *inBlock = later->getBlock()->findAncestorOpInBlock(*user);

@@ -1,10 +1,10 @@
 //===- Hopper.cpp - PTX of sm_90a's asynchronous units --------------------------===//
 //
-// Where LLVM has an intrinsic, an nvvm op; else the instruction itself. Text of instructions: PTX ISA 8.0.
+// An op becomes an nvvm op where LLVM has an intrinsic, else the text of the instruction (PTX ISA 8.0).
 //
-// wgmma's sums are registers that the tensor cores write while the threads go on. LLVM knows nothing of that:
-// to it a wgmma is done when it is issued. So behind wgmma_wait the sums pass through an empty instruction
-// that "changes" them: no use moves before it.
+// wgmma's sums are registers that the tensor cores write while the threads go on. LLVM does not know that: it
+// takes a wgmma for complete when it is issued. So behind wgmma_wait the sums pass through an empty
+// instruction that "changes" them, and no use can move before it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Diagnostics.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
-/// An instruction as text: $0, $1, ... are its results, then its operands.
+/// An instruction as text, in which $0, $1, ... are its results, then its operands.
 static Value assembly(ImplicitLocOpBuilder &b, Type result, ValueRange operands, const Twine &text,
                       const Twine &constraints) {
   auto op = LLVM::InlineAsmOp::create(b, result ? TypeRange(result) : TypeRange(), operands, text.str(),
@@ -33,7 +33,8 @@ static Value addressOf(ImplicitLocOpBuilder &b, Value shared) {
   return LLVM::PtrToIntOp::create(b, b.getI32Type(), shared);
 }
 
-/// "=f,=f,...", and "0,1,..." for operands in the registers of results; "$0,$1,..." in the text.
+/// Constraints: "=f,=f,..." for results, and "0,1,..." for operands in the registers of results; "$0,$1,..."
+/// names registers in the text.
 static std::string results(size_t count) {
   SmallVector<StringRef> each(count, "=f");
   return llvm::join(each, ",");
@@ -54,8 +55,8 @@ void KernelLowering::addTensorMaps() {
     return;
   OpBuilder b(function);
   firstTensorMap = function.getNumArguments();
-  // A grid constant is read where it lies, in the parameters: the accelerator needs an address. CUtensorMap:
-  // 128 bytes, aligned to 64.
+  // A grid constant is read from where it lies among the parameters, since the accelerator needs an address.
+  // A CUtensorMap has 128 bytes, aligned to 64.
   DictionaryAttr about =
       b.getDictionaryAttr({b.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(),
                                           TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128))),
@@ -101,8 +102,8 @@ static void lowerOp(ImplicitLocOpBuilder &b, MbarrierArriveOp op) {
              "r,~{memory}");
     return;
   }
-  // Released to the block only: the cluster's scope would cost a fence of all memory, and what the other block
-  // waits for is that wgmma has read.
+  // The release has block scope only: cluster scope would cost a fence of all memory, and the other block
+  // only waits until wgmma has read.
   assembly(b, {}, {addressOf(b, op.getBarrier()), op.getBlock()},
            "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, $0, "
            "$1;\nmbarrier.arrive.release.cta.shared::cluster.b64 _, [remote];\n}",
@@ -110,7 +111,7 @@ static void lowerOp(ImplicitLocOpBuilder &b, MbarrierArriveOp op) {
 }
 
 static void lowerOp(ImplicitLocOpBuilder &b, MbarrierWaitOp op) {
-  // try_wait sleeps for a time that the hardware chooses.
+  // try_wait suspends the thread for a time that the hardware chooses.
   assembly(b, {}, {addressOf(b, op.getBarrier()), op.getParity()},
            "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n@!done "
            "bra again;\n}",
@@ -119,16 +120,16 @@ static void lowerOp(ImplicitLocOpBuilder &b, MbarrierWaitOp op) {
 
 //===-- wgmma ------------------------------------------------------------------------===//
 
-/// The 64-bit matrix descriptor (PTX ISA, "Matrix Descriptor Format"), in units of 16 bytes: the address in
-/// bits 0 to 13, leading from 16, stride from 32; the swizzle in bits 62 and 63: 1 is 128 bytes, 2 is 64, 3
-/// is 32. Only the address is computed at run time, once for all offsets.
+/// The 64-bit matrix descriptor (PTX ISA, "Matrix Descriptor Format"). In units of 16 bytes it has the
+/// address in bits 0 to 13, leading from bit 16 and stride from bit 32; the swizzle is in bits 62 and 63,
+/// where 1 is 128 bytes, 2 is 64 and 3 is 32. Only the address is computed at run time, once for all offsets.
 static Value descriptor(ImplicitLocOpBuilder &b, KernelLowering &lowering, Value pointer, int64_t offset,
                         MatrixLayoutAttr layout) {
-  constexpr int64_t modes[] = {0, 3, 2, 1}; // by Swizzle
+  constexpr int64_t modes[] = {0, 3, 2, 1}; // indexed by Swizzle
   auto field = [](int64_t bytes) { return (bytes >> 4) & 0x3fff; };
   Value units = LLVM::AndOp::create(b, LLVM::LShrOp::create(b, addressOf(b, pointer), lowering.i32(b, 4)),
                                     lowering.i32(b, 0x3fff));
-  // Of a block's shared memory no address reaches bit 18, so the sum stays in its field.
+  // No address of a block's shared memory reaches bit 18, so the sum stays in its field.
   Value low = LLVM::AddOp::create(b, units, lowering.i32(b, field(offset) | field(layout.getLeading()) << 16),
                                   LLVM::IntegerOverflowFlags::nuw);
   int64_t high = field(layout.getStride()) | modes[int(layout.getSwizzle())] << 30;
@@ -142,8 +143,8 @@ static void lowerOp(ImplicitLocOpBuilder &b, KernelLowering &lowering, WgmmaOp o
   operands.push_back(descriptor(b, lowering, op.getA(), op.getAOffset(), op.getALayout()));
   operands.push_back(descriptor(b, lowering, op.getB(), op.getBOffset(), op.getBLayout()));
   std::string registers = numbers(sums, "$");
-  // D = A B + D, or A B; factors of 1; for 16-bit types, whether A, B are transposed. The sums' operands,
-  // $sums to $(2 sums - 1), are the results.
+  // The text says D = A B + D, or A B; then factors of 1; then for 16-bit types whether A and B are
+  // transposed. The sums' operands, $sums to $(2 sums - 1), are the registers of the results.
   size_t descriptors = add ? 2 * sums : sums;
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -169,7 +170,8 @@ static void lowerOp(ImplicitLocOpBuilder &b, WgmmaWaitOp op) {
   NVVM::WgmmaWaitGroupSyncOp::create(b, op.getPending());
   size_t sums = op.getSums().size();
   if (op.getPending() != 0 || sums == 0) {
-    // Still under way: between one wgmma and the next nothing may happen to the registers.
+    // The products are still under way, and nothing may happen to the registers between one wgmma and the
+    // next.
     op.getResults().replaceAllUsesWith(op.getSums());
     return;
   }

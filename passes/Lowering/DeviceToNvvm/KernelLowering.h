@@ -9,16 +9,17 @@
 
 namespace mpc::kernel {
 
-/// Lowers one kernel; `failed` after a diagnostic.
+/// Lowers one kernel; `failed` is true after a diagnostic.
 struct KernelLowering {
   mlir::LLVM::LLVMFuncOp function;
   mlir::ModuleOp module;
   const GpuArch &arch;
   int32_t threads;
   bool failed = false;
-  // Shared memory that does not fit into what a block has by itself is one dynamic piece.
+  // Where the shared memory does not fit into what a block has without asking for more, it is one dynamic
+  // array.
   mlir::Operation *dynamicShared = nullptr;
-  SharedMemory placed = SharedMemory(); ///< the dynamic pieces so far
+  SharedMemory placed = SharedMemory(); ///< the dynamic allocations so far
   unsigned sharedPieces = 0;
   unsigned firstTensorMap = 0; ///< the parameter that map 0 became
 
@@ -30,12 +31,12 @@ struct KernelLowering {
   }
   mlir::Value allLanes(mlir::ImplicitLocOpBuilder &b) { return i32(b, -1); }
 
-  /// An error where the architecture lacks something.
+  /// Emits an error where the architecture lacks something.
   void require(mlir::Operation *op, bool has, llvm::StringRef first);
   bool lowerShared();
   void lower(mlir::Operation *op);
 
-  // DeviceToNvvm.cpp: what all architectures have, up to sm_80.
+  // DeviceToNvvm.cpp lowers the ops that architectures up to sm_80 have.
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ThreadIdOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, BlockIdOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, GridSizeOp op);
@@ -49,14 +50,15 @@ struct KernelLowering {
   void lower(mlir::ImplicitLocOpBuilder &b, MmaOp op);
 
   // Float8.cpp
-  /// Lowers encode_f8 and decode_f8 where the architecture has instructions for them; MathApprox does the
-  /// rest.
+  /// Lowers encode_f8 and decode_f8 where the architecture has instructions for them; MathApprox lowers the
+  /// others.
   void lowerFloat8();
 
-  // Hopper.cpp: sm_90a.
-  /// A parameter for each of `kernel.tensor_maps`, behind the pointers: 128 bytes, written before the launch.
+  // Hopper.cpp lowers the ops of sm_90a.
+  /// Adds a parameter for each of `kernel.tensor_maps`, behind the pointers: 128 bytes, which are written
+  /// before the launch.
   void addTensorMaps();
-  /// Lowers and erases an op of HopperOps.td; false where it is none.
+  /// Lowers and erases an op of HopperOps.td; returns false for any other op.
   bool lowerHopper(mlir::Operation *op);
 };
 

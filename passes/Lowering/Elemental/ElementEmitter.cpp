@@ -34,7 +34,7 @@ void ElementEmitter::define(Value tensor, ArrayRef<Index> index, Value value) {
   memo.insert({keyOf(tensor, index), {tensor, IndexVector(index), value}});
 }
 
-// Keys of `remember` are longer than a tensor's rank, so they never meet an element's.
+// The keys of `remember` are longer than a tensor's rank, so they never equal an element's key.
 static IndexVector tagged(ArrayRef<Index> index, int64_t tag) {
   IndexVector key(16, Index(tag));
   llvm::append_range(key, index);
@@ -49,7 +49,7 @@ void ElementEmitter::remember(Value tensor, ArrayRef<Index> index, int64_t tag, 
 }
 
 Value ElementEmitter::element(Value tensor, ArrayRef<Index> index) {
-  // An extent of 1 has one index, however it was written: fewer distinct keys.
+  // An extent of 1 has one index, however it is written; with constant 0 there are fewer distinct keys.
   IndexVector plain(index);
   ArrayRef<int64_t> shape = graph::shapeOf(tensor);
   for (auto [i, n] : llvm::zip_equal(plain, shape))
@@ -104,7 +104,8 @@ Type ElementEmitter::storageType(Type element) {
   return element.isBF16() ? Type(IntegerType::get(context, 16)) : element;
 }
 
-/// The address of element `linear`. The variable part and the constant are separate steps, so that neighbours share the first.
+/// The address of element `linear`. The variable part and the constant are separate steps, so that neighbours
+/// share the first one.
 static Value address(ElementEmitter &e, const Buffer &buffer, const Index &linear, Type storage) {
   Value at = buffer.pointer;
   Type pointer = at.getType(); // with its address space
@@ -154,7 +155,7 @@ void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
     v = arith::ShRUIOp::create(b, arith::BitcastOp::create(b, i32, v), constantInt(i32, 16));
     v = arith::TruncIOp::create(b, storage, v);
   } else if (graph::isFloat8(element)) {
-    // What `round` or `load` gave has its code.
+    // A value that came from `round` or `load` has its code already.
     Value code = float8Codes.lookup(v);
     v = code ? code : Value(kernel::EncodeFloat8Op::create(b, storage, v, TypeAttr::get(element)));
   } else if (element.isInteger(1)) {
@@ -167,22 +168,24 @@ void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
 
 //===-- Rounding ------------------------------------------------------------------------===//
 
-/// f64 to f32 by round to odd: a later rounding to at most 22 bits then gives what one rounding would have (Boldo and
-/// Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+/// Converts f64 to f32 by round to odd: a later rounding to at most 22 bits then gives the same as a single
+/// rounding (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
+/// rounding to odd", 2008).
 static Value truncateToOdd(ImplicitLocOpBuilder &b, Value wide) {
   Type i32 = b.getI32Type(), f64 = b.getF64Type();
   auto c = [&](int64_t v) { return arith::ConstantOp::create(b, i32, b.getI32IntegerAttr(v)); };
   Value nearest = arith::TruncFOp::create(b, b.getF32Type(), wide);
   Value back = arith::ExtFOp::create(b, f64, nearest);
   Value bits = arith::BitcastOp::create(b, i32, nearest);
-  // Magnitudes, as integers of the f64's bits, tell whether it was rounded away from zero.
+  // Comparing the magnitudes, as integers of the f64's bits, tells whether the value was rounded away from
+  // zero.
   Type i64 = b.getI64Type();
   Value mask = arith::ConstantOp::create(b, i64, b.getI64IntegerAttr(INT64_MAX));
   Value exact = arith::AndIOp::create(b, arith::BitcastOp::create(b, i64, wide), mask);
   Value rounded = arith::AndIOp::create(b, arith::BitcastOp::create(b, i64, back), mask);
   Value away = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rounded, exact);
   Value towardZero = arith::SelectOp::create(b, away, arith::SubIOp::create(b, bits, c(1)), bits);
-  // Ordered and different: a NaN stays what it is.
+  // The predicate is ordered and different, so a NaN stays what it is.
   Value inexact = arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, back, wide);
   Value odd = arith::SelectOp::create(b, inexact, arith::OrIOp::create(b, towardZero, c(1)), bits);
   return arith::BitcastOp::create(b, b.getF32Type(), odd);
@@ -210,7 +213,7 @@ Value ElementEmitter::round(Value f, Type element) {
     Value half = arith::TruncFOp::create(b, element, f);
     return remember(arith::ExtFOp::create(b, b.getF32Type(), half));
   }
-  // bf16: add half of the last place kept, minus one if that place is even; a NaN becomes quiet.
+  // For bf16, half of the last kept place is added, minus one if that place is even; a NaN becomes quiet.
   Type i32 = b.getI32Type();
   Value bits = arith::BitcastOp::create(b, i32, f);
   Value last = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, constantInt(i32, 16)), constantInt(i32, 1));

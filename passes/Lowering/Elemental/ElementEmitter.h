@@ -1,13 +1,13 @@
 //===- ElementEmitter.h - emits single elements of tensor values -------------===//
 //
-// The core of loop code generation: given the index of an element of a tensor value, emits the scalar code
-// that computes it, by asking the value's op (ElementalOpInterface), which asks for the elements of its
-// operands, down to buffers. Loop nests (LoopPlan and the targets) decide where and in which order elements
-// are wanted.
+// The core of loop code generation: given the index of an element of a tensor value, it emits the scalar code
+// that computes it. It asks the value's op (ElementalOpInterface), which asks for the elements of its
+// operands, down to buffers. Loop nests (LoopPlan and the targets) decide which elements are wanted, where
+// and in which order.
 //
-// Registers. Elements of 8- and 16-bit floats are held in f32, always exactly representable in their element
-// type: an op computes in f32 and calls `round` once, at its boundary. Unsigned integers are signless,
-// booleans are i1 (one byte in memory).
+// Registers. Elements of 8- and 16-bit float types are held in f32 and are always exactly representable in
+// their element type: an op computes in f32 and calls `round` once, at its boundary. Unsigned integers are
+// signless, and booleans are i1 (one byte in memory).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
@@ -22,7 +22,7 @@ namespace mpc {
 
 class ElementEmitter;
 
-/// Where a tensor lies: row-major from `pointer`.
+/// The memory of a tensor: row-major from `pointer`.
 struct Buffer {
   mlir::Value pointer;                      ///< !llvm.ptr of any address space
   mlir::RankedTensorType type;
@@ -38,15 +38,15 @@ public:
 
   //===-- Symbols and indices ------------------------------------------------------===//
 
-  /// A loop variable in [0, extent), to be bound before an index that holds it is materialised.
+  /// A loop variable in [0, extent). It must be bound before an index that contains it is materialised.
   SymbolId addSymbol(int64_t extent);
-  /// Several adjacent symbols, outer to inner, become one variable whose value is their row-major number.
+  /// Binds several adjacent symbols, outer to inner, to one variable, whose value is their row-major number.
   void bindSymbols(llvm::ArrayRef<SymbolId> ids, mlir::Value value);
-  /// Narrows what is known of a symbol.
+  /// Narrows the known range of a symbol.
   void setRange(SymbolId id, int64_t low, int64_t high) { symbols[id].low = low, symbols[id].high = high; }
-  /// A computed i64 in [low, high].
+  /// A symbol for a computed i64 whose value is in [low, high].
   Index opaque(mlir::Value value, int64_t low, int64_t high);
-  /// Least and greatest value.
+  /// The least and the greatest value of the index.
   std::pair<int64_t, int64_t> range(const Index &i) const;
 
   Index floorDiv(const Index &i, int64_t divisor); ///< i must not be negative
@@ -62,30 +62,33 @@ public:
   //===-- Elements -------------------------------------------------------------------===//
 
   void bindBuffer(mlir::Value tensor, Buffer buffer) { buffers[tensor] = buffer; }
-  /// The element of a tensor value, in its register type.
+  /// The element of a tensor value, in its register type. A second request for the same index returns the
+  /// same value.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Index> index);
   mlir::Value operand(mlir::Operation *op, unsigned i, llvm::ArrayRef<Index> index) { return element(op->getOperand(i), index); }
-  /// The element of operand i that numpy broadcasting gives the result's element at `index`.
+  /// The element of operand i that numpy broadcasting combines into the result's element at `index`.
   mlir::Value broadcastOperand(mlir::Operation *op, unsigned i, llvm::ArrayRef<Index> index);
-  /// Makes `value` the element of `tensor` at `index` wherever the current region's values are visible.
+  /// Makes `value` the element of `tensor` at `index`, wherever the current region's values are visible.
   void define(mlir::Value tensor, llvm::ArrayRef<Index> index, mlir::Value value);
-  /// Scratch memory of the models, by the same rules: what is not an element but worth sharing (`tag` tells uses apart).
+  /// A memo for the models, with the same rules, for values that are not elements but worth sharing; `tag`
+  /// distinguishes uses.
   mlir::Value recall(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t tag);
   void remember(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t tag, mlir::Value value);
   mlir::Value load(const Buffer &buffer, const Index &linear);
   void store(const Buffer &buffer, const Index &linear, mlir::Value value);
   /// A read-only array of the module, for tables and constants; `values` is dense.
   Buffer constantBuffer(mlir::DenseElementsAttr values);
-  unsigned tableAddressSpace = 0; ///< where constantBuffer puts its arrays
+  unsigned tableAddressSpace = 0; ///< the address space of constantBuffer's arrays
 
   //===-- Registers --------------------------------------------------------------------===//
 
   static mlir::Type registerType(mlir::Type element);
   static mlir::Type storageType(mlir::Type element);
-  /// Rounds a register to its element type: nearest even for floats of 8 and 16 bits (`f` is f32 or f64), as
-  /// graph.cast does, nothing for the others.
+  /// Rounds a register to its element type, as graph.cast does: floats of 8 and 16 bits to nearest even (`f`
+  /// is f32 or f64); other types stay as they are.
   mlir::Value round(mlir::Value f, mlir::Type element);
-  /// The operand of the `round` that gave v, or v. Functions that commute with rounding (relu) round once, behind both.
+  /// The operand of the `round` that gave v, or v itself. A function that commutes with rounding (relu) uses
+  /// it, so that both round once.
   mlir::Value unrounded(mlir::Value v) const { return beforeRounding.lookup_or(v, v); }
   mlir::Value constant(mlir::Type registerType, double value);
   mlir::Value constantInt(mlir::Type type, int64_t value);
@@ -94,29 +97,32 @@ public:
   //===-- Loops ----------------------------------------------------------------------------===//
 
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>;
-  /// for (iv = low; iv < high; ++iv) carried = body(iv, carried); returns the last.
+  /// for (iv = low; iv < high; ++iv) carried = body(iv, carried); returns the last values.
   llvm::SmallVector<mlir::Value> loop(mlir::Value low, mlir::Value high, mlir::ValueRange init, LoopBody body);
   llvm::SmallVector<mlir::Value> loop(int64_t extent, mlir::ValueRange init, LoopBody body) {
     return loop(i64(0), i64(extent), init, body);
   }
 
-  /// if (condition) body(); without a condition just body().
+  /// if (condition) body(); where the condition is null, just body().
   void when(mlir::Value condition, llvm::function_ref<void()> body);
 
   //===-- What happened ----------------------------------------------------------------------===//
 
-  /// An op had no elemental model; a diagnostic was emitted.
+  /// Whether an op had no elemental model, for which a diagnostic was emitted.
   bool failed() const { return hasFailed; }
-  /// Reductions that were emitted in place, as a loop per use, because no nest had computed them.
+  /// The number of reductions that were emitted where they are used, as a loop for each use, because no nest
+  /// had computed them.
   unsigned inlineReductions = 0;
-  /// Index forms that became code (`forms`), the accesses among them, and cuts; filled while `recording`.
+  /// The record of a rehearsal (LoopPlan/Rehearsal.cpp), filled while `recording`: all index forms that
+  /// became code (`forms`), the accesses among them, and cuts.
   struct Access {
     mlir::Value pointer;
     Index linear; ///< in elements
     unsigned bytes;
     bool isStore;
   };
-  /// Places where the ops of one loop variable change, as a concatenation does from operand to operand.
+  /// Records that the ops to compute change at a value of one loop variable, as a concatenation goes on to
+  /// its next operand.
   void cut(const Index &i, int64_t at) {
     if (recording && i.terms().size() == 1 && i.terms()[0].second == 1)
       cuts.push_back({i.terms()[0].first, at - i.constant()});
@@ -124,12 +130,12 @@ public:
   bool recording = false;
   std::vector<Index> forms;
   std::vector<Access> accesses;
-  std::vector<std::pair<SymbolId, int64_t>> cuts; ///< a symbol, and the first of its values behind the change
+  std::vector<std::pair<SymbolId, int64_t>> cuts; ///< a symbol, and the first of its values after the change
 
 private:
   struct Symbol {
     int64_t extent, low, high;
-    mlir::Value value;            ///< of the variable that holds it; null while unbound
+    mlir::Value value;            ///< the variable that holds it; null while unbound
     std::vector<SymbolId> shared; ///< the symbols of that variable, outer to inner
   };
   struct Memo {
@@ -158,7 +164,7 @@ private:
   std::unordered_multimap<size_t, std::pair<Index, mlir::Value>> materialized;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, mlir::Value> beforeRounding;
-  llvm::DenseMap<mlir::Value, mlir::Value> float8Codes; ///< of the f32 that holds the value
+  llvm::DenseMap<mlir::Value, mlir::Value> float8Codes; ///< the code of an f32 that holds an 8-bit float
   bool hasFailed = false;
 };
 

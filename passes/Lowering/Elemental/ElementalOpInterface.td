@@ -6,8 +6,8 @@ include "mlir/IR/OpBase.td"
 def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
   let cppNamespace = "::mpc";
   let description = [{
-    An op that can compute one element of a result at a time. Attached to graph ops as external models
-    (passes/Lowering/Elemental/Ops): what an op is does not depend on how it is lowered.
+    An op that can compute one element of a result at a time. It is attached to graph ops as external models
+    (passes/Lowering/Elemental/Ops), since the definition of an op does not depend on how it is lowered.
   }];
   let methods = [
     InterfaceMethod<[{Emits the element of result `result` at `index` (one entry per dimension) and returns it in its register type

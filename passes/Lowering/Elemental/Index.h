@@ -1,9 +1,10 @@
 //===- Index.h - linear forms over loop variables ----------------------------===//
 //
-// The index of an element while code for it is emitted: a linear form `sum(coefficient * symbol) + constant`. A symbol stands for a loop
-// variable, or for a number that was computed (the value of a gather index, a quotient), and has a known range.
-// Keeping indices symbolic folds reshape, transpose, slice, broadcast and pad into addresses: quotients and remainders
-// vanish whenever the ranges say so, and what is left are the plain strides that LLVM's vectoriser wants to see.
+// The index of an element while code for it is emitted: a linear form `sum(coefficient * symbol) + constant`.
+// A symbol stands for a loop variable or for a number that was computed (the value of a gather index, a
+// quotient), and has a known range. Since indices stay symbolic, reshape, transpose, slice, broadcast and pad
+// fold into addresses: quotients and remainders vanish whenever the ranges allow it, and what is left are the
+// plain strides that LLVM's vectoriser needs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_ELEMENTAL_INDEX_H

@@ -40,12 +40,14 @@ bool ElementEmitter::visible(Value v) { return v.getParentRegion()->isAncestor(b
 
 //===-- Quotients ----------------------------------------------------------------===//
 
-/// Where i holds a multiple of divisor*quotient + remainder, the dividend instead: what a reshape took apart and nobody read by parts needs no division.
+/// Where i contains a multiple of divisor*quotient + remainder, puts the dividend in its place: if a reshape
+/// took a number apart and no op reads the parts, no division is needed.
 template <typename Quotients>
 static Index recombined(Index i, const Quotients &quotients) {
-  // The last ones first: they may divide quotients of earlier ones.
+  // The last quotients come first, since they may divide quotients of earlier ones.
   for (const auto &q : llvm::reverse(quotients)) {
-    // The computed part of the remainder is one symbol; without a division the remainder is made of the dividend's own.
+    // A remainder that was computed is one symbol; where no division was needed, the remainder consists of
+    // the dividend's own symbols.
     if (q.remainder.terms().size() != 1 || q.remainder.constant() != 0)
       continue;
     auto [lower, factor] = q.remainder.terms()[0];
@@ -65,8 +67,8 @@ static Index recombined(Index i, const Quotients &quotients) {
   return i;
 }
 
-/// i = divisor*quotient + remainder. Terms whose coefficient the divisor divides leave the division; when the range of the
-/// others fits into [0, divisor) nothing is left to divide.
+/// Finds i = divisor*quotient + remainder. Terms whose coefficient is a multiple of the divisor are taken out
+/// of the division; when the range of the other terms fits into [0, divisor), nothing is left to divide.
 ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divisor) {
   Region *here = b.getInsertionBlock()->getParent();
   for (Quotient &q : quotients)
@@ -82,7 +84,7 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
   whole = whole + Index(wholeConstant);
   rest = rest + Index(restConstant);
   auto [low, high] = range(rest);
-  if (low < 0) { // only the whole is known not to be negative
+  if (low < 0) { // only i as a whole is known not to be negative
     rest = i, whole = Index();
     std::tie(low, high) = range(rest);
     low = std::max<int64_t>(low, 0);
@@ -93,7 +95,8 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
     q.quotient = whole + Index(low / divisor);
     q.remainder = rest - Index(low / divisor * divisor);
   } else {
-    // A common factor leaves dividend and divisor: smaller numbers, and the remainder keeps the factor in its coefficient.
+    // A common factor is taken out of dividend and divisor: the numbers get smaller, and the remainder keeps
+    // the factor in its coefficient.
     int64_t factor = std::gcd(divisor, rest.constant());
     for (auto [id, c] : rest.terms())
       factor = std::gcd(factor, c);
@@ -102,7 +105,7 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
       reduced = reduced + Index::symbol(id, c / factor);
     int64_t by = divisor / factor;
     Value v = materialize(reduced);
-    // 32-bit divisions by constants vectorise, 64-bit ones do not.
+    // LLVM vectorises 32-bit divisions by constants, but not 64-bit ones.
     bool narrow = high <= INT32_MAX;
     Type type = narrow ? b.getI32Type() : b.getI64Type();
     if (narrow)
@@ -168,7 +171,7 @@ IndexVector ElementEmitter::delinearize(Index linear, ArrayRef<int64_t> shape) {
     rest /= std::max<int64_t>(shape[i], 1);
     if (shape[i] == 1)
       continue;
-    if (rest == 1) { // nothing is left outside
+    if (rest == 1) { // the outer extents are all 1
       index[i] = linear;
       break;
     }
@@ -204,7 +207,7 @@ Value ElementEmitter::materialize(const Index &index) {
       continue;
     ArrayRef<SymbolId> shared = symbols[id].shared;
     assert(symbols[id].value && "the symbol is bound");
-    // Is this a multiple of the shared variable?
+    // The next lines check whether this is a multiple of the shared variable.
     int64_t unit = i.coefficient(shared.back()), expected = unit;
     bool multiple = true;
     for (size_t k = shared.size(); k-- > 0; expected *= symbols[shared[k]].extent)

@@ -9,13 +9,15 @@ namespace mpc {
 
 class KernelEmitter {
 public:
-  /// Kernels go into modules `@kernels0`, ... that are made at the end of `parent`, at most `units` of them. `gpu`: null for the host.
+  /// Kernels go into modules `@kernels0`, ..., at most `units` of them, which are created at the end of
+  /// `parent`. `gpu` is null for the host.
   KernelEmitter(mlir::ModuleOp parent, const GpuArch *gpu, unsigned units) : parent(parent), gpu(gpu), units(units) {}
 
-  /// The launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal dispatch was added before. Fails with a located diagnostic.
+  /// Returns the launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal
+  /// dispatch was added before. Fails with a located diagnostic.
   mlir::FailureOr<mlir::ArrayAttr> add(kernel::DispatchOp dispatch);
 
-  /// Distinct dispatches so far.
+  /// The number of distinct dispatches so far.
   size_t size() const { return known.size(); }
   /// The modules of kernels so far.
   llvm::ArrayRef<mlir::ModuleOp> modules() const { return made; }
@@ -28,7 +30,7 @@ private:
   const GpuArch *gpu;
   unsigned units;
   llvm::SmallVector<mlir::ModuleOp> made;
-  llvm::StringMap<mlir::ArrayAttr> known; ///< by the dispatch's structure
+  llvm::StringMap<mlir::ArrayAttr> known; ///< keyed by the dispatch's structure
 };
 
 /// The modules of kernels of a planned module, in their order.

@@ -12,7 +12,7 @@ namespace mpc {
 #include "passes/Lowering/EmitKernels/Passes.h.inc"
 } // namespace mpc
 
-/// Calls it for every dispatch that is a launch of its own: members of a batch are part of it.
+/// Calls `body` for every dispatch that is a launch of its own; members of a batch are part of the batch.
 static LogicalResult forEachLaunched(ModuleOp module, llvm::function_ref<LogicalResult(kernel::DispatchOp)> body) {
   return failure(module
                      .walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {

@@ -4,10 +4,10 @@
 include "mlir/Pass/PassBase.td"
 
 def FindReusePass : Pass<"mpc-find-reuse", "::mlir::ModuleOp"> {
-  let summary = "Says of every loop dispatch which results may lie in the buffers of which inputs";
+  let summary = "Finds for every loop dispatch which results may lie in the buffers of which inputs";
   let description = [{
-    Plans the loops of every dispatch as its kernel will have them and compares the places that they read and write. Sets `may_reuse`, which mpc-plan-arena
-    follows; a dispatch none of whose results may take over a buffer gets none.
+    The pass plans the loops of every dispatch as its kernel will have them and compares the addresses that they read and write. It sets `may_reuse`, which
+    mpc-plan-arena follows; a dispatch gets none if no result of it may take over a buffer.
 
     ```mlir
     %r = kernel.dispatch "update" (%w, %g) : ...
@@ -23,9 +23,10 @@ def FindReusePass : Pass<"mpc-find-reuse", "::mlir::ModuleOp"> {
 def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Emits the kernels of the module's dispatches";
   let description = [{
-    For the module's `kernel.target`. Each distinct dispatch becomes an `llvm.func` (`@k0`, `@k1`, ...; for a product whose sums are split also `@k0_reduce`) in nested modules,
-    `@kernels0` to at most `units` of them, which are compiled in parallel. Dispatches with equal bodies, types and attributes share a kernel; names, locations
-    and places in the arena do not count. Every dispatch gets its `launches`; one that computes no element has none, and on the host neither has a library call.
+    The kernels are for the module's `kernel.target`. Each distinct dispatch becomes an `llvm.func` (`@k0`, `@k1`, ...; for a product whose sums are split
+    also `@k0_reduce`) in nested modules, `@kernels0` and so on, at most `units` of them, which are compiled in parallel. Dispatches with equal bodies, types
+    and attributes share a kernel; names, locations and places in the arena do not count. Every dispatch gets its `launches`; a dispatch that computes no
+    element has none, and on the host a library call has none either.
 
     ```mlir
     %r = kernel.dispatch "flat" (%x) ...
@@ -33,7 +34,7 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
     %r = kernel.dispatch "flat" (%x) {launches = [#kernel.launch<@kernels0::@k0 grid = 118, 1, 1 grain = 4>], ...} ...
     module @kernels0 { llvm.func @k0(%buffers: !llvm.ptr, %begin: i64, %end: i64) { ... } }
     ```
-    Kernels of the host are functions of runtime/abi/mpc/kernel.h; those of GPUs have the form of dialects/Kernel/IR/DeviceOps.td.
+    Kernels of the host are functions as runtime/abi/mpc/kernel.h defines them; those of GPUs have the form of dialects/Kernel/IR/DeviceOps.td.
   }];
   let options = [Option<"units", "units", "unsigned", "1", "modules that kernels are dealt out to at most">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",

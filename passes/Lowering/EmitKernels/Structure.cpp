@@ -7,7 +7,7 @@ using namespace mpc;
 std::string mpc::structureOf(kernel::DispatchOp dispatch) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // Whatever is said of the dispatch may change its code, but not what it is called and where its memory lies.
+  // Any other attribute may change the dispatch's code; its name and the places of its memory do not.
   const StringAttr others[] = {dispatch.getNameAttrName(), dispatch.getArgsAttrName(), dispatch.getScratchBytesAttrName(),
                                dispatch.getScratchOffsetAttrName(), dispatch.getMayReuseAttrName(), dispatch.getLaunchesAttrName()};
   for (NamedAttribute attribute : dispatch->getAttrDictionary())

@@ -14,7 +14,8 @@ static int64_t bytesOf(const Operand &operand) {
 
 //===-- Tiled ------------------------------------------------------------------------------------------===//
 
-/// `other`: the axis of the tile that is not operand.outer. `elementBytes`: of what lies as the operand does.
+/// `other` is the axis of the tile that is not operand.outer; `elementBytes` is the element size of a tensor
+/// that lies in memory as the operand does.
 static std::optional<Box> tiled(const Operand &operand, int64_t elementBytes, int tileOuter, Axis other,
                                 int tileOther) {
   for (const Coordinate &at : operand.coordinates)
@@ -38,11 +39,11 @@ static std::optional<Box> tiled(const Operand &operand, int64_t elementBytes, in
       if (!boxed && (stride == 0 || digits[d] == 1))
         continue;
       if (digits[d] == 1)
-        stride = oneRow; // nobody walks there
+        stride = oneRow; // no step is ever taken along this dimension
       if (boxed && inner) {
         if (stride != elementBytes && digits[d] > 1)
           return std::nullopt;
-        stride = 0; // first below; neighbours have none in a tensor map
+        stride = 0; // sorts first below; a tensor map has no stride for the innermost dimension
       } else if (stride <= 0 || stride % alignment != 0)
         return std::nullopt;
       box.dimensions.push_back({axis, d, digits[d], stride, boxed ? tile : 1});
@@ -56,8 +57,8 @@ static std::optional<Box> tiled(const Operand &operand, int64_t elementBytes, in
 
 //===-- im2col -----------------------------------------------------------------------------------------===//
 
-/// What a map can say of the corners of the positions and of taps, by the number of spatial dimensions (CUDA
-/// driver API, cuTensorMapEncodeIm2col; PTX ISA, "im2col offsets").
+/// What a tensor map can express of the corners of the positions and of the taps, by the number of spatial
+/// dimensions (CUDA driver API, cuTensorMapEncodeIm2col; PTX ISA, "im2col offsets").
 static bool fits(const Box::Dimension &at, size_t spatial) {
   int64_t corner = spatial == 1 ? 32768 : spatial == 2 ? 128 : 16;
   auto inside = [&](int64_t bound) { return bound >= -corner && bound < corner; };
@@ -102,7 +103,7 @@ static std::optional<Box> im2col(const Operand &operand, int tileOuter, int tile
         return std::nullopt;
       dimension.axis = positionAxis, dimension.digit = unsigned(d), dimension.step = position->coefficient;
       dimension.taps = dimension.tap ? taps[dimension.tap->digit] : 1;
-      // Offsets count up: taps that go back start at the other end.
+      // Offsets only count up, so taps that go backwards start at the other end.
       dimension.lower =
           at.constant +
           (dimension.tap ? std::min<int64_t>(dimension.tap->coefficient, 0) * (dimension.taps - 1) : 0);

@@ -1,18 +1,17 @@
 //===- Box.h - an operand's tiles as boxes of a tensor ---------------------------------------------===//
 //
-// The tensor memory accelerator fetches a box of a tensor for one thread, and writes zeros for what lies
-// outside. Of two kinds of operands tiles are boxes:
+// The tensor memory accelerator (TMA) fetches a box of a tensor on behalf of one thread, and writes zeros for the
+// elements that lie outside of the tensor. Tiles of two kinds of operands are boxes:
 //
-// Tiled: each digit walks through memory in one stride, so the operand is a tensor of these digits.
+// Tiled: memory is walked through in one stride along each digit, so the operand is a tensor of these digits.
 //   A [m, k], k contiguous:                                    k, m, batch...   box 64 x tile.m
-//   w [o, tap, c] of an input gradient (k = tap, o; n = c):    c, tap, o        box 64 x 1 x 64, for each 64
-//   columns
+//   w [o, tap, c] of an input gradient (k = tap, o; n = c):    c, tap, o        box 64 x 1 x 64, for each 64 columns
 //
-// im2col: positions of an activation, of which each row (or k) has the next, and the taps of a filter, of
-// which a tile has one. The accelerator walks through positions in turn; the tap is an offset.
-//   x [n, h, w, c] of a convolution (m = n, y, x; k = tap, c):       box 64 channels x tile.m positions
-//   x of a weight gradient (n = tap, c; k = n, y, x):                box 64 channels x 64 positions, for each
-//   64 columns
+// im2col: the operand is an activation. One axis of the tile runs over output positions, and all elements of the
+// tile belong to the same tap of the filter. The accelerator walks through the positions in order; the tap is an
+// offset.
+//   x [n, h, w, c] of a convolution (m = n, y, x; k = tap, c):   box 64 channels x tile.m positions
+//   x of a weight gradient (n = tap, c; k = n, y, x):            box 64 channels x 64 positions, for each 64 columns
 //
 //===------------------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_BOX_H
@@ -21,50 +20,50 @@
 
 namespace mpc::hero {
 
-/// Elements of a row of a box, of 16 bits: 128 bytes, the widest swizzle.
+/// The 16-bit elements in a row of a box: 128 bytes, the widest swizzle.
 inline constexpr int boxElements = 64;
 
 struct Box {
   struct Dimension {
     Axis axis;
     unsigned digit;
-    int64_t size = 1, stride = 0; ///< elements, bytes
-    int64_t box = 1;              ///< elements of a tile; im2col: of the innermost dimension only
+    int64_t size = 1, stride = 0; ///< the extent in elements, and the stride in bytes
+    int64_t box = 1;              ///< the extent of the box in elements; in im2col mode only that of the innermost dimension is used
     // im2col: position = step * digit + lower + offset
     int64_t step = 1, lower = 0, upper = 0;
-    std::optional<Term> tap = {}; ///< offset = coefficient * digit, from the other end where that is negative
+    std::optional<Term> tap = {}; ///< offset = coefficient * digit; where the coefficient is negative, it counts from the last tap
     int64_t taps = 1;
-    std::optional<Term> group = {}; ///< added to the coordinate: the first channel of the matrix
+    std::optional<Term> group = {}; ///< added to the coordinate: the first channel of the group
   };
   llvm::SmallVector<Dimension, 5> dimensions; ///< innermost first
-  int loads = 1;                              ///< boxes of a tile, boxElements rows (columns) apart
+  int loads = 1;                              ///< the number of boxes of a tile; each has boxElements rows (columns)
   int64_t pixels = 0;                         ///< positions of a box in im2col mode
 
   kernel::TensorMapAttr map(const Operand &operand, unsigned parameter) const;
-  /// Of a tensor that lies as the operand does.
+  /// The map of a tensor of another element type that lies in memory as the operand does.
   kernel::TensorMapAttr map(mlir::Type element, unsigned parameter) const;
 };
 
-/// Nullopt where tiles of these extents are no boxes: strides that are not multiples of 16 bytes, more than
-/// five dimensions, tiles that would go around a digit or have parts of two taps, positions beyond what maps
-/// can say.
+/// Nullopt where tiles of these extents are not boxes: because a stride is not a multiple of 16 bytes, there
+/// are more than five dimensions, a tile would wrap around a digit or contain parts of two taps, or positions
+/// exceed what a tensor map can express.
 std::optional<Box> boxOf(const Operand &operand, int tileOuter, int tileK);
 
-/// Tiles of `rows` x boxElements of C, for stores.
+/// The boxes of `rows` x boxElements of C, for stores.
 std::optional<Box> boxOfResult(const Operand &result, int rows);
 
-/// The tiles of an operand that are boxes, in a ring as RingTile lays it out.
+/// The tiles of an operand that come as boxes, in a ring that is laid out as RingTile does it.
 class BoxTile {
 public:
-  /// `box`: of tileOuter / blocks rows (columns). `map`: position of the tensor map; `memory`: where the ring
-  /// starts. `blocks` of a cluster have the tile in common: each loads a part, that of its `rank`, into the
-  /// rings of all.
+  /// `box` has tileOuter / blocks rows (columns). `map` is the number of the tensor map; `memory` is where
+  /// the ring starts. The `blocks` blocks of a cluster share the tile: each loads the part that its `rank`
+  /// names into the rings of all of them.
   BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
           const BlockPlace &place, mlir::Value memory, int blocks, mlir::Value rank);
-  /// The digits of k at a tile, and one tile on.
+  /// The digits of k at a tile, and those one tile further on.
   Values cursor(mlir::Value kTile);
   Values advance(mlir::ValueRange cursor);
-  /// Of one thread: starts the tile's loads into stage `stage`; `barrier` counts their bytes.
+  /// Called by one thread: starts the loads of the tile into stage `stage`; `barrier` counts their bytes.
   void load(mlir::ValueRange cursor, mlir::Value stage, mlir::Value barrier);
 
 private:
@@ -73,9 +72,9 @@ private:
   Box box;
   unsigned map;
   int tileK;
-  int64_t bytes; ///< of a stage
+  int64_t bytes; ///< the size of a stage
   mlir::Value memory;
-  llvm::SmallVector<Values> outer; ///< digits of the rows (columns), by load
+  llvm::SmallVector<Values> outer; ///< the digits of the rows (columns), for each load
   Values z;
   int blocks;
 };

@@ -11,7 +11,8 @@ namespace mpc::hero {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// Short names for what kernels are made of. Numbers are i32 unless `wide` made them i64; none overflows.
+/// Short names for the ops that kernels are made of. Numbers are i32 unless `wide` made them i64; none
+/// overflows.
 struct Code {
   mlir::ImplicitLocOpBuilder &b;
 
@@ -39,7 +40,7 @@ struct Code {
                   : b.createOrFold<mlir::arith::MulIOp>(x, constant(x.getType(), y),
                                                         mlir::arith::IntegerOverflowFlags::nsw);
   }
-  /// x is not negative.
+  /// x must not be negative.
   mlir::Value div(mlir::Value x, int64_t y) {
     return y == 1 ? x : b.createOrFold<mlir::arith::DivUIOp>(x, constant(x.getType(), y));
   }
@@ -50,7 +51,7 @@ struct Code {
   mlir::Value compare(mlir::arith::CmpIPredicate p, mlir::Value x, mlir::Value y) {
     return b.createOrFold<mlir::arith::CmpIOp>(p, x, y);
   }
-  /// 0 <= x < y, of signed x.
+  /// Whether 0 <= x < y; x is signed.
   mlir::Value below(mlir::Value x, int64_t y) {
     return compare(mlir::arith::CmpIPredicate::ult, x, constant(x.getType(), y));
   }
@@ -61,7 +62,7 @@ struct Code {
     return y == 0 ? x : b.createOrFold<mlir::arith::XOrIOp>(x, constant(x.getType(), y));
   }
   mlir::Value bitXor(mlir::Value x, mlir::Value y) { return b.createOrFold<mlir::arith::XOrIOp>(x, y); }
-  /// Null is true.
+  /// x and y; null stands for true.
   mlir::Value both(mlir::Value x, mlir::Value y) {
     return !x ? y : !y ? x : b.createOrFold<mlir::arith::AndIOp>(x, y);
   }
@@ -70,7 +71,7 @@ struct Code {
   }
   mlir::Value wide(mlir::Value x) { return b.createOrFold<mlir::arith::ExtSIOp>(b.getI64Type(), x); }
 
-  /// `pointer` moved by bytes; it may leave the buffer as long as nothing is read there.
+  /// `pointer` moved by a number of bytes; it may leave the buffer as long as nothing is read there.
   mlir::Value at(mlir::Value pointer, mlir::Value bytes) {
     return mlir::LLVM::GEPOp::create(b, pointer.getType(), b.getI8Type(), pointer, mlir::ValueRange{bytes});
   }
@@ -84,7 +85,7 @@ struct Code {
     mlir::LLVM::StoreOp::create(b, value, pointer, alignment);
   }
   void barrier() { mpc::kernel::BarrierOp::create(b, /*id=*/0, /*threads=*/mlir::IntegerAttr()); }
-  /// Of some warps of the block, `threads` in all; `id` is not 0.
+  /// A barrier of some warps of the block, which have `threads` threads in all; `id` is not 0.
   void barrier(int id, int threads) {
     mpc::kernel::BarrierOp::create(b, uint32_t(id), b.getI32IntegerAttr(threads));
   }
@@ -104,8 +105,8 @@ struct Code {
     return b.createOrFold<mlir::arith::MinSIOp>(x, constant(x.getType(), y));
   }
 
-  /// for (i = low; i < high; i += step) carried = body(i, carried). `rolled`: never unrolled; for bodies
-  /// whose registers are counted.
+  /// for (i = low; i < high; i += step) carried = body(i, carried). With `rolled` the loop is never unrolled,
+  /// for bodies whose registers are counted.
   Values loop(mlir::Value low, mlir::Value high, mlir::ValueRange init,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body, mlir::Value step = {},
               bool rolled = false) {

@@ -5,7 +5,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// Columns that leave at once.
+/// The columns that are drained at once.
 static int columnsOf(int columns) { return std::min(columns, 64); }
 
 int64_t mpc::hero::drainBytes(int columns) { return 16 * int64_t(columnsOf(columns)) * 4; }
@@ -13,8 +13,9 @@ int64_t mpc::hero::drainBytes(int columns) { return 16 * int64_t(columnsOf(colum
 void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<Value> sums,
                           llvm::function_ref<Value(int)> firstRow, Value firstColumn, Sink &sink) {
   int line = columnsOf(columns), groups = line / drainNeighbours;
-  // A line is groups of 8 floats. A half warp stores pairs of 4 rows, one group of each: they shall lie in
-  // different banks, of which 4 groups fill all. So the groups of a row are permuted by its number.
+  // A line of the slab has groups of 8 floats. A half warp stores pairs in 4 rows, in the same group of each;
+  // the 4 groups must lie in different banks, and 4 groups fill all banks. So the groups of a row are
+  // permuted by the row's number.
   int distinct = std::min(groups, 4);
   auto placeOf = [&](Value row, Value group) {
     Value permuted = c.bitXor(group, c.rem(c.div(row, 4 / distinct), distinct));
@@ -51,5 +52,5 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
         return Values();
       });
     }
-  kernel::WarpSyncOp::create(c.b); // the slab is used again
+  kernel::WarpSyncOp::create(c.b); // the caller or the next call uses the slab again
 }

@@ -5,15 +5,16 @@
 
 namespace mpc::hero {
 
-/// Sums that `drainWarp` puts at once.
+/// The number of sums that `drainWarp` passes to the sink at once.
 inline constexpr int drainNeighbours = 8;
 
-/// Shared memory that a warp drains through, of `columns` columns.
+/// The shared memory, in bytes, through which a warp drains the sums of `columns` columns.
 int64_t drainBytes(int columns);
 
-/// Puts the sums of a warp, [bands of 16 rows, columns / 8, 4], into the sink. They leave through `slab`,
-/// this warp's shared memory, 16 rows of 64 columns at a time: fragments hold pairs of neighbours, results
-/// are stored in 16 bytes. `firstRow`: of a band; `firstColumn`, `lane`: i32. What the slab held is lost.
+/// Passes the sums of a warp, [bands of 16 rows, columns / 8, 4], to the sink. A thread's fragments hold
+/// pairs of neighbours, but results are stored in 16 bytes; so the sums go through `slab`, shared memory of
+/// this warp, 16 rows of 64 columns at a time. `firstRow` gives the first row of a band; `firstColumn` and
+/// `lane` are i32. The slab is overwritten.
 void drainWarp(Code c, mlir::Value slab, mlir::Value lane, int columns, llvm::ArrayRef<mlir::Value> sums,
                llvm::function_ref<mlir::Value(int)> firstRow, mlir::Value firstColumn, Sink &sink);
 

@@ -6,8 +6,8 @@
 
 namespace mpc::hero {
 
-/// emitGpuHero by this schedule, one of whose tiles `tilesFor` has named; for tests of tiles that small
-/// problems do not get.
+/// Does what emitGpuHero does, with a given schedule, whose tile is one of `tilesFor`. Tests use it for tiles
+/// that small problems do not get.
 mlir::FailureOr<llvm::SmallVector<GpuKernel>> emitScheduled(const Problem &problem, mlir::ModuleOp module,
                                                             llvm::StringRef symbol, const GpuArch &arch,
                                                             const Schedule &schedule);

@@ -26,7 +26,8 @@ Values mpc::hero::addToDigits(Code c, const Digits &extents, ValueRange digits, 
     if (carry)
       sum = c.select(carry, c.add(sum, 1), sum);
     if (d > 0 && (step != 0 || carry)) {
-      // Where the step is 0, only a carry leads out; either way the digit stays below twice the extent.
+      // Where the step is 0, only a carry can reach the extent; in any case the digit stays below twice the
+      // extent.
       carry = c.compare(arith::CmpIPredicate::sge, sum, c.i32(extents[d]));
       sum = c.select(carry, c.add(sum, -extents[d]), sum);
     }
@@ -40,7 +41,7 @@ Gather::Gather(Code c, const Problem &problem, const Operand &operand, Value bas
     : c(c), problem(problem), operand(operand), base(base), tileK(tileK), place(place),
       uniform(kDigits().size() == 1 || kDigits().back() % tileK == 0),
       bytes(graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8) {
-  // Neighbouring threads take neighbouring units of a line; panel by panel.
+  // Neighbouring threads take neighbouring units of a line, and one panel follows the other.
   int inner = alongK() ? tileK : tileOuter, lines = alongK() ? tileOuter : tileK;
   int panel = std::min(inner, panelElements), v = operand.vector, line = panel / v;
   assert(inner % panel == 0 && (line % threads == 0 || threads % line == 0));
@@ -83,7 +84,7 @@ Gather::UnitState Gather::prepare(Unit unit) {
   std::array<llvm::SmallVector<Number>, axisCount> digits;
   digits[unsigned(operand.outer)] = digitsOf(operand.outer, outer);
   digits[unsigned(Axis::Z)] = digitsOf(Axis::Z, {place.z, 0});
-  // The cursor has the rest of k.
+  // The cursor holds the other digits of k.
   auto &k = digits[unsigned(Axis::K)];
   k.resize(kDigits().size());
   if (uniform)
@@ -137,7 +138,7 @@ Values Gather::advance(ValueRange cursor) { return addToDigits(c, kDigits(), cur
 
 llvm::SmallVector<Gather::Address> Gather::addresses(ValueRange cursor) {
   bool kTail = problem.k() % tileK != 0;
-  llvm::SmallDenseMap<int, Values> moved; // by the unit's k
+  llvm::SmallDenseMap<int, Values> moved; // keyed by the unit's k
   llvm::SmallVector<Address> result;
   for (auto [unit, state] : llvm::zip_equal(unitList, states)) {
     Values &k = moved[uniform ? 0 : unit.k];
@@ -162,7 +163,7 @@ llvm::SmallVector<Gather::Address> Gather::addresses(ValueRange cursor) {
       if (!known)
         continue;
       if (at.divisor != 1) {
-        // A negative position is a large one, and so is its quotient.
+        // As an unsigned number a negative position is a large one, and so is its quotient.
         Value quotient = c.div(position, at.divisor);
         if (at.checked)
           valid = c.both(valid, c.compare(arith::CmpIPredicate::eq, c.mul(quotient, at.divisor), position));
@@ -182,8 +183,8 @@ Values Gather::load(ValueRange cursor) {
   Values result;
   Type type = unitType();
   for (Address address : addresses(cursor)) {
-    // The buffer's first unit stands in for what is outside: no branch, and loads that do not wait for each
-    // other.
+    // The buffer's first unit is read in place of what is outside: so there is no branch, and loads do not
+    // wait for each other.
     Value pointer = c.select(address.valid, address.pointer, base);
     Value bits = c.load(type, pointer, operand.vector * bytes);
     result.push_back(address.valid ? c.select(address.valid, bits, c.zero(type)) : bits);

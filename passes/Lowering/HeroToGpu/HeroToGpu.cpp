@@ -1,8 +1,8 @@
 //===- HeroToGpu.cpp - kernels of a hero --------------------------------------------------------===//
 //
-//   @k         a block for each piece of work (Raster.h), or, with wgmma, several for each block: mainloop,
-//              then the epilogue or partial sums
-//   @k_reduce  with splits: adds their sums in order, then the epilogue
+//   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
+//              mainloop, then the epilogue or partial sums
+//   @k_reduce  where k is split: adds the partial sums in the order of the splits, then the epilogue
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
@@ -34,9 +34,11 @@ public:
 private:
   GpuKernel emitMain();
   GpuKernel emitReduce();
-  /// Positions of the arguments that are read besides the hero's operands, then of the results.
+  /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
+  /// results.
   void addEpilogueArguments(llvm::SmallVector<int> &positions);
-  /// Starts a function with these parameters; calls `emit` with its parameters by position.
+  /// Starts a function with one parameter for each of these positions and calls `emit` with the parameters,
+  /// keyed by position.
   GpuKernel function(const Twine &name, llvm::SmallVector<int> positions, GpuLaunch launch,
                      llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int, Value> &)> emit);
   llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int, Value> &parameters);
@@ -98,8 +100,8 @@ HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLa
   llvm::DenseMap<int, Value> parameters;
   for (auto [i, position] : llvm::enumerate(unique)) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
-    // One that is read and written in place may be written through a tensor map, which LLVM does not see: it
-    // must not take it for constant memory.
+    // A buffer that is read and written in place may be written through a tensor map. LLVM does not see that
+    // and must not take the buffer for constant memory, so it is not noalias.
     if (!written.contains(position) || position >= int(dispatch.getInputs().size()))
       function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
     if (!written.contains(position))
@@ -128,7 +130,7 @@ llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e,
 
 GpuKernel HeroEmitter::emitMain() {
   Raster raster(problem, schedule, arch);
-  // Only the warpgroups' kernels go from piece to piece.
+  // Only wgmma kernels are persistent, that is, their blocks compute one work item after the other.
   int64_t resident = tile.mainloop == Mainloop::Wgmma ? std::max(tile.blocks, 1) : 0;
   GpuLaunch launch{{raster.pieces() * schedule.cluster, 1, 1}, tile.threads(), resident, schedule.cluster};
   llvm::SmallVector<int> positions = {positionOf(problem.a.tensor), positionOf(problem.b.tensor)};
@@ -175,7 +177,8 @@ GpuKernel HeroEmitter::emitMain() {
       });
   Operation *emitted = module.lookupSymbol(kernel.symbol);
   Builder b(module);
-  // Said also where it is one: without it ptxas takes fewer registers than there are, and spills for it.
+  // `kernel.min_blocks` is set even where it is 1: without it ptxas takes fewer registers than there are, and
+  // spills.
   emitted->setAttr("kernel.min_blocks", b.getI32IntegerAttr(std::max(tile.blocks, 1)));
   if (!maps.empty())
     emitted->setAttr("kernel.tensor_maps", b.getArrayAttr(llvm::to_vector_of<Attribute>(maps)));
@@ -232,7 +235,7 @@ FailureOr<llvm::SmallVector<GpuKernel>> mpc::hero::emitScheduled(const Problem &
   return HeroEmitter(problem, module, symbol, arch, schedule).run();
 }
 
-/// Says what products of 8-bit floats want where there is no schedule.
+/// Fails with what products of 8-bit floats require where no schedule fits them.
 static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch) {
   bool empty = problem.m() * problem.n() * problem.z() == 0;
   if (empty || !tilesFor(problem, arch).empty())

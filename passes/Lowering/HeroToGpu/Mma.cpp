@@ -43,7 +43,7 @@ public:
   void drain(Sink &sink);
 
 private:
-  /// Adds the products of a stage.
+  /// Adds the products of one stage to the sums.
   void multiply(Values &sums, RingTile &a, RingTile &b, Value stage);
   void mma(MutableArrayRef<Value> d, ArrayRef<Value> a, ArrayRef<Value> b);
 
@@ -102,8 +102,8 @@ void MmaEmitter::mainloop(Value a, Value b) {
                   {tileB, copiesAsync(problem.b, arch), tileB.gather.cursor(place.firstK), {}}};
   bool anyAsync = feeds[0].async || feeds[1].async;
   auto isTile = [&](Value number) { return c.compare(arith::CmpIPredicate::slt, number, place.lastK); };
-  /// Starts the copies of the tile at the cursors, and the loads of the rest; `finish` puts those into the
-  /// ring.
+  /// Starts the copies of the tile at the cursors, and the loads of operands that are not copied
+  /// asynchronously; `finish` puts the latter into the ring.
   auto start = [&](Value exists, Value stage) {
     if (anyAsync) {
       c.when(exists, [&] {
@@ -136,8 +136,8 @@ void MmaEmitter::mainloop(Value a, Value b) {
     advance();
   }
   Values init = sums;
-  init.push_back(c.i32(0));     // stage of this tile
-  init.push_back(c.i32(ahead)); // of the tile `ahead`
+  init.push_back(c.i32(0));     // the stage of this tile
+  init.push_back(c.i32(ahead)); // the stage of the tile `ahead` tiles later
   for (Feed &feed : feeds)
     llvm::append_range(init, feed.cursor);
   Values last = c.loop(place.firstK, place.lastK, init, [&](Value t, ValueRange carried) {
@@ -153,7 +153,7 @@ void MmaEmitter::mainloop(Value a, Value b) {
     advance();
     multiply(next, tileA, tileB, stage);
     finish(fill);
-    for (Value place : {stage, fill}) // of the ring's next
+    for (Value place : {stage, fill}) // each moves to the ring's next stage
       next.push_back(c.select(c.equal(place, ahead), c.i32(0), c.add(place, 1)));
     for (Feed &feed : feeds)
       llvm::append_range(next, feed.cursor);
@@ -162,7 +162,7 @@ void MmaEmitter::mainloop(Value a, Value b) {
   sums.assign(last.begin(), last.begin() + sums.size());
   if (anyAsync)
     kernel::CopyAsyncWaitOp::create(c.b, 0u);
-  c.barrier(); // the ring's memory is used again
+  c.barrier(); // draining uses the ring's memory again
 }
 
 void MmaEmitter::drain(Sink &sink) {

@@ -7,14 +7,14 @@
 
 namespace mpc::hero {
 
-/// Emits the share of one thread in a block's tile of C, for the tiles of k that `place` says; f16 or bf16.
-/// The sink gets drainNeighbours sums at once.
+/// Emits the code of one thread for its share of a block's tile of C, over the tiles of k that `place` names;
+/// operands are f16 or bf16. The sink gets drainNeighbours sums at once.
 void emitMma(Code c, const Problem &problem, const Tile &tile, const GpuArch &arch, mlir::Value a,
              mlir::Value b, const BlockPlace &place, Sink &sink);
 
-/// Whether the operand's tiles can be copied by copy_async, else they pass through registers.
+/// Whether copy_async can copy the operand's tiles; otherwise they pass through registers.
 bool copiesAsync(const Operand &operand, const GpuArch &arch);
-/// Bytes of shared memory of a block.
+/// The shared memory of a block, in bytes.
 int64_t mmaSharedBytes(const Tile &tile);
 
 } // namespace mpc::hero

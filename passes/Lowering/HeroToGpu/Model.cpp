@@ -10,23 +10,25 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// That one more kernel costs, and that it takes to fill the pipeline and to empty it.
+/// Clocks that one more kernel launch costs, that filling the pipeline takes, and that emptying it takes.
 static constexpr double launchClocks = 4000, fillClocks = 700, drainClocks = 800;
-/// An estimate: L2 takes and gives what all write and read once by so much faster than memory does.
+/// An estimate of L2's bandwidth for data that is written once and read once, as a multiple of memory's
+/// bandwidth.
 static constexpr double l2OfMemory = 2;
-/// What loading an operand once for two blocks gains. Published for bf16 8192³ on an H100: 778 to 799
-/// TFLOP/s.
+/// The factor by which tensor cores get faster when an operand is loaded once for two blocks. Published for
+/// bf16 8192³ on an H100: 778 to 799 TFLOP/s.
 static constexpr double clusterGain = 1.025;
-/// A multiprocessor's way to L2 is 64 bytes wide; an estimate is that copies reach 80 % of it.
+/// A multiprocessor's path to L2 is 64 bytes wide; that copies reach 80 % of it is an estimate.
 static constexpr double l2BytesPerClock = 64 * 0.8;
-/// From the start of a copy until its bytes are there, under load.
+/// The time from the start of a copy until its bytes have arrived, under load.
 static constexpr double latencyClocks = 800;
-/// Of the time of what is not slowest, what does not hide behind it.
+/// The share of the other components' time that does not hide behind the slowest component.
 static constexpr double unhidden = 0.02;
-/// Of H100's tensor cores mma.sync reaches 60 %, wgmma all.
+/// The share of the peak of H100's tensor cores that mma.sync reaches; wgmma reaches all of it.
 static constexpr double mmaOfWgmma = 0.6;
 
-/// What a multiprocessor can have under way: all stages but the one that is multiplied, of every block on it.
+/// The bytes that a multiprocessor can have under way: all stages but the one that is multiplied, of every
+/// block on it.
 static double bytesInFlight(const Tile &tile, double waves, double elementBytes, const GpuArch &arch) {
   int64_t shared = tile.mainloop == Mainloop::Wgmma ? wgmmaSharedBytes(tile) : mmaSharedBytes(tile);
   double blocks = std::min(waves, double(std::max<int64_t>(1, arch.sharedBytesPerSm / shared)));
@@ -35,10 +37,10 @@ static double bytesInFlight(const Tile &tile, double waves, double elementBytes,
 
 static double bytesPerClock(const GpuArch &arch) { return double(arch.globalGBs) * 1e3 / arch.clockMHz; }
 
-/// Multiply-adds of a multiprocessor in a clock.
+/// The multiply-adds that a multiprocessor does in a clock.
 static double multiplyAdds(const Problem &problem, Mainloop mainloop, const GpuArch &arch) {
   switch (mainloop) {
-  case Mainloop::Simt: // f64 of parts for graphics; the tile choice depends on it little
+  case Mainloop::Simt: // the f64 rate is that of GPUs for graphics; the choice of a tile depends on it little
     return problem.accumulator().isF64() ? 2 : arch.fmaPerClock;
   case Mainloop::Mma:
     return arch.mmaPerClock * (arch.hasWgmma ? mmaOfWgmma : 1);
@@ -70,15 +72,15 @@ Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const G
   double loadedM = schedule.clusterAxis == Axis::N ? double(tile.m) / schedule.cluster : tile.m,
          loadedN = schedule.clusterAxis == Axis::M ? double(tile.n) / schedule.cluster : tile.n;
   double feedRate = l2BytesPerClock;
-  if (tile.mainloop != Mainloop::Simt) // which has neighbours of many blocks under way
+  if (tile.mainloop != Mainloop::Simt) // simt kernels have copies of many blocks under way, so latency does not limit them
     feedRate = std::min(feedRate, bytesInFlight(tile, waves, elementBytes, arch) / latencyClocks);
   e.feed = waves * (loadedM + loadedN) * tile.k * double(kTiles) * elementBytes / feedRate;
   bool persistent = tile.mainloop == Mainloop::Wgmma;
   e.ramps = (persistent ? 1 : waves) * fillClocks + (tile.pingPong ? 1 : waves) * drainClocks;
   e.launches = launchClocks;
 
-  // Tiles of one wave lie in a square of C, as far as there are rows and columns. Where A and B do not stay
-  // in L2, each wave reads the rows of A and the columns of B that it needs.
+  // The tiles of one wave lie in a square of C, as far as there are rows and columns. Where A and B do not
+  // stay in L2, each wave reads the rows of A and the columns of B that it needs.
   double bytesA = double(graph::bytesOf(p.a.tensor.getType())),
          bytesB = double(graph::bytesOf(p.b.tensor.getType())),
          bytesC = double(graph::bytesOf(p.hero->getResult(0).getType()));

@@ -1,21 +1,23 @@
 //===- Model.h - the expected time of a schedule ------------------------------------------------===//
 //
-// A launch takes as long as the slowest of what works at the same time, and what does not overlap with it:
+// What works at the same time takes as long as the slowest of it; the rest is added:
 //
 //   clocks = max(math, feed, memory) + 2 % of the two others + ramps + sums + launches
 //
 //   math      multiply-adds of the busiest multiprocessor: waves of tiles, tails included, at the issue
 //             rate of tensor cores (or FMA units) times the tile's efficiency
-//   feed      bytes that tiles take from L2 into shared memory, at a multiprocessor's bandwidth, or as far
-//             as the ring's bytes cover the latency (Little's law); clusters take one operand's once
-//   memory    bytes of global memory at the GPU's bandwidth: each tensor once, and what L2 does not hold
-//             until it is needed again
-//   ramps     filling the pipeline and emptying it, of each wave; where blocks go from tile to tile
-//             (wgmma) it stays full, and in ping-pong one warpgroup empties while the other multiplies
-//   sums      partial sums of split k, written and read, in L2 where it holds them
-//   launches  of the kernels
+//   feed      bytes that tiles take from L2 into shared memory, at the lower of two rates: a multiprocessor's
+//             bandwidth, and the bytes that the ring has in flight divided by the latency (Little's law); a
+//             cluster loads the operand that its blocks share only once
+//   memory    bytes of global memory at the GPU's bandwidth: each tensor once, and again what L2 does not hold
+//             until it is needed the next time
+//   ramps     filling and emptying the pipeline, once for each wave; a persistent kernel (wgmma) fills it only
+//             once, and in ping-pong also empties it only once, since one warpgroup stores while the other
+//             multiplies
+//   sums      partial sums of a split k, written and read, at L2's bandwidth where L2 holds them
+//   launches  the overhead of launching each kernel
 //
-// GPUs are those that GpuArch names; nothing here is measured.
+// The GPUs are those whose numbers GpuArch has; nothing here is measured.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_MODEL_H
@@ -24,21 +26,21 @@
 
 namespace mpc::hero {
 
-/// All times in clocks of a multiprocessor.
+/// All times are in clocks of a multiprocessor.
 struct Estimate {
-  int64_t tiles = 0; ///< of C, splits counted apart: units of work; clusters round them up
-  double waves = 0;  ///< tiles of a multiprocessor, not rounded
+  int64_t tiles = 0; ///< work items: tiles of C times splits of k, with m and n rounded up to whole clusters
+  double waves = 0;  ///< tiles of one multiprocessor, not rounded
   double math = 0, feed = 0, memory = 0, ramps = 0, sums = 0, launches = 0;
-  double globalBytes = 0; ///< partial sums included, where L2 does not hold them
+  double globalBytes = 0; ///< includes partial sums where L2 does not hold them
   double clocks() const;
   double seconds(const GpuArch &arch) const;
 };
 Estimate estimate(const Problem &problem, const Schedule &schedule, const GpuArch &arch);
 
-/// What no schedule can beat.
+/// The numbers that no schedule can beat.
 struct Roofline {
-  double flops = 0; ///< two for each multiply-add that contributes; taps in padding count
-  double bytes = 0; ///< A, B and C, each once
+  double flops = 0; ///< two for each multiply-add; taps that fall on padding count too
+  double bytes = 0; ///< A, B and C, each read or written once
   double mathSeconds = 0, memorySeconds = 0;
   bool memoryBound() const { return memorySeconds > mathSeconds; }
   double seconds() const { return std::max(mathSeconds, memorySeconds); }

@@ -14,7 +14,7 @@ struct Tuning;
 #define GEN_PASS_REGISTRATION
 #include "passes/Lowering/HeroToGpu/Passes.h.inc"
 
-/// mpc-schedule with measurements, which may be null.
+/// mpc-schedule that uses the measurements of `tuning`, which may be null.
 std::unique_ptr<mlir::Pass> createSchedulePass(std::shared_ptr<const hero::Tuning> tuning);
 } // namespace mpc
 #endif

@@ -24,7 +24,7 @@ int Problem::storeVector(int most) const {
 
 //===-- Ranges, vectors, merging -----------------------------------------------------------===//
 
-/// Whether some digits lead outside [0, extent) or to a remainder.
+/// Whether some digits lead outside of [0, extent), or leave a remainder of the division.
 static bool needsCheck(const Coordinate &c, const std::array<Digits, axisCount> &digits) {
   int64_t low = c.constant, high = c.constant;
   bool divides = c.constant % c.divisor == 0;
@@ -53,7 +53,7 @@ static void mergeDigits(Operand &operand) {
   for (unsigned a = 0; a < axisCount; ++a) {
     Axis axis = Axis(a);
     Digits &digits = operand.digits[a];
-    auto removeTerms = [&](unsigned digit) { // and renumber
+    auto removeTerms = [&](unsigned digit) { // and renumbers the others
       for (Coordinate &c : operand.coordinates) {
         llvm::erase_if(c.terms, [&](const Term &t) { return t.axis == axis && t.digit == digit; });
         for (Term &t : c.terms)
@@ -77,7 +77,7 @@ static void mergeDigits(Operand &operand) {
 }
 
 static void chooseVector(Operand &operand) {
-  // Of the two axes of its tile, the one whose last digit has stride 1.
+  // The contiguous axis is the one of the tile's two axes whose last digit has stride 1.
   operand.contiguous = Axis::K;
   operand.vector = 1;
   for (Axis axis : {Axis::K, operand.outer}) {
@@ -131,7 +131,7 @@ Operand Problem::result() const {
 
 //===-- Products ---------------------------------------------------------------------------===//
 
-/// Row-major strides.
+/// Sets row-major strides.
 static void setStrides(MutableArrayRef<Coordinate> coordinates) {
   int64_t stride = 1;
   for (Coordinate &c : llvm::reverse(coordinates)) {
@@ -143,7 +143,7 @@ static void setStrides(MutableArrayRef<Coordinate> coordinates) {
 static void describe(MatMulOp op, Problem &p) {
   ArrayRef<int64_t> a = shapeOf(op.getA()), b = shapeOf(op.getB()), c = shapeOf(op.getResult());
   ArrayRef<int64_t> batch = c.drop_back(2);
-  // One matrix for all batches: the rows (columns) of the other are one matrix.
+  // Where one operand has a single matrix for all batches, the rows (columns) of the other form one matrix.
   auto isShared = [](ArrayRef<int64_t> shape) { return llvm::product_of(shape.drop_back(2)) == 1; };
   Axis batchAxis = isShared(b) ? Axis::M : isShared(a) ? Axis::N : Axis::Z;
   unsigned mDigit = batchAxis == Axis::M ? batch.size() : 0, nDigit = batchAxis == Axis::N ? batch.size() : 0;
@@ -225,7 +225,7 @@ struct Convolution {
     setStrides(result);
     return result;
   }
-  /// Channel number `term` of the group.
+  /// Channel number `term` of the group, as a channel of the tensor.
   Coordinate grouped(Term term, int64_t perGroup) const {
     return {.terms = {{Axis::Z, 0, perGroup}, term}, .extent = groups * perGroup};
   }
@@ -260,10 +260,10 @@ static void describe(ConvOp op, Problem &p) {
   p.c = conv.activation(batch, out, o);
 }
 
-// Taps whose distance to a position is no multiple of the stride s contribute nothing. So positions fall into
-// s phases, products of their own (z):
+// With stride s, a tap whose distance to a position is not a multiple of s contributes nothing. So positions fall
+// into s phases, each of which is a product of its own (z):
 //   in = s q + phase - pad mod s,  kernel = s t + phase,  out = (in + pad - kernel) / s = q + pad / s - t
-// where positions beyond the tensors are padding, in C too. A dilated kernel multiplies by the zeros instead.
+// Positions beyond the tensors are padding, in C too. A dilated kernel has no phases: it multiplies by the zeros.
 static void describe(ConvInputGradOp op, Problem &p) {
   Convolution conv(op, op.getDx(), op.getW(), op.getDy());
   auto &[m, n, k, z] = p.digits;

@@ -1,8 +1,12 @@
 //===- Problem.h - a hero as an implicit matrix product ------------------------------===//
 //
+// The hero of a dispatch is its matrix product or convolution. All heroes are described as
+//
 //   C(z, m, n) = sum over k of A(z, m, k) B(z, k, n)
 //
-// Each axis is a row-major product of digits; a tensor's coordinate is an affine form of digits:
+// An axis (m, n, k or z) may stand for several dimensions of a tensor: its index is a mixed-radix number whose
+// digits, outer to inner, are the indices of those dimensions. A position along a dimension of a tensor is an
+// affine form of digits. The digits of the axes are:
 //
 //                      z        m                  n             k
 //   matmul             batch    m                  n             k
@@ -25,61 +29,64 @@ inline constexpr unsigned axisCount = 4;
 /// coefficient * digit
 struct Term {
   Axis axis;
-  unsigned digit; ///< outer to inner
+  unsigned digit; ///< the number of the digit within its axis, outer to inner
   int64_t coefficient;
 };
 
-/// One dimension of a tensor: position = (sum of terms + constant) / divisor. Where that is no integer in [0,
-/// extent) the element counts as zero.
+/// One dimension of a tensor: position = (sum of terms + constant) / divisor. Where that is not an integer in
+/// [0, extent), the element counts as zero.
 struct Coordinate {
   llvm::SmallVector<Term, 3> terms;
   int64_t constant = 0;
   int64_t divisor = 1;
   int64_t extent = 1;
   int64_t stride = 1;   ///< elements from one position to the next
-  bool checked = false; ///< some digits lead outside, or do not divide
+  bool checked = false; ///< whether some digits lead outside of the tensor, or leave a remainder of the division
 };
 
-using Digits = llvm::SmallVector<int64_t, 4>; ///< extents, outer to inner
+using Digits = llvm::SmallVector<int64_t, 4>; ///< the extents of an axis's digits, outer to inner
 
-/// A or B. Digits that always move together are one digit here.
+/// A or B. Digits that memory walks through in one stride are merged into one digit here.
 struct Operand {
   mlir::Value tensor; ///< an argument of the dispatch's body
-  Axis outer;         ///< M for A, N for B: what is not summed over
+  Axis outer;         ///< M for A, N for B: the operand's axis that is not summed over
   std::array<Digits, axisCount> digits;
   llvm::SmallVector<Coordinate, 5> coordinates;
-  Axis contiguous; ///< whose last digit walks through neighbours in memory
-  int vector; ///< elements: so many, from a multiple of it along `contiguous`, are aligned neighbours, inside
-              ///< or outside together
+  Axis contiguous; ///< the axis whose last digit steps from one element to its neighbour in memory
+  /// Elements that are read together: a group of so many that starts at a multiple of `vector` along `contiguous`
+  /// is aligned and consecutive in memory, and is wholly inside or wholly outside of the tensor.
+  int vector;
 };
 
-/// The number of elements that each step of a digit moves by, of coordinates that are not checked; nullopt
-/// where a checked one depends on it.
+/// The number of elements that one step of a digit moves by in memory; nullopt where a coordinate that is
+/// checked or divided depends on the digit.
 std::optional<int64_t> linearStride(const Operand &operand, Axis axis, unsigned digit);
 
 struct Problem {
   kernel::DispatchOp dispatch;
   mlir::Operation *hero;
-  std::array<Digits, axisCount> digits; ///< C's
+  std::array<Digits, axisCount> digits; ///< those of C
   Operand a, b;
-  /// By dimension of the hero's result. Checked ones, which do not depend on n, have positions that C does
-  /// not have.
+  /// One coordinate for each dimension of the hero's result. A checked coordinate, which never depends on n,
+  /// can lie outside of the result; nothing is stored there.
   llvm::SmallVector<Coordinate, 5> c;
   int64_t extent(Axis axis) const; ///< product of digits
   int64_t m() const { return extent(Axis::M); }
   int64_t n() const { return extent(Axis::N); }
   int64_t k() const { return extent(Axis::K); }
   int64_t z() const { return extent(Axis::Z); }
-  /// C as it lies in memory, contiguous along n where it can be said so.
+  /// C as it lies in memory, with merged digits; `contiguous` is n.
   Operand result() const;
-  mlir::Type element() const;     ///< of C, and of A and B but for 8-bit floats
+  mlir::Type element() const;     ///< of C; A and B have the same element type, unless they hold 8-bit floats
   mlir::Type accumulator() const; ///< f32, or f64 for f64
-  /// Elements of C that one thread stores together: neighbours of n.
+  /// The number of neighbours along n that one thread stores together: `most`, or less where that does not
+  /// divide the last digit of n.
   int storeVector(int most) const;
 };
 
-/// Describes the hero of a library dispatch. Fails with a diagnostic where it has none, or one of operands
-/// that are no inputs of the dispatch.
+/// Describes the hero of a library dispatch. Fails with a diagnostic where the dispatch has no hero or two,
+/// where an operand of the hero is computed in the dispatch, or where an axis is too long for 32-bit
+/// counters.
 mlir::FailureOr<Problem> describeHero(kernel::DispatchOp dispatch);
 
 } // namespace mpc::hero

@@ -1,6 +1,6 @@
 //===- ProblemKey.h - what tells the problems of heroes apart, as text ---------------------------===//
 //
-// What --kernel-report prints and tuning files hold:
+// --kernel-report prints problems in this form, which tuning files hold, too:
 //
 //   matmul bf16 nt m=8192 n=2304 k=768 z=1 a=tiled b=tiled
 //   conv f16 nhwc,ohwi x=64x56x56x64 w=64x3x3x64 y=64x56x56x64 strides=1x1 dilations=1x1 pads=1x1 groups=1 a=im2col b=tiled
@@ -12,19 +12,22 @@
 
 namespace mpc::hero {
 
-/// All of a problem that decides about its schedules; problems with equal keys have the same ones.
+/// Everything in a problem that decides which schedules it has; problems with equal keys have the same
+/// schedules.
 struct ProblemKey {
   std::string kind;    ///< matmul, conv, conv_input_grad, conv_weight_grad
-  std::string element; ///< f16, bf16, f32, f64; of 8-bit floats A's, B's and C's: "f8E4M3FN,f8E5M2,bf16"
-  /// matmul: n or t for A and B as they are stored, against [m, k] and [k, n]. Convolutions: nhwc or nchw for
-  /// activations, ohwi or oihw for weights, whatever the number of spatial dimensions.
+  std::string element; ///< f16, bf16, f32 or f64; for 8-bit floats the types of A, B and C: "f8E4M3FN,f8E5M2,bf16"
+  /// matmul: n or t for A and for B, as they are stored, compared with [m, k] and [k, n]. Convolutions: nhwc
+  /// or nchw for activations and ohwi or oihw for weights, whatever the number of spatial dimensions.
   std::string layout;
-  /// In their order. matmul: m, n, k, z, each an extent or the digits that memory does not walk through in
-  /// one stride, and the batches of A and B where one is broadcast in part. Convolutions: shapes of x, w, y
-  /// as stored, strides, dilations, low pads, groups.
+  /// The named numbers, in the order of the text. matmul: m, n, k and z; an axis that memory does not walk
+  /// through in one stride is written as its digits; then the batch dimensions of A and B where one of them
+  /// is broadcast in part. Convolutions: the shapes of x, w and y as they are stored, strides, dilations, low
+  /// pads, groups.
   llvm::SmallVector<std::pair<std::string, Digits>> extents;
-  /// How a tile of 128 x 128 bytes comes into shared memory: "tiled", "im2col" (Box.h), or "gather8": by so many
-  /// neighbours.
+  /// How 128 rows (columns) of 128 bytes along k come into shared memory, which is the operand's feed:
+  /// "tiled" or "im2col" (by the tensor memory accelerator, Box.h), or "gather8" (by threads, which copy 8
+  /// neighbours at a time).
   std::string feedA, feedB;
 
   bool operator==(const ProblemKey &) const = default;

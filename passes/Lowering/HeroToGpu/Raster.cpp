@@ -11,7 +11,7 @@ Raster::Raster(const Problem &problem, const Schedule &schedule, const GpuArch &
     : schedule(schedule), across(llvm::divideCeilSigned(problem.n(), schedule.spanN())),
       down(llvm::divideCeilSigned(problem.m(), schedule.spanM())), matrices(problem.z()),
       kTiles(llvm::divideCeilSigned(problem.k(), int64_t(schedule.tile.k))) {
-  // A wave of w tiles that is r spans of m high and w / r of n wide is square where r = sqrt(w n / m).
+  // A wave of w tiles that is r spans of m high and w / r spans of n wide is square where r = sqrt(w n / m).
   double wave = double(arch.multiprocessors) * std::max(schedule.tile.blocks, 1) / schedule.cluster;
   double square = std::sqrt(wave * double(schedule.spanN()) / double(schedule.spanM()));
   rows = std::clamp<int64_t>(llvm::bit_floor(uint64_t(std::max(square, 1.0))), 1, std::max<int64_t>(down, 1));
@@ -21,7 +21,7 @@ int64_t Raster::pieces() const { return across * down * matrices * schedule.spli
 
 BlockPlace Raster::place(Code c, Value thread, Value piece, Value rank) const {
   Value number = c.rem(piece, across * down), matrix = c.div(piece, across * down);
-  // Strips of `rows`; the last one may have fewer.
+  // Strips have `rows` rows; the last one may have fewer.
   Value strip = c.div(number, rows * across), inStrip = c.rem(number, rows * across);
   Value row = c.rem(inStrip, rows), column = c.div(inStrip, rows);
   if (int64_t rest = down % rows) {

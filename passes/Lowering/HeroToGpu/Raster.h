@@ -6,22 +6,23 @@
 
 namespace mpc::hero {
 
-/// Numbers the tiles of C, of all matrices and splits: the pieces of work. Those that run at the same time, a
-/// wave of them, form a rectangle of C that is as square as can be, so that they read as few rows of A and
-/// columns of B as can be, and find them in L2. A cluster's blocks share a piece: they have neighbouring
-/// tiles.
+/// Numbers the work items of a kernel, which the code calls pieces: one is a tile of C (or a cluster's
+/// neighbouring tiles) of one matrix z and one split of k. The items that run at the same time, a wave, form
+/// a rectangle of C that is as square as possible, so that they read as few rows of A and columns of B as
+/// possible and find them in L2.
 class Raster {
 public:
   Raster(const Problem &problem, const Schedule &schedule, const GpuArch &arch);
 
   int64_t pieces() const;
-  /// Where a block stands in a piece. `rank`: of the block in its cluster, null where it is alone.
+  /// The place of a block in a work item. `rank` is the block's number in its cluster, null where blocks are
+  /// alone.
   BlockPlace place(Code c, mlir::Value thread, mlir::Value piece, mlir::Value rank) const;
 
 private:
   const Schedule &schedule;
-  int64_t across, down; ///< tiles, or clusters of them, along n and m
-  int64_t rows;         ///< of a strip: numbers run down each of its columns
+  int64_t across, down; ///< the number of tiles (or clusters of tiles) along n and along m
+  int64_t rows;         ///< the height of a strip of C: items are numbered down each of its columns
   int64_t matrices, kTiles;
 };
 

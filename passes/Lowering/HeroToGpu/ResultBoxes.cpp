@@ -7,10 +7,11 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// Of a box: 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two fill outBytes, in turns.
+/// A box has 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two boxes fill outBytes and are used in
+/// turns.
 static constexpr int boxRows = 64, rowBytes = 128, chunkBytes = 16;
 static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = outBytes / boxBytes;
-/// Ops behind the hero.
+/// The most ops behind the hero, without constants and broadcasts.
 static constexpr int mostOps = 6;
 
 std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
@@ -38,7 +39,7 @@ ResultBoxes::ResultBoxes(Code c, const Problem &problem, Box box, unsigned first
       memory(memory), thread(thread), rank(rank), leader(c.equal(thread, 0)), warpgroups(warpgroups) {}
 
 void ResultBoxes::barrier() {
-  // Numbers of barriers are constants: one of each warpgroup's own.
+  // The number of a barrier is a constant, so each warpgroup has code with a barrier of its own.
   if (warpgroups == 1)
     return c.barrier(1, 128);
   c.branch(
@@ -50,8 +51,9 @@ void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, i
   Value lane = c.rem(thread, 32), warpRow = c.mul(c.div(thread, 32), 16);
   // Sum 2 h + p of a fragment is at row lane / 4 + 8 h, column 2 (lane mod 4) + p (PTX ISA, wgmma.m64nNk16).
   Value row = c.add(warpRow, c.div(lane, 4)), column = c.mul(c.rem(lane, 4), 2);
-  // store_matrix: lanes 0 to 7 have the addresses of the first matrix's rows, and so on; here the matrices
-  // are rows 0 to 7 and 8 to 15 of one chunk, then of the next.
+  // For store_matrix, lanes 0 to 7 hold the addresses of the first matrix's rows, lanes 8 to 15 those of the
+  // second, and so on. The first two matrices are rows 0 to 7 and 8 to 15 of one chunk, the other two those
+  // of the next chunk.
   Value line = c.add(warpRow, c.rem(lane, 16));
   Value chunk = c.bitXor(c.div(lane, 16), c.rem(lane, 8));
   Value lineAt = c.at(memory, c.wide(c.mul(line, rowBytes)));
@@ -62,7 +64,7 @@ void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, i
     for (int strip = 0; strip < boxes; ++strip) {
       Value boxM = c.add(firstM, band * boxRows), boxN = c.add(firstN, strip * boxElements);
       Value rows[] = {c.add(boxM, row), c.add(c.add(boxM, row), 8)};
-      std::vector<Values> packed(results.size()); // by result: pairs, [8 columns, 2 h]
+      std::vector<Values> packed(results.size()); // for each result: pairs, [8 columns, 2 h]
       for (int j = 0; j < boxElements / 8; ++j) {
         Value pairColumn = c.add(c.add(boxN, 8 * j), column);
         for (int h = 0; h < 2; ++h) {
@@ -74,8 +76,9 @@ void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, i
       }
       for (unsigned r = 0; r < results.size(); ++r, ++number) {
         int64_t buffer = number % buffers * boxBytes;
-        // The last store from this buffer has read it: of the one before this at most is under way. An odd
-        // count starts where the last tile ended.
+        // The last store from this buffer must have read it, so at most the store before this one is still
+        // under way. Where the number of boxes is odd, the tile starts with the buffer that the last tile
+        // ended with.
         uint32_t pending = number == 0 && count % buffers != 0 ? 0 : uint32_t(buffers - 1);
         c.when(leader, [&] { kernel::TensorStoreWaitOp::create(c.b, pending, /*read=*/true); });
         barrier();

@@ -1,9 +1,10 @@
 //===- ResultBoxes.h - results that leave a warpgroup as boxes -----------------------------------------===//
 //
-// The short way out of wgmma's sums: the epilogue is computed where the sums are, in registers, its results
-// are put into shared memory in 16 bits (store_matrix), and one thread has the tensor memory accelerator
-// store them, which goes on beside the next tile. Drain.h is the way for all other results: through shared
-// memory in 32 bits, epilogue and stores by threads that have neighbours.
+// The short way from wgmma's sums to memory: the epilogue is computed in the registers where the sums are,
+// its 16-bit results are put into shared memory (store_matrix), and one thread has the tensor memory
+// accelerator store them, which overlaps with the next tile. All other results go through Drain.h: the sums
+// go through shared memory in 32 bits, and threads that then hold neighbours compute the epilogue and store
+// it.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_RESULTBOXES_H
@@ -13,25 +14,26 @@
 
 namespace mpc::hero {
 
-/// Shared memory of a warpgroup, in which either way out works.
+/// The shared memory of a warpgroup in bytes; it is enough for either way.
 inline constexpr int64_t outBytes = 16 * 1024;
 
-/// The boxes of 64 x 64 elements in which all results of the dispatch can be stored. Nullopt where they are
-/// not of 16 bits, do not lie in such boxes, or are much to compute: registers are few there, and code is
-/// written out for each sum.
+/// The boxes of 64 x 64 elements in which all results of the dispatch can be stored. Nullopt where results
+/// are not of 16 bits, do not lie in such boxes, or take many ops: few registers are left there, and the code
+/// is repeated for each sum.
 std::optional<Box> resultBoxOf(const Problem &problem);
 
 class ResultBoxes {
 public:
-  /// `firstMap`: position of the first result's tensor map. `memory`: outBytes of the warpgroup, aligned to
-  /// 1024. `thread`: its number in the warpgroup; `rank`: of the warpgroup, below `warpgroups`.
+  /// `firstMap` is the number of the first result's tensor map; `memory` has outBytes for this warpgroup,
+  /// aligned to 1024. `thread` is the thread's number in the warpgroup, and `rank` the warpgroup's number
+  /// below `warpgroups`.
   ResultBoxes(Code c, const Problem &problem, Box box, unsigned firstMap, mlir::Value memory,
               mlir::Value thread, mlir::Value rank, int warpgroups);
 
-  /// The sums of a warpgroup, [bands of 64 rows, columns / 8, 4], at (firstM, firstN) of matrix z.
+  /// Stores the sums of a warpgroup, [bands of 64 rows, columns / 8, 4], at (firstM, firstN) of matrix z.
   void put(Epilogue &epilogue, mlir::Value firstM, mlir::Value firstN, mlir::Value z, int columns,
            llvm::ArrayRef<mlir::Value> sums);
-  /// At the end: shared memory must last until it has been read.
+  /// Waits at the end of the kernel, since shared memory must last until the stores have read it.
   void finish();
 
 private:

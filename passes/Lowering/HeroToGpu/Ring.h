@@ -1,8 +1,9 @@
 //===- Ring.h - stages of shared memory, filled and emptied ------------------------------------------===//
 //
-// Each stage has two mbarriers, whose phases both sides count: `full` ends when all that fill the stage have,
-// `empty` when all warps that read it have done so. In a cluster whose blocks load for each other a stage is
-// empty when it is so in all of them.
+// The ring is a circular buffer of stages in shared memory. Each stage has two mbarriers, whose phases both
+// sides count: a phase of `full` ends when everybody who fills the stage has done so, one of `empty` when all
+// warps that read the stage have done so. In a cluster whose blocks load for each other, a stage is empty
+// when it is empty in all of them.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_RING_H
@@ -13,7 +14,7 @@ namespace mpc::hero {
 
 class Ring {
 public:
-  /// A stage, and the parity of the times that one has come around; both i32.
+  /// A stage, and the parity of the number of rounds that the ring has made; both are i32.
   struct Position {
     mlir::Value stage, parity;
   };
@@ -21,11 +22,12 @@ public:
   Ring(Code c, int stages, int cluster);
   static int64_t barrierBytes(int stages) { return int64_t(2) * stages * 8; }
 
-  /// By one thread, before any other use (an mbarrier_fence and a barrier must follow): `fillers` arrivals
-  /// make a stage full, those of `readers` warps of each block of the cluster make it empty.
+  /// Called by one thread before any other use (an mbarrier_fence and a barrier must follow): `fillers`
+  /// arrivals make a stage full, and the arrivals of `readers` warps of each block of the cluster make it
+  /// empty.
   void init(int fillers, int readers);
 
-  /// Where everybody starts, and where `count` stages (i32) further on is.
+  /// The position at which everybody starts, and the positions one stage and `count` stages (i32) further on.
   Position start() { return {c.i32(0), c.i32(0)}; }
   Position next(Position p);
   Position advanced(Position p, mlir::Value count);
@@ -35,14 +37,15 @@ public:
 
   mlir::Value full(mlir::Value stage) { return at(fullBarriers, stage); }
   void awaitFull(Position p) { kernel::MbarrierWaitOp::create(c.b, full(p.stage), p.parity); }
-  /// The first time around there is nothing to wait for.
+  /// In the first round there is nothing to wait for.
   void awaitEmpty(Position p) {
     kernel::MbarrierWaitOp::create(c.b, at(emptyBarriers, p.stage), c.bitXor(p.parity, 1));
   }
   void arriveFull(mlir::Value stage) {
     kernel::MbarrierArriveOp::create(c.b, at(fullBarriers, stage), mlir::Value());
   }
-  /// The calling warp has read the stage. `lane`: of the thread; `also`: condition, may be null.
+  /// Says that the calling warp has read the stage. `lane` is the thread's lane; `also` is a further
+  /// condition, which may be null.
   void release(mlir::Value stage, mlir::Value lane, mlir::Value also);
 
 private:

@@ -11,13 +11,13 @@ RingTile::RingTile(Code c, const Operand &operand, Value base, int tileOuter, in
                    const BlockPlace &place, const Problem &problem, Value memory)
     : gather(c, problem, operand, base, tileOuter, tileK, threads, place, mostLineElements), c(c),
       alongK(gather.alongK()),
-      // A's fragments are ordered rows first, B's k first; a transposed load turns that around.
+      // Fragments of A take the matrices rows first, those of B k first; a transposed load turns that around.
       rowsFirst((operand.outer == Axis::M) == alongK), tileK(tileK), lines(alongK ? tileOuter : tileK),
       bytes(stageBytes(tileOuter, tileK)), memory(memory) {
   int inner = alongK ? tileK : tileOuter;
   lineChunks = std::min(inner, mostLineElements) / chunkElements;
   panels = inner / (lineChunks * chunkElements);
-  // Where the thread's units go.
+  // The places of the thread's units.
   Value threadLine = alongK ? gather.threadOuter : gather.threadK,
         threadInner = alongK ? gather.threadK : gather.threadOuter;
   auto unitPlace = [&](Value line, Value inner) {
@@ -26,7 +26,7 @@ RingTile::RingTile(Code c, const Operand &operand, Value base, int tileOuter, in
   Value first = unitPlace(threadLine, threadInner);
   for (Gather::Unit unit : gather.units()) {
     int line = alongK ? unit.outer : unit.k, inner = alongK ? unit.k : unit.outer;
-    if (line % 8 == 0 && inner % mostLineElements == 0) // permuted alike
+    if (line % 8 == 0 && inner % mostLineElements == 0) // the unit's line is permuted as the first unit's line is
       unitPlaces.push_back({first, (int64_t(inner / mostLineElements) * lines + line) * lineBytes()});
     else
       unitPlaces.push_back({unitPlace(c.add(threadLine, line), c.add(threadInner, inner)), 0});
@@ -34,7 +34,7 @@ RingTile::RingTile(Code c, const Operand &operand, Value base, int tileOuter, in
 }
 
 void RingTile::readBy(Value warpOuter, int partOuter, Value lane) {
-  // Which row of a matrix the lane addresses.
+  // The row of a matrix that the lane addresses.
   Value half = c.rem(c.div(lane, 8), 2);
   Value line = rowsFirst ? c.rem(lane, 16) : c.add(c.mul(c.div(lane, 16), 8), c.rem(lane, 8));
   Value chunk = rowsFirst ? c.div(lane, 16) : half;

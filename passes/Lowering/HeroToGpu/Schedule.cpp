@@ -11,30 +11,33 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-// m, n, k; elements of a thread; stages; efficiency. 128-bit loads of shared memory feed 64 multiply-adds
-// from 16 elements in the largest, 16 from 8 in the smallest.
+// The numbers are m, n, k; the rows and columns of a thread; stages; efficiency. Shared memory is read in
+// 128-bit loads: in the largest tile, 16 elements feed 64 multiply-adds, in the smallest one 8 elements feed
+// 16.
 static constexpr Tile simtTiles[] = {
     {Mainloop::Simt, 128, 128, 8, 8, 8, 2, 0.85}, {Mainloop::Simt, 128, 64, 8, 8, 8, 2, 0.75},
     {Mainloop::Simt, 64, 64, 16, 8, 4, 2, 0.65},  {Mainloop::Simt, 128, 32, 16, 8, 4, 2, 0.55},
     {Mainloop::Simt, 32, 32, 16, 4, 4, 2, 0.4},   {Mainloop::Simt, 128, 8, 16, 4, 4, 2, 0.3},
 };
 
-// m, n, k; those of a warp. Efficiencies are estimates: the share of load_matrix and addresses falls with the
-// warp's tile. Rings of copy_async (sm_80 on): 3 or 4 tiles deep.
+// The numbers are m, n, k; the rows and columns of a warp; stages; efficiency. Efficiencies are estimates:
+// the share of load_matrix and of addresses falls as the warp's tile grows. Copies are asynchronous
+// (copy_async, sm_80 on), and rings 3 or 4 tiles deep.
 static constexpr Tile ringTiles[] = {
     {Mainloop::Mma, 128, 256, 32, 64, 64, 3, 0.9}, {Mainloop::Mma, 128, 128, 32, 64, 64, 4, 0.85},
     {Mainloop::Mma, 128, 64, 32, 64, 32, 4, 0.75}, {Mainloop::Mma, 64, 64, 32, 32, 32, 4, 0.6},
     {Mainloop::Mma, 128, 32, 32, 32, 32, 4, 0.55}, {Mainloop::Mma, 32, 32, 32, 16, 16, 4, 0.3},
 };
-// Through registers: two tiles, and warps with fewer sums, so that both fit.
+// Tiles that pass through registers: the ring has two of them, and warps have fewer sums, so that both fit.
 static constexpr Tile stagedTiles[] = {
     {Mainloop::Mma, 128, 128, 32, 64, 32, 2, 0.7}, {Mainloop::Mma, 128, 64, 32, 32, 32, 2, 0.6},
     {Mainloop::Mma, 64, 64, 32, 32, 32, 2, 0.5},   {Mainloop::Mma, 128, 32, 32, 32, 32, 2, 0.45},
     {Mainloop::Mma, 32, 32, 32, 16, 16, 2, 0.25},
 };
 
-// m, n, k; those of a warpgroup; stages; efficiency; registers; blocks. A multiprocessor has 64 Ki registers:
-// with two consumers producer + 2 consumers is at most 504. A row of 64 k is 128 bytes, the widest swizzle.
+// The numbers are m, n, k; the rows and columns of a warpgroup; stages; efficiency; registers of the producer
+// and of a consumer; blocks. A multiprocessor has 64 Ki registers: with two consumers, producer + 2 consumers
+// is at most 504. A row of 64 k has 128 bytes, the widest swizzle.
 static constexpr Tile wgmmaTiles[] = {
     {Mainloop::Wgmma, 128, 256, 64, 64, 256, 4, 0.8, 104, 200, 1},
     {Mainloop::Wgmma, 256, 128, 64, 128, 128, 4, 0.8, 120, 192, 1},
@@ -48,9 +51,9 @@ static constexpr Tile wgmmaTiles[] = {
     {Mainloop::Wgmma, 64, 64, 64, 64, 64, 6, 0.45, 0, 0, 2},
 };
 
-// The same of 8-bit floats, 128 of which are 128 bytes. Sums of a stage and those of all stages both take
-// registers: of 128 rows the former do 64 at a time. The accelerator fetches all operands, so the producer
-// needs few.
+// The same for 8-bit floats, 128 of which have 128 bytes. The sums of a stage and those of all stages both
+// take registers, so a warpgroup with 128 rows sums a stage 64 rows at a time. The tensor memory accelerator
+// fetches both operands, so the producer needs few registers.
 static constexpr Tile float8Tiles[] = {
     {Mainloop::Wgmma, 256, 128, 128, 128, 128, 4, 0.7, 40, 232, 1},
     {Mainloop::Wgmma, 128, 128, 128, 128, 128, 6, 0.68, 40, 232, 1, /*pingPong=*/true},
@@ -100,7 +103,7 @@ llvm::SmallVector<Tile> mpc::hero::tilesFor(const Problem &problem, const GpuArc
   }
   bool wide = problem.accumulator().isF64();
   for (const Tile &tile : simtTiles)
-    if (!wide || tile.partM * tile.partN <= 32) // f64 takes two registers each
+    if (!wide || tile.partM * tile.partN <= 32) // f64 takes two registers for each sum
       tiles.push_back(tile);
   return tiles;
 }

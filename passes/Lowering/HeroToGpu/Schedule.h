@@ -13,52 +13,55 @@ using kernel::nameOf;
 struct Tile {
   Mainloop mainloop;
   int m, n, k;
-  /// Simt: C's elements of a thread. Mma: those of a warp. Wgmma: those of a warpgroup.
+  /// The part of the tile that one thread (Simt), warp (Mma) or warpgroup (Wgmma) computes.
   int partM, partN;
-  /// Pieces of k in shared memory: 2 where threads hold the next one in registers, more with copy_async.
+  /// The slices of k that shared memory holds: 2 where threads hold the next one in registers, more where
+  /// copies are asynchronous.
   int stages;
-  /// Of the multiply-adds that the arithmetic units could do, the share that this tile reaches in large
-  /// problems.
+  /// The share of the arithmetic units' peak rate that this tile reaches in large problems.
   double efficiency;
-  /// Wgmma: of a thread, once the warpgroups have parted; 0 where all keep what the launch gives.
+  /// Wgmma: the registers that a thread of the producer and of a consumer has after setmaxnreg; 0 where every
+  /// thread keeps the number that it was launched with.
   int producerRegisters = 0, consumerRegisters = 0;
-  /// That an SM shall hold at once; 0: no matter.
+  /// The number of blocks that a multiprocessor shall hold at once; 0 where it does not matter.
   int blocks = 0;
-  /// Wgmma: two warpgroups multiply, each tiles of its own, in turns; while one stores its sums the other has
-  /// the tensor cores. Else they share a tile.
+  /// Wgmma: two consumer warpgroups compute tiles of their own and take turns: while one stores its sums, the
+  /// other has the tensor cores. Without ping-pong the consumers share a tile.
   bool pingPong = false;
   int threads() const;
 };
 
 struct Schedule {
   Tile tile;
-  int64_t splits = 1; ///< of k, each summed by blocks of their own
-  /// Wgmma: blocks of a cluster, neighbours along this axis. The operand of the other axis they have in
-  /// common: each loads a part of it for all.
+  int64_t splits = 1; ///< the parts into which k is split; separate blocks sum each part
+  /// Wgmma: the number of blocks in a cluster, which have neighbouring tiles along `clusterAxis`. They share
+  /// the operand of the other axis: each block loads a part of it into the shared memory of all.
   int cluster = 1;
   Axis clusterAxis = Axis::M;
 
-  /// What m and n are rounded up to.
+  /// The multiples that m and n are rounded up to.
   int64_t spanM() const { return int64_t(tile.m) * (clusterAxis == Axis::M ? cluster : 1); }
   int64_t spanN() const { return int64_t(tile.n) * (clusterAxis == Axis::N ? cluster : 1); }
-  /// The numbers that tell it apart from the problem's other schedules.
+  /// The numbers that distinguish this schedule from the problem's other ones.
   kernel::Contraction contraction() const;
 };
 
-/// The tiles that fit problem and architecture, the best for large problems first; none where a product of
-/// 8-bit floats cannot be computed.
+/// The tiles that fit the problem and the architecture; those that are best for large problems come first.
+/// Empty where a product of 8-bit floats cannot be computed.
 llvm::SmallVector<Tile> tilesFor(const Problem &problem, const GpuArch &arch);
-/// What a block can do with them: tiles, splits of k, clusters. No two are the same.
+/// All candidates: every such tile, with the splits of k and the clusters that are possible. No two are the
+/// same.
 llvm::SmallVector<Schedule> schedulesFor(const Problem &problem, const GpuArch &arch);
-/// The one with these numbers among `candidates`; null where none has them.
+/// The candidate with these numbers; null where there is none.
 const Schedule *findSchedule(const kernel::Contraction &numbers, llvm::ArrayRef<Schedule> candidates);
 /// The schedule of least estimated time (Model.h).
 Schedule fastestSchedule(const Problem &problem, const GpuArch &arch);
-/// The schedule that the dispatch carries. Fails with a diagnostic where it carries none, or one that the problem does not have on this architecture.
+/// The schedule that the dispatch carries. Fails with a diagnostic where it carries none, or carries one that
+/// the problem does not have on this architecture.
 mlir::FailureOr<Schedule> scheduleOf(const Problem &problem, const GpuArch &arch);
-/// The number of splits that are not empty when k's tiles are dealt out to `wanted`.
+/// The number of splits that are not empty when `tiles` tiles of k are dealt out to `wanted` splits.
 int64_t usefulSplits(int64_t tiles, int64_t wanted);
-/// Partial sums, in bytes.
+/// The size of the scratch that holds partial sums, in bytes.
 int64_t scratchBytes(const Problem &problem, const Schedule &schedule);
 
 } // namespace mpc::hero

@@ -2,8 +2,8 @@
 //
 // Operands are widened to the accumulator's type (f32, f64) on their way into shared memory, where they lie
 // as A[k][m] and B[k][n]. A thread's tile is cut into groups of 4 x 4 that lie `m / groups` and `n / groups`
-// apart, so that neighbouring threads read neighbouring 16 bytes. Two buffers: while one is computed on, the
-// next tile is under way into registers.
+// apart, so that neighbouring threads read neighbouring 16 bytes. There are two buffers: while the threads
+// compute on one, the next tile is under way into registers.
 //
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Simt.h"
@@ -17,7 +17,8 @@ using namespace mpc::hero;
 namespace {
 
 constexpr int group = simtNeighbours;
-/// Elements between the end of a line of a tile and the next, which spread its columns over the banks.
+/// Elements between the end of a line of a tile and the start of the next; they spread a column over the
+/// banks.
 constexpr int padding = 4;
 
 /// One operand's two buffers.
@@ -47,7 +48,7 @@ public:
       }
     });
   }
-  /// Four elements of line k, `place` being those of line 0.
+  /// Four elements of line k; `place` is the address of those of line 0.
   Values load(Value place, int k, int64_t outer) {
     Values result;
     int step = 16 / bytes;

@@ -7,10 +7,10 @@
 
 namespace mpc::hero {
 
-/// Sums that emitSimt puts at once.
+/// The number of sums that emitSimt passes to the sink at once.
 inline constexpr int simtNeighbours = 4;
 
-/// Emits the share of one thread in a block's tile of C, for the tiles of k that `place` says.
+/// Emits the code of one thread for its share of a block's tile of C, over the tiles of k that `place` names.
 void emitSimt(Code c, const Problem &problem, const Tile &tile, mlir::Value a, mlir::Value b,
               const BlockPlace &place, Sink &sink);
 

@@ -36,7 +36,7 @@ void Epilogue::put(Value m, Value n, ArrayRef<Value> sums) {
     Value exists = c.both(inside, also);
     for (auto [position, at] : llvm::zip_equal(indexOf(m, first, 0), problem.c))
       if (at.checked) {
-        bool never = false; // not of all positions
+        bool never = false; // a position is inside for some sums at least, so this is not used
         exists = c.both(exists, e.inBounds(position, 0, at.extent, never));
       }
     c.when(exists, [&] {
@@ -53,7 +53,7 @@ void Epilogue::put(Value m, Value n, ArrayRef<Value> sums) {
 llvm::SmallVector<Values> Epilogue::values(Value m, Value n, ArrayRef<Value> sums) {
   Code c{e.b};
   assert(int(sums.size()) == vector && "columns are whole neighbours");
-  // What is read for sums that are not there, is read for the last ones that are.
+  // Where a sum does not exist, the epilogue reads what the last existing sum reads.
   if (problem.m() % spanM != 0)
     m = c.least(m, problem.m() - 1);
   if (problem.n() % spanN != 0)
@@ -92,8 +92,8 @@ llvm::SmallVector<std::pair<Index, Value>> Epilogue::elements(Value m, Value n, 
   ArrayRef<int64_t> shape = graph::shapeOf(hero);
   kernel::DispatchOp dispatch = problem.dispatch;
   ValueRange yielded = dispatch.getBody().front().getTerminator()->getOperands();
-  // All values come before the first is stored: a result may share the buffer of an operand that is read at
-  // the same index.
+  // All values are computed before the first is stored: a result may share the buffer of an operand that is
+  // read at the same index.
   llvm::SmallVector<std::pair<Index, Value>> stores;
   for (auto [j, sum] : llvm::enumerate(sums)) {
     IndexVector index = indexOf(m, n, int64_t(j));
@@ -105,8 +105,8 @@ llvm::SmallVector<std::pair<Index, Value>> Epilogue::elements(Value m, Value n, 
     auto indexIn = [&](Value tensor) {
       return graph::shapeOf(tensor) == shape ? index : e.delinearize(linear, graph::shapeOf(tensor));
     };
-    // The same element in other shapes: an index form that came back through a reshape would not be known for
-    // the sum's.
+    // The values of reshapes of the sum are defined here: an index that came back through a reshape has
+    // another form and would not be recognised as the sum's.
     for (auto reshape : dispatch.getBody().front().getOps<graph::ReshapeOp>())
       if (graph::typeOf(reshape.getY()).getNumElements() == graph::typeOf(hero).getNumElements())
         e.define(reshape.getY(), indexIn(reshape.getY()), e.element(reshape.getX(), indexIn(reshape.getX())));

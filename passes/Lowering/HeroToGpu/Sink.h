@@ -1,4 +1,4 @@
-//===- Sink.h - where sums go ----------------------------------------------------------------===//
+//===- Sink.h - where a kernel's sums go ------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_SINK_H
 #define MPC_LOWERING_HEROTOGPU_SINK_H
 #include "passes/Lowering/Elemental/ElementEmitter.h"
@@ -6,33 +6,37 @@
 
 namespace mpc::hero {
 
-/// Takes the elements of C from the threads that have them.
+/// A sink is where a mainloop's sums go. It takes elements of C from the threads that have computed them.
 class Sink {
 public:
   virtual ~Sink() = default;
-  /// C(m, n), C(m, n + 1), ...; n is a multiple of their number. m and n (i32) may lie beyond C.
+  /// Takes C(m, n), C(m, n + 1), ...; n is a multiple of their number. m and n (i32) may lie beyond C, and
+  /// then nothing is stored.
   virtual void put(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums) = 0;
 };
 
-/// The dispatch's results: each sum is rounded once to the hero's type, then come the ops behind it.
+/// Stores the dispatch's results: each sum is rounded once to the hero's type, and the ops behind the hero
+/// are computed from it.
 class Epilogue : public Sink {
 public:
-  /// `results`: by result of the dispatch. `spanM`, `spanN`: what m and n are rounded up to. `neighbours`: so
-  /// many sums come at once.
+  /// `results` has a buffer for each result of the dispatch. `spanM` and `spanN` are the multiples that m and
+  /// n are rounded up to. `neighbours` sums come at once.
   Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, mlir::Value z,
            int64_t spanM, int64_t spanN, int neighbours);
   void put(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums) override;
-  /// Of `neighbours` sums the elements of the results, by result; any values where C has no such element.
-  /// For n that are whole `neighbours`.
+  /// The elements of the results that belong to `neighbours` sums, one list for each result; they have arbitrary
+  /// values where C has no such element. The last digit of n must be a multiple of `neighbours`.
   llvm::SmallVector<Values> values(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums);
 
 private:
   using Symbols = llvm::SmallVector<SymbolId, 4>;
-  /// Symbols of C's digits of an axis, bound to their number; the last digit in units of `vector` along n.
+  /// Symbols for C's digits of an axis, bound to `number`; along n the last digit counts in units of
+  /// `vector`.
   Symbols symbolsOf(Axis axis, mlir::Value number);
   /// The index of C(m, n + neighbour) in the hero's result.
   IndexVector indexOf(mlir::Value m, mlir::Value n, int64_t neighbour);
-  /// The epilogue of C(m, n), ..., which are there: index and value of each result, by sum.
+  /// Computes the epilogue of C(m, n), ..., which exist: the index and the value of each result, for each
+  /// sum.
   llvm::SmallVector<std::pair<Index, mlir::Value>> elements(mlir::Value m, mlir::Value n,
                                                             llvm::ArrayRef<mlir::Value> sums);
 
@@ -42,10 +46,10 @@ private:
   int64_t spanM, spanN;
   int vector;
   Symbols z;
-  llvm::DenseMap<mlir::Value, Symbols> known; ///< by number
+  llvm::DenseMap<mlir::Value, Symbols> known; ///< keyed by the number that is split
 };
 
-/// Scratch memory: sums [splits, z, m, n] of the accumulator's type.
+/// Stores sums into scratch memory as [splits, z, m, n] of the accumulator's type.
 class Partials : public Sink {
 public:
   Partials(const Problem &problem, Code c, mlir::Value scratch, const BlockPlace &place, int neighbours);

@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// Null where the tuning has nothing for the problem.
+/// Null where the tuning has no measurements of the problem.
 static const std::vector<Tuning::Measured> *measurementsOf(const std::string &problem, const Tuning *tuning) {
   if (!tuning)
     return nullptr;
@@ -16,7 +16,7 @@ static const std::vector<Tuning::Measured> *measurementsOf(const std::string &pr
 }
 
 namespace {
-/// Decides for one dispatch after the other and remembers what the tuning lacked.
+/// Chooses the schedules of one dispatch after the other, and remembers what the tuning lacked.
 class Scheduler {
 public:
   Scheduler(const GpuArch &arch, const Tuning *tuning) : arch(arch), tuning(tuning) {}
@@ -24,7 +24,7 @@ public:
   void warnOfUnusedTuning(MLIRContext *context) const;
 
 private:
-  /// Nothing where none of the problem's measured schedules is a candidate.
+  /// Nullopt where none of the problem's measured schedules is a candidate.
   std::optional<Schedule> fastestMeasured(const Problem &problem);
 
   const GpuArch &arch;

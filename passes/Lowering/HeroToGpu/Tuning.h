@@ -6,7 +6,7 @@
 
 namespace mpc::hero {
 
-/// What candidates took on a GPU.
+/// What schedules took on a GPU.
 struct Tuning {
   std::string file; ///< for messages
   std::string gpu;  ///< "NVIDIA H200"
@@ -15,22 +15,24 @@ struct Tuning {
     std::string schedule; ///< kernel::Contraction::text()
     double microseconds;
   };
-  /// By ProblemKey::text(), the fastest first.
+  /// Keyed by ProblemKey::text(); the fastest schedule comes first.
   std::map<std::string, std::vector<Measured>> problems;
 };
 
-/// A hero as it will run: what --kernel-report prints.
+/// A hero together with the schedule that it will run by; --kernel-report prints it.
 struct PlannedHero {
   std::string problem, schedule; ///< as text
   Estimate estimate;
   Roofline roofline;
-  bool measured; ///< the schedule is a tuning's
+  bool measured; ///< whether the tuning has measured this schedule
 };
 PlannedHero planOf(kernel::DispatchOp dispatch, const GpuArch &arch, const Tuning *tuning);
 
-/// mpc-schedule (Passes.td). The fastest measured schedule that is still a candidate wins; problems that the tuning (which may be null) does not know get the
-/// least estimate. Warns once where measured schedules are no candidates any more. Fails with a diagnostic at a dispatch that carries a schedule that it does not
-/// have. Dispatches without a describable hero stay as they are: emitGpuHero says why.
+/// The work of mpc-schedule (Passes.td). The fastest measured schedule that is still a candidate wins; a
+/// problem that the tuning (which may be null) does not know gets the schedule of least estimated time. Warns
+/// once where measured schedules are no longer candidates. Fails with a diagnostic at a dispatch that carries
+/// a schedule which its problem does not have. Dispatches whose hero cannot be described stay as they are:
+/// emitGpuHero reports why.
 mlir::LogicalResult assignSchedules(mlir::ModuleOp module, const GpuArch &arch, const Tuning *tuning);
 
 } // namespace mpc::hero

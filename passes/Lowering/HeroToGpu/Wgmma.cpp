@@ -1,27 +1,26 @@
 //===- Wgmma.cpp - the warpgroups' mainloop -----------------------------------------------------------===//
 //
-// The block's first warpgroup brings tiles of A and B into a ring in shared memory (Ring.h), the others
-// multiply them:
+// The block's first warpgroup, the producer, brings tiles of A and B into a ring in shared memory (Ring.h); the
+// others, the consumers, multiply them. For each work item (Raster.h) and each tile t of k:
 //
-//   producer, for each piece of work, for t:  wait until stage t is empty; start the loads of tile t, which
-//   fill it
-//   consumer, for each piece of its own, for t:  wait until stage t is full; start its wgmmas; those of t - 1
-//   are done: release stage t - 1. Then store the sums.
+//   producer:  wait until stage t is empty; start the loads of tile t, which fill it
+//   consumer:  wait until stage t is full; start its wgmmas; once those of t - 1 are done, release stage t - 1
+//   After the last tile the consumer stores the sums.
 //
-// So the tensor cores have the next tile's wgmmas before they finish this one's, and the producer loads the
-// next piece while the consumers store. Sums stay in registers. Consumers share the rows of a tile, partM
-// each, 64 in each wgmma; or take pieces in turns (ping-pong): the ring is filled in the order of the pieces,
-// so the second starts when the first is about to end, and stores while the other multiplies.
+// So the tensor cores have the next tile's wgmmas before they finish this one's, and the producer loads the next
+// work item while the consumers store. Sums stay in registers. Consumers either share the rows of a tile, partM
+// each, 64 in each wgmma; or they take work items in turns (ping-pong): the ring is filled in the order of the
+// items, so the second consumer starts when the first is about to end, and stores while the other multiplies.
 //
-// An operand whose tiles are boxes (Box.h) is loaded by one thread, and the barrier counts its bytes. The
-// tiles of others are gathered by all threads of the producer with copy_async: each says of its copies of
-// tile t - lag that they have come, once those of t are under way. A kernel may have an operand of each kind.
+// An operand whose tiles are boxes (Box.h) is loaded by one thread, and the barrier counts its bytes. The tiles of
+// other operands are gathered by all threads of the producer with copy_async: each thread reports that its copies
+// of tile t - lag have arrived once those of tile t are under way. A kernel may have an operand of each kind.
 //
-// The two blocks of a cluster have one operand in common, of which each loads a half into both.
+// The two blocks of a cluster share one operand; each loads a half of it into both.
 //
-// Of 8-bit floats the tensor cores' sums have few bits (kernel.wgmma), so each stage, 128 of k, is a sum of
-// its own, which is then added to those of the piece in f32 registers, 64 rows at a time. Meanwhile the
-// tensor cores work for the other consumer.
+// For 8-bit floats the sums in the tensor cores have few bits (kernel.wgmma), so each stage, 128 of k, is summed by
+// itself and then added to the sums of the work item in f32 registers, 64 rows at a time. Meanwhile the tensor
+// cores work for the other consumer.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
@@ -36,11 +35,12 @@ using namespace mpc;
 using namespace mpc::hero;
 
 static constexpr int warpgroup = 128;
-/// Of k in a stage, and of one wgmma.
+/// The bytes of k in a row of a stage, and those that one wgmma multiplies.
 static constexpr int64_t rowBytes = 128, stepBytes = 32;
-/// 64 rows of k, or 64 k of 64 rows: what the wgmmas of 64 rows read of A in a stage.
+/// 64 rows of 128 bytes of k, or 64 k of 64 rows: the part of A's stage that the wgmmas of 64 rows read.
 static constexpr int64_t panelBytes = 64 * rowBytes;
-/// Where no thread gathers, of three warpgroups: what the launch gives all, 168 each, goes to the consumers.
+/// Registers of a thread where no thread gathers and there are three warpgroups: the launch gives every
+/// thread 168, and the consumers get those that the producer gives up.
 static constexpr int boxProducerRegisters = 40, boxConsumerRegisters = 232;
 
 static bool isFloat8(const Problem &problem) { return graph::isFloat8(graph::elementOf(problem.a.tensor)); }
@@ -65,7 +65,7 @@ bool mpc::hero::feedsWgmma(const Problem &problem, const Tile &tile) {
   return feeds(problem.a, tile.m) && feeds(problem.b, tile.n) && units <= mostUnits;
 }
 
-/// Whether halves of the operand's tiles are boxes.
+/// Whether halves of the operand's tiles are boxes too.
 static bool halves(const Operand &operand, int tileOuter, int tileK) {
   bool panels = operand.contiguous == Axis::K || tileOuter / 2 % boxElements == 0;
   return panels && boxOf(operand, tileOuter / 2, tileK);
@@ -108,12 +108,12 @@ private:
   bool gathers() const { return !boxA || !boxB; }
   bool hasBoxes() const { return boxA || boxB; }
   unsigned inputMaps() const { return unsigned(boxA.has_value()) + unsigned(boxB.has_value()); }
-  /// Blocks of the cluster that have the operand of an axis in common.
+  /// The number of blocks of the cluster that share the operand with this outer axis.
   int blocksOf(Axis outer) const { return schedule.clusterAxis == outer ? 1 : schedule.cluster; }
 
   void initBarriers();
   void blockBarrier();
-  /// The block's pieces of work in turn.
+  /// Emits a loop over the block's work items.
   void forEachPiece(ValueRange init, llvm::function_ref<Values(const BlockPlace &, ValueRange)> body);
   void produce(Value a, Value b);
   Ring::Position producePiece(Value a, Value b, const BlockPlace &place, Ring::Position start, Value leader);
@@ -122,11 +122,12 @@ private:
   void passTurn(Value rank);
   Value turnOf(Value rank) { return c.at(turns, c.wide(c.mul(rank, 8))); }
   Values multiply(const BlockPlace &place, Value rank, Ring::Position start);
-  /// Starts one wgmma: sums of 64 rows `band`, k `step` of a stage; from zero where there are none.
+  /// Starts one wgmma: for the 64 rows `band` and the k `step` of a stage. Without `sums` the product starts
+  /// from zero.
   ValueRange startProduct(ValueRange sums, Value a, Value b, int band, int step);
-  /// Starts the products of a stage.
+  /// Starts the products of a stage, which add to the sums.
   void multiplyStage(MutableArrayRef<Value> sums, Value a, Value b);
-  /// Adds the products of a stage, which are then done.
+  /// Computes the products of a stage, waits for them and adds them to the sums.
   void addStage(MutableArrayRef<Value> sums, Value a, Value b);
   Values wait(uint32_t pending, ValueRange sums);
   void drain(const BlockPlace &place, Value rank, Value firstM, ArrayRef<Value> sums);
@@ -137,18 +138,19 @@ private:
   const Tile &tile;
   const Raster &raster;
   const WgmmaOutput &output;
-  std::optional<Box> boxA, boxB; ///< none: gathered
-  std::optional<Box> resultBox;  ///< none: drained
+  std::optional<Box> boxA, boxB; ///< nullopt where the operand is gathered
+  std::optional<Box> resultBox;  ///< nullopt where results are drained
   Ring ring;
   Value memory, memoryB, thread, lane, blockRank;
-  Value turns; ///< ping-pong: an mbarrier of each consumer
+  Value turns; ///< ping-pong: an mbarrier for each consumer
 };
 
 } // namespace
 
 void WgmmaEmitter::run(Value a, Value b) {
   initBarriers();
-  // One value for the warp, as far as the assembler can see: descriptors stay out of the threads' registers.
+  // The shuffle tells the assembler that the warp has one value, so that descriptors stay out of the threads'
+  // registers.
   Value group = kernel::ShuffleOp::create(c.b, c.b.getI32Type(), kernel::ShuffleMode::Index,
                                           c.div(thread, warpgroup), c.i32(0));
   auto setRegisters = [&](int count, int withoutGathers, bool increase) {
@@ -165,7 +167,7 @@ void WgmmaEmitter::run(Value a, Value b) {
         setRegisters(tile.consumerRegisters, boxConsumerRegisters, /*increase=*/true);
         consume(c.add(group, -1));
       });
-  // Nobody leaves whose memory another block of the cluster writes to.
+  // No block may exit while another block of the cluster can still write to its shared memory.
   if (schedule.cluster > 1)
     blockBarrier();
 }
@@ -194,11 +196,11 @@ void WgmmaEmitter::blockBarrier() {
 
 void WgmmaEmitter::initBarriers() {
   c.when(c.equal(thread, 0), [&] {
-    // An arrival of each warp that reads: it knows of its own wgmmas that they are done.
+    // Each warp that reads arrives by itself, since it knows only that its own wgmmas are done.
     ring.init(/*fillers=*/(hasBoxes() ? 1 : 0) + (gathers() ? warpgroup : 0),
               /*readers=*/4 * (tile.pingPong ? 1 : consumers(tile)));
     for (int i = 0; i < turnBytes(tile); i += 8)
-      kernel::MbarrierInitOp::create(c.b, c.at(turns, i), /*count=*/4u); // warps
+      kernel::MbarrierInitOp::create(c.b, c.at(turns, i), /*count=*/4u); // the warps of a consumer
     kernel::MbarrierFenceOp::create(c.b);
     unsigned count = inputMaps() + (resultBox ? unsigned(output.results.size()) : 0);
     for (unsigned map = 0; map < count; ++map)
@@ -222,7 +224,7 @@ void WgmmaEmitter::forEachPiece(ValueRange init,
 //===-- The producer -------------------------------------------------------------------------------===//
 
 namespace {
-/// What brings the tiles of an operand: one of the two.
+/// Brings the tiles of an operand, in one of two ways.
 struct Feed {
   std::optional<BoxTile> box;
   std::optional<RingTile> gathered;
@@ -245,7 +247,7 @@ void WgmmaEmitter::produce(Value a, Value b) {
 
 Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &place, Ring::Position start,
                                           Value leader) {
-  // The consumer holds one stage while the next is full, so this is the most.
+  // A consumer holds one stage while the next is full, so this is the largest possible lag.
   int lag = gathers() ? tile.stages - 2 : 0;
   int64_t loaded = (boxA ? tile.m * rowBytes : 0) + (boxB ? tile.n * rowBytes : 0);
   Feed feeds[2];
@@ -278,7 +280,7 @@ Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &pl
   };
   Values init = {start.stage, start.parity};
   if (gathers())
-    init.push_back(start.stage); // of tile t - lag
+    init.push_back(start.stage); // the stage of tile t - lag
   for (Feed &feed : feeds)
     llvm::append_range(init, feed.cursor);
   Values last = c.loop(
@@ -323,7 +325,7 @@ void WgmmaEmitter::consume(Value rank) {
   Ring::Position start = ring.start();
   forEachPiece({start.stage, start.parity, c.i32(0)}, [&](const BlockPlace &place, ValueRange carried) {
     Ring::Position position{carried[0], carried[1]};
-    Value piece = carried[2]; // of the block
+    Value piece = carried[2]; // the number of the item in the block's order
     Value ours = tile.pingPong
                      ? c.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, c.rem(piece, 2), rank)
                      : Value();
@@ -344,10 +346,11 @@ void WgmmaEmitter::consume(Value rank) {
     boxes->finish();
 }
 
-// The phase j of a warpgroup's barrier ends when it has seen all stages of its piece j full. The other one
-// waits for that: waits for a stage tell phases apart by parity only, so nobody may be more than one round of
-// the ring ahead. And the tensor cores serve one after the other. Piece 2 j + 1 waits for phase j of the
-// first warpgroup, piece 2 j for phase j - 1 of the second.
+// Phase j of a consumer's barrier ends when the consumer has seen all stages of its work item j full; the
+// other consumer waits for that. There are two reasons: waits for a stage distinguish phases by parity only,
+// so no consumer may be more than one round of the ring ahead; and the tensor cores shall serve one consumer
+// after the other. Item 2 j + 1 of the block waits for phase j of the first consumer, item 2 j for phase j -
+// 1 of the second.
 void WgmmaEmitter::awaitTurn(Value piece, Value rank) {
   Value parity = c.bitXor(c.bitXor(c.rem(c.div(piece, 2), 2), rank), 1);
   kernel::MbarrierWaitOp::create(c.b, turnOf(c.bitXor(rank, 1)), parity);
@@ -370,7 +373,7 @@ ValueRange WgmmaEmitter::startProduct(ValueRange sums, Value a, Value b, int ban
     return kernel::MatrixLayoutAttr::get(c.b.getContext(), kernel::Swizzle::B128,
                                          transposed ? panelBytes : 16, /*stride=*/1024, transposed);
   };
-  // Where rows are contiguous (16-bit types), 16 lines of 128 bytes hold the k of a step.
+  // Where rows are contiguous (16-bit types only), the k of a step are in 16 lines of 128 bytes.
   auto offsetOf = [&](const Operand &operand) {
     return step * (operand.contiguous == Axis::K ? stepBytes : 16 * rowBytes);
   };
@@ -454,7 +457,7 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
 
 void WgmmaEmitter::drain(const BlockPlace &place, Value own, Value firstM, ArrayRef<Value> sums) {
   std::unique_ptr<Sink> sink = output.sink(place);
-  Value warp = c.rem(c.div(thread, 32), 4); // of the warpgroup
+  Value warp = c.rem(c.div(thread, 32), 4); // the warp's number in the warpgroup
   Value slab = c.at(own, c.wide(c.mul(warp, drainBytes(tile.partN))));
   Value warpM = c.add(firstM, c.mul(warp, 16));
   drainWarp(
@@ -467,7 +470,7 @@ SmallVector<kernel::TensorMapAttr> mpc::hero::emitWgmma(Code c, const Problem &p
                                                         BlockArgument a, BlockArgument b,
                                                         const WgmmaOutput &output) {
   WgmmaEmitter emitter(c, problem, schedule, raster, output);
-  // The loads name their maps.
+  // The loads name maps by their number in this list.
   SmallVector<kernel::TensorMapAttr> maps = emitter.maps(a, b);
   emitter.run(a, b);
   return maps;

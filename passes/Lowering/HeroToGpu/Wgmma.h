@@ -6,31 +6,32 @@
 
 namespace mpc::hero {
 
-/// What becomes of the sums of one piece of work.
+/// Where the sums of one work item (Raster.h) go.
 struct WgmmaOutput {
-  /// The sink of a piece; sums come drainNeighbours at once.
+  /// Makes the sink of a work item; it gets drainNeighbours sums at once.
   llvm::function_ref<std::unique_ptr<Sink>(const BlockPlace &)> sink;
-  /// The same for sums that come in pairs, where they are no partial ones.
+  /// Makes the epilogue of a work item whose sums come in pairs; used where they are not partial sums.
   llvm::function_ref<Epilogue(const BlockPlace &)> pairs;
-  /// The kernel's parameters that hold the results; none where sums are partial.
+  /// The kernel's parameters that hold the results; empty where sums are partial.
   llvm::SmallVector<mlir::BlockArgument> results;
 };
 
-/// Emits a kernel whose blocks go on from piece to piece of the raster, every grid_size-th of them (its
-/// clusters, where there are any); f16, bf16 or 8-bit floats, operands that `feedsWgmma`, at least one k. `a`
-/// and `b` are parameters of the kernel. Returns the tensor maps that the kernel needs.
+/// Emits a persistent kernel: a block (or cluster) computes every grid_size-th work item of the raster,
+/// counted in clusters where there are any. The problem has f16, bf16 or 8-bit floats, operands for which
+/// `feedsWgmma` holds, and at least one k. `a` and `b` are parameters of the kernel. Returns the tensor maps
+/// that the kernel needs.
 llvm::SmallVector<kernel::TensorMapAttr> emitWgmma(Code c, const Problem &problem, const Schedule &schedule,
                                                    const Raster &raster, mlir::BlockArgument a,
                                                    mlir::BlockArgument b, const WgmmaOutput &output);
 
-/// Whether the producer can bring the operands' tiles: by tensor map, or in pieces of at least 8 bytes, so
-/// few of each thread that their addresses fit its registers. 8-bit floats: whether both are contiguous along
-/// k, in which order only wgmma reads them, and come by tensor map.
+/// Whether the producer can bring the operands' tiles into shared memory: by tensor map, or by copies of at
+/// least 8 bytes, so few for each thread that their addresses fit its registers. For 8-bit floats: whether
+/// both operands are contiguous along k, the only order in which wgmma reads them, and come by tensor map.
 bool feedsWgmma(const Problem &problem, const Tile &tile);
-/// The axes along which the blocks of a cluster of two can be neighbours: each can load a half of the operand
-/// that they then have in common. The one with the larger operand first.
+/// The axes along which the two blocks of a cluster can be neighbours: each block can then load a half of the
+/// operand that they share. The axis that shares the larger operand comes first.
 llvm::SmallVector<Axis, 2> clusterAxesOf(const Problem &problem, const Tile &tile);
-/// Bytes of shared memory of a block.
+/// The shared memory of a block, in bytes.
 int64_t wgmmaSharedBytes(const Tile &tile);
 
 } // namespace mpc::hero

@@ -1,11 +1,12 @@
 //===- Batch.cpp - a batch of dispatches becomes one kernel ---------------------------===//
 //
 // Before:  kernel.dispatch "b" (...) { kernel.dispatch "x" ...; kernel.dispatch "y" ...; kernel.yield ... }
-// After:   llvm.func @k(...) { if (block < blocks of x) { x } else if it is of y's { y } }
+// After:   llvm.func @k(...) { if (block < blocks of x) { x } else if (the block belongs to y) { y } }
 //
-// Members that compute the same (of one shape, updates of parameters often do) share code, which gets the
-// pointers of the member that the block belongs to. A block has the threads of the member that has most; in
-// others the rest of them does nothing. Shared memory is one piece, which each member divides for itself.
+// Members that compute the same function on other buffers share code, which gets the pointers of the member
+// that the block belongs to; updates of parameters that have one shape are often such members. A block has as
+// many threads as the member with the most; in other members the remaining threads do nothing. The kernel has
+// one allocation of shared memory, which each member divides for itself.
 //
 //===------------------------------------------------------------------------------------===//
 #include "dialects/Kernel/IR/SharedMemory.h"
@@ -22,10 +23,10 @@ using namespace mpc::kernel;
 
 namespace {
 
-/// Members that compute the same on other buffers.
+/// Members that compute the same function on other buffers.
 struct Alike {
   llvm::SmallVector<DispatchOp> members;
-  LLVM::LLVMFuncOp function; ///< of the first, alone
+  LLVM::LLVMFuncOp function; ///< the kernel of the first member alone
   GpuLaunch launch;
 };
 
@@ -38,14 +39,14 @@ public:
 private:
   void setInPlace();
   LogicalResult emitMembers();
-  /// The code of all alike, for blocks from `first` on.
+  /// Emits the code that these members share; their blocks are those from `first` on.
   void emitAlike(Alike &alike, Value block, int64_t first);
-  /// Shared memory for the member that wants most, at the insertion point.
+  /// Creates, at the insertion point, shared memory that is enough for each member.
   void createShared();
-  /// Makes a member's code that of block `number` (a value of the kernel) with the kernel's shared memory,
-  /// and with `threads` its barriers those of so many.
+  /// Makes a member's code the code of block `number` (a value of the batch's kernel), with the batch's
+  /// shared memory. With `threads` > 0 its barriers become barriers of that many threads.
   void adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads);
-  /// The kernel's parameter for a parameter of a member's kernel.
+  /// The parameter of the batch's kernel for a parameter of a member's kernel.
   Value parameterOf(DispatchOp member, unsigned parameter);
 
   DispatchOp batch;
@@ -61,7 +62,7 @@ private:
 
 } // namespace
 
-/// What the memory plan says of the batch, said of its members.
+/// Passes the places that the memory plan gave to the batch on to its members.
 void BatchEmitter::setInPlace() {
   size_t result = 0;
   for (DispatchOp member : batch.members()) {
@@ -105,7 +106,7 @@ Value BatchEmitter::parameterOf(DispatchOp member, unsigned parameter) {
   unsigned inputs = member.getInputs().size();
   if (parameter < inputs)
     return function.getArgument(cast<BlockArgument>(member.getInputs()[parameter]).getArgNumber());
-  unsigned before = 0; // results of the members before it
+  unsigned before = 0; // the results of the members before this one
   for (DispatchOp other : batch.members()) {
     if (other == member)
       break;

@@ -2,11 +2,11 @@
 //
 //   dx[a, v, c] = sum of dy[a, i, c] over the i with indices[i] = v, in the order of i
 //
-// A block owns up to 64 rows v, a thread one column (a, c) of them, whose sums it keeps in shared memory:
-// nobody else touches them, so there is nothing to wait for, and the order is fixed. Warps look at 32 indices
-// at a time; those of other blocks cost a load, a comparison and a vote. Every block reads all indices: tens
-// of microseconds for the embeddings of language models, more than a sort would only for many more indices
-// than that.
+// A block owns up to 64 rows v, and a thread one column (a, c) of them, whose sums it keeps in shared memory.
+// No other thread touches these sums, so no thread waits for another and the order is fixed. Warps look at 32
+// indices at a time; an index of another block's row costs a load, a comparison and a vote. Every block reads
+// all indices, which takes tens of microseconds for the embeddings of language models; sorting the indices
+// would be faster only where there are many more of them.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -19,7 +19,8 @@ using namespace mpc;
 
 using Values = llvm::SmallVector<Value>;
 
-/// Blocks that fill any GPU several times over; rows of a block, and bytes of their sums.
+/// The blocks that fill any GPU several times over; the most rows of a block, and the most bytes of their
+/// sums.
 static constexpr int64_t wantedBlocks = 1024, mostRows = 64, mostBytes = 32768;
 
 GpuLaunch mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
@@ -43,7 +44,7 @@ GpuLaunch mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &resu
   Value tid = t.thread(), lane = t.mod(tid, warpThreads), block = t.block();
   Value column = t.add(t.mul(t.mod(block, columnBlocks), threads), tid), inside;
   Value first = t.wide(t.mul(t.div(block, columnBlocks), blockRows));
-  if (columns % threads != 0) { // the others stay for the votes
+  if (columns % threads != 0) { // threads without a column stay for the votes
     inside = t.below(column, columns);
     column = arith::MinUIOp::create(e.b, column, t.i32(columns - 1));
   }

@@ -1,13 +1,16 @@
 //===- GpuNest.cpp - thread mappings of pointwise, reduction and row kernels ------===//
 //
-//   Pointwise:  a thread computes n neighbours, what one access of 16 bytes moves; neighbouring threads
-//   neighbouring pieces. Tiles:      a transpose; a block moves 32 x 32 elements through shared memory,
-//   reading along one dimension and writing along the other. Rows:       a warp (short rows) or a block per
-//   row; threads take every 32nd or every m-th piece of n neighbours, then meet. Rows of few pieces
-//               a thread are unrolled, so that what one stage has loaded and computed the next one finds in
-//               registers.
-//   Columns:    a block takes up to 32 neighbouring pieces of n columns, its groups of threads every g-th
-//   row; then the groups meet. The rest:   one thread per slice (LoopPlan/Slices.cpp).
+// A piece is n neighbours along the innermost loop, as many as one access of 16 bytes moves.
+//
+//   Pointwise:  a thread computes one piece; neighbouring threads compute neighbouring pieces.
+//   Tiles:      a transpose; a block moves 32 x 32 elements through shared memory, which it reads along one
+//               dimension and writes along the other.
+//   Rows:       a warp (short rows) or a block computes a row; a thread takes every 32nd or every m-th piece
+//               (m threads), then the threads combine their results. Where a thread has few pieces they are
+//               unrolled, so that a stage finds in registers what an earlier one has loaded and computed.
+//   Columns:    a block takes up to 32 neighbouring pieces of n columns; each of its g groups of threads takes
+//               every g-th row, then the groups combine their results.
+//   The rest:   one thread computes each slice (LoopPlan/Slices.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
@@ -59,19 +62,19 @@ Values ThreadEmitter::loop(Value first, int64_t count, int64_t step, ValueRange 
 
 namespace {
 
-/// Rows per block where a warp has one.
+/// The rows of a block where a warp computes a row.
 constexpr int64_t rowsPerBlock = 4;
-/// Pieces of a row that a thread keeps in registers at most, and ops that unrolling them may make.
+/// The most pieces of a row that a thread keeps in registers, and the most ops that unrolling them may make.
 constexpr int64_t mostPieces = 4, mostUnrolledOps = 1500;
-/// The largest block that a row gets; in a batch, where all members have a block of one size, less.
+/// The largest block that a row gets; in a batch it is smaller, since all members have blocks of one size.
 constexpr int64_t mostRowThreads = 1024, mostMemberThreads = blockThreads;
-/// A side of the tiles of a transpose, in elements, and of their rows in shared memory: with one more element
-/// neither way of walking a tile meets a bank twice, whatever the size of elements.
+/// The side of a transpose's tiles, in elements, and the pitch of their rows in shared memory: with one more
+/// element, walking a tile in either direction never meets a bank twice, whatever the size of elements.
 constexpr int64_t tileSide = 32, tilePitch = tileSide + 1;
-/// Bytes that one access moves at best, neighbours that a thread takes at most, and bytes that memory moves
-/// at least.
+/// The most bytes that one access moves, the most neighbours that a thread takes, and the fewest bytes that a
+/// memory access transfers.
 constexpr int64_t vectorBytes = 16, mostNeighbours = 8, sectorBytes = 32;
-/// Blocks for each multiprocessor, below which those of a column reduction become narrower.
+/// Where a multiprocessor would get fewer blocks than this, the blocks of a column reduction become narrower.
 constexpr int64_t wantedBlocks = 2;
 
 int64_t product(ArrayRef<LoopVar> vars) {
@@ -82,8 +85,8 @@ int64_t product(ArrayRef<LoopVar> vars) {
 }
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Bytes of an element of the widest tensor that matters: of the results, or, in reductions, of what is
-/// reduced.
+/// The element size, in bytes, of the widest tensor that spans the whole space: of the results, and in
+/// reductions also of the inputs.
 int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
   int64_t bytes = 1;
@@ -101,8 +104,8 @@ int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
 
 class GpuNestEmitter : NestSpace {
 public:
-  /// n: neighbours that a thread computes, the extent of the innermost factor when more than one
-  /// (splitNeighbours).
+  /// n is the number of neighbours that a thread computes; where it is more than one, it is the extent of the
+  /// innermost factor (splitNeighbours).
   GpuNestEmitter(const Plan &plan, int64_t n, kernel::DispatchOp dispatch, const GpuArch &arch,
                  ArrayRef<Buffer> results, ElementEmitter &e)
       : NestSpace(plan, dispatch, results, e), arch(arch), n(n), pieceBytes(n * widestBytes(plan, dispatch)),
@@ -114,32 +117,33 @@ public:
   GpuLaunch tiles();
   GpuLaunch rows();
   GpuLaunch columns();
-  /// One thread per position of the grid that emitSlices divides the work into.
+  /// One thread computes each position of the grid that emitSlices divides the work into.
   GpuLaunch slices(kernel::DispatchOp dispatch);
 
 private:
-  /// Binds the variables whose row-major number is `linear` (i32, below 2^31).
+  /// Binds the variables, whose row-major number is `linear` (i32, below 2^31).
   void bindLinear(ArrayRef<LoopVar> vars, Value linear);
-  /// Puts another index in a symbol's place in the current point.
+  /// Replaces a symbol in the current point by another index.
   void move(SymbolId symbol, const Index &to);
-  /// body(i) for the n neighbours at the current piece, `space` and `keptSpace` being those of the i-th.
+  /// Calls body(i) for the n neighbours of the current piece; `space` and `keptSpace` are then those of the
+  /// i-th.
   void forNeighbours(llvm::function_ref<void(int64_t)> body);
-  /// The results at the n neighbours: all are computed before the first is stored, since the back end can
-  /// move no load up over a store.
+  /// Stores the results at the n neighbours. All are computed before the first is stored, since the back end
+  /// cannot move a load up over a store.
   void storeNeighbours(ArrayRef<unsigned> positions, bool kept);
-  /// Makes these the results of the stage at the current kept point.
+  /// Makes the totals the results of the stage's reductions at the current kept point.
   void defineTotals(ArrayRef<Operation *> stage, ArrayRef<Value> totals);
-  /// Calls body(carried) at every piece of the reduced space that has the number first + i*step.
+  /// Calls body(carried) at every piece of the reduced space whose number is first + i*step.
   Values walk(Value first, int64_t step, ValueRange init, llvm::function_ref<Values(ValueRange)> body);
-  /// The same without a loop: `inside`, where there is one, says whether the thread has this piece; else
-  /// `space` is that of the last.
+  /// Does the same without a loop. `inside`, where it is not null, says whether the thread has this piece; if
+  /// it has not, `space` is that of the last piece.
   void unrolled(Value first, int64_t step, llvm::function_ref<void(Value inside)> body);
 
   const GpuArch &arch;
   const int64_t n;
-  const int64_t pieceBytes;  ///< of n neighbours
-  const int64_t ops;         ///< of the dispatch
-  const int64_t mostThreads; ///< of a row
+  const int64_t pieceBytes;  ///< the bytes of n neighbours
+  const int64_t ops;         ///< the number of the dispatch's ops
+  const int64_t mostThreads; ///< the most threads that a row gets
   const ThreadEmitter t;
 };
 
@@ -155,8 +159,8 @@ void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
 
 //===-- Neighbours ----------------------------------------------------------------------===//
 
-/// The innermost loop becomes (pieces, n), whatever factors it was merged from; the n are constants. Returns
-/// n, 1 where there are no such neighbours.
+/// Splits the innermost loop into (pieces, n), whatever factors it was merged from; the n positions are
+/// constants. Returns n, which is 1 where there are no such neighbours.
 static int64_t splitNeighbours(Plan &plan, kernel::DispatchOp dispatch) {
   if (plan.factors.empty() || plan.tiled >= 0)
     return 1;
@@ -166,7 +170,7 @@ static int64_t splitNeighbours(Plan &plan, kernel::DispatchOp dispatch) {
   LoopVar &last = (reduced ? plan.reduced : plan.kept).back();
   SymbolId first = last.factors.front();
   if (first + last.factors.size() != plan.factors.size())
-    return 1; // others lie between
+    return 1; // the loop's factors are not the innermost ones
   int64_t n = std::min(vectorBytes / widestBytes(plan, dispatch), mostNeighbours);
   while (n > 1 && last.extent % n != 0)
     n /= 2;
@@ -211,7 +215,7 @@ void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
     for (unsigned r : positions)
       stores.push_back({r, linear, e.element(yielded[r], indexOf(yielded[r], linear))});
   });
-  // Result by result: neighbours become one access.
+  // The stores go result by result, so that neighbours become one access.
   for (unsigned r : positions)
     for (const Store &s : stores)
       if (s.result == r)
@@ -252,7 +256,8 @@ GpuLaunch GpuNestEmitter::tiles() {
                                             tileSide * tilePitch * bytes);
     shared.push_back({memory, RankedTensorType::get({tileSide * tilePitch}, element), {}, {}});
   }
-  /// body(slot in the tile) for the thread's elements, neighbouring threads along `across` or along `inner`.
+  /// Calls body(slot in the tile) for the thread's elements; neighbouring threads are neighbours along
+  /// `across` or along `inner`.
   auto walkTile = [&](bool alongAcross, llvm::function_ref<void(const Index &)> body) {
     t.loop(line, tileSide, blockThreads / tileSide, {}, [&](Value line, ValueRange) -> Values {
       Value a = alongAcross ? lane : line, i = alongAcross ? line : lane;
@@ -294,7 +299,7 @@ Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init,
 }
 
 void GpuNestEmitter::defineTotals(ArrayRef<Operation *> stage, ArrayRef<Value> totals) {
-  // The point has no place along the reduced dimensions.
+  // A total has no position along the reduced dimensions.
   Index whole = space;
   for (auto [symbol, factor] : llvm::enumerate(plan.factors))
     if (factor.reduced)
@@ -325,7 +330,7 @@ void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void
 
 GpuLaunch GpuNestEmitter::rows() {
   int64_t count = plan.keptCount(), pieces = product(plan.reduced);
-  int64_t width = warpThreads; // threads of a row
+  int64_t width = warpThreads; // the threads of a row
   while (width < mostThreads && pieces > width * mostPieces)
     width *= 2;
   bool severalPasses = plan.stages.size() > 1 || !plan.fullResults.empty();
@@ -338,7 +343,7 @@ GpuLaunch GpuNestEmitter::rows() {
   if (warp) {
     row = t.add(t.mul(row, rowsPerBlock), t.div(tid, warpThreads));
     lane = t.mod(tid, warpThreads);
-    if (count % rowsPerBlock != 0) // whole warps: their shuffles stay complete
+    if (count % rowsPerBlock != 0) // whole warps drop out, so shuffles stay complete
       inside = t.below(row, count);
   }
   e.when(inside, [&] {
@@ -378,13 +383,14 @@ GpuLaunch GpuNestEmitter::rows() {
 }
 
 GpuLaunch GpuNestEmitter::columns() {
-  const LoopVar &column = plan.kept.back(); // of pieces of n columns
+  const LoopVar &column = plan.kept.back(); // its loop counts pieces of n columns
   ArrayRef<LoopVar> outer = ArrayRef<LoopVar>(plan.kept).drop_back();
-  // Powers of two: the threads of a column find each other by shuffles.
+  // Widths are powers of two, so that the threads of a column can use shuffles.
   int64_t width = warpThreads;
   while (width > 1 && width / 2 >= column.extent)
     width /= 2;
-  // Few columns, more blocks: as long as a row's part is a whole sector.
+  // Where there are few columns, blocks get narrower so that there are more of them, as long as a block's
+  // part of a row is a whole sector.
   while (width * pieceBytes > sectorBytes && ceilDiv(column.extent, width) * product(outer) < wantedBlocks * arch.multiprocessors)
     width /= 2;
   int64_t groups = blockThreads / width;
@@ -394,7 +400,8 @@ GpuLaunch GpuNestEmitter::columns() {
 
   Value tid = t.thread(), group = t.div(tid, width), at = t.mod(tid, width), which = t.block(), inside;
   at = t.add(t.mul(t.mod(which, blocks), width), at);
-  // Threads beyond the last column do its work again and store nothing: all of them reach the barriers.
+  // Threads beyond the last column repeat its work and store nothing, because all threads must reach the
+  // barriers.
   if (column.extent % width != 0) {
     inside = t.below(at, column.extent);
     at = arith::MinUIOp::create(e.b, at, t.i32(column.extent - 1));
@@ -426,9 +433,10 @@ GpuLaunch GpuNestEmitter::columns() {
       byNeighbour.emplace_back(ArrayRef<Value>(sums).slice(i * stage.size(), stage.size()));
     ThreadReducer reducer(e, stage, byNeighbour, tid, threads, width);
     auto defineAll = [&] { forNeighbours([&](int64_t i) { defineTotals(stage, reducer.totals(i)); }); };
-    // Only the threads that store need the totals when nobody goes on with them.
+    // Only the threads that store need the totals when no later stage reads them.
     if (s + 1 == plan.stages.size() && plan.fullResults.empty()) {
-      // One column each: what is behind the reductions is short that way, and emitted once.
+      // Here each thread takes one column: so the ops behind the reductions take less time, and are emitted
+      // once.
       if (s == 0 && n > 1 && reducer.inMemory() && width * n <= threads) {
         Value piece = t.add(t.mul(t.mod(which, blocks), width), t.div(tid, n)), has = t.below(tid, width * n);
         if (column.extent % width != 0)
@@ -464,7 +472,7 @@ GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
   constexpr int64_t threads = warpThreads;
   Value at = t.add(t.mul(t.block(), threads), t.thread());
   Value begin = t.wide(at), end = arith::AddIOp::create(e.b, begin, e.i64(1));
-  // The number of slices is known after emission only.
+  // The number of slices is known only after emission.
   auto guard =
       scf::IfOp::create(e.b, arith::ConstantOp::create(e.b, e.b.getBoolAttr(true)), /*withElseRegion=*/false);
   int64_t count;

@@ -1,4 +1,4 @@
-//===- GpuNest.h - who computes which element ----------------------------------===//
+//===- GpuNest.h - which thread computes which element ---------------------------===//
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -8,30 +8,31 @@
 
 namespace mpc {
 
-/// Threads of a block where nothing else decides: some of them fill a multiprocessor's 1024 to 2048,
-/// registers allowing.
+/// The threads of a block where nothing else decides. A few such blocks fill a multiprocessor's 1024 to 2048
+/// threads, if their registers allow.
 inline constexpr int64_t blockThreads = 256;
 
-/// Emits the body of a kernel at e's insertion point: the share of one thread. `results`: a buffer per result
-/// of the dispatch.
+/// Emits the body of a kernel at e's insertion point: the code of one thread. `results` has a buffer for each
+/// result of the dispatch.
 GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch,
                       llvm::ArrayRef<Buffer> results, ElementEmitter &e);
-/// Whether results are values and their transposes, which one launch writes in wide accesses.
+/// Whether the results are values and their transposes, which one launch writes in wide accesses.
 bool isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch);
-/// emitGpuNest of such a dispatch.
+/// Does what emitGpuNest does, for a dispatch of that kind.
 GpuLaunch emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
                                 ElementEmitter &e);
-/// The same for graph.gather_grad.
+/// Does the same for graph.gather_grad.
 GpuLaunch emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
-/// emitGpuKernel of a batch.
+/// Does what emitGpuKernel does, for a batch.
 mlir::FailureOr<GpuLaunch> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module,
                                         llvm::StringRef symbol, const GpuArch &arch);
-/// `llvm.func @symbol` at b's insertion point, which returns: a pointer per input, then per result of the
-/// dispatch, with what LLVM may know of them.
+/// Creates `llvm.func @symbol` at b's insertion point; its body only returns. The parameters are a pointer
+/// for each input and then for each result of the dispatch, with attributes that say what LLVM may know of
+/// them.
 mlir::LLVM::LLVMFuncOp createGpuFunction(mlir::OpBuilder &b, kernel::DispatchOp dispatch,
                                          llvm::StringRef symbol);
 
-/// What the nests of a GPU share: positions of threads, in i32.
+/// The arithmetic on positions of threads, in i32, that all nests for GPUs share.
 struct ThreadEmitter {
   ElementEmitter &e;
 
@@ -43,9 +44,9 @@ struct ThreadEmitter {
   mlir::Value mul(mlir::Value a, int64_t b) const;
   mlir::Value div(mlir::Value a, int64_t b) const;
   mlir::Value mod(mlir::Value a, int64_t b) const;
-  /// a < b, of unsigned numbers.
+  /// Whether a < b, as unsigned numbers.
   mlir::Value below(mlir::Value a, int64_t b) const;
-  /// for (i32 i = first; i < count; i += step) carried = body(i, carried); returns the last.
+  /// for (i32 i = first; i < count; i += step) carried = body(i, carried); returns the last values.
   llvm::SmallVector<mlir::Value>
   loop(mlir::Value first, int64_t count, int64_t step, mlir::ValueRange init,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body) const;

@@ -71,8 +71,8 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
   return launch;
 }
 
-/// Whether only results per row or column need the input, and no reduction does: the thread that stores such
-/// a result is the one that loads what goes into it.
+/// Whether only results for a whole row or column need the input, and no reduction does. Then the thread that
+/// stores such a result is the only one that loads the elements it is computed from.
 static bool readBehindReductions(kernel::DispatchOp dispatch, const Plan &plan, unsigned input) {
   llvm::SetVector<Operation *> forward;
   auto add = [&](Value v) { forward.insert_range(v.getUsers()); };
@@ -89,7 +89,8 @@ static bool readBehindReductions(kernel::DispatchOp dispatch, const Plan &plan, 
                        [&](unsigned r) { return forward.contains(yield->getOperand(r).getDefiningOp()); });
 }
 
-/// A member's result takes over what this member alone reads, and reads once.
+/// In a batch a result may take over an input that only its member reads, and that the member has as an input
+/// only once.
 static Reuses reusesInBatch(kernel::DispatchOp batch) {
   llvm::SmallVector<int> readers(batch.getInputs().size());
   for (kernel::DispatchOp member : batch.members())

@@ -9,23 +9,24 @@
 
 namespace mpc {
 
-/// How a kernel is started: blocks per axis, threads of a block; `kernel.resident`, `kernel.cluster`.
+/// How a kernel is launched: the blocks along each axis, the threads of a block, and `kernel.resident` and
+/// `kernel.cluster` (dialects/Kernel/IR/DeviceOps.td and HopperOps.td).
 struct GpuLaunch {
   std::array<int64_t, 3> grid = {1, 1, 1};
   int64_t threads = 32;
   int64_t resident = 0, cluster = 1;
 };
 
-/// Appends `llvm.func @symbol` to the module, one `!llvm.ptr<1>` per input and then per result of the
-/// dispatch (which is no `library` one). The form is that of dialects/Kernel/IR/DeviceOps.td. `in_place` (see
-/// LoopPlan/LoopForm.h) makes a result use its input's pointer. Fails with a diagnostic at an op that has no
-/// elemental model.
+/// Appends `llvm.func @symbol` to the module, with one `!llvm.ptr<1>` for each input and then for each result
+/// of the dispatch, which is not a `library` dispatch. The kernel has the form that
+/// dialects/Kernel/IR/DeviceOps.td describes. `in_place` (see LoopPlan/LoopForm.h) makes a result use its
+/// input's pointer. Fails with a diagnostic at an op that has no elemental model.
 mlir::FailureOr<GpuLaunch> emitGpuKernel(kernel::DispatchOp dispatch, mlir::ModuleOp module,
                                          llvm::StringRef symbol, const GpuArch &arch);
 
-/// `reusableInputs` for GPUs: of what the threads of a row or column read together, one thread's store would
-/// come before another's load, so only what each thread reads for itself qualifies. In a batch, only one member
-/// may read the input.
+/// The answer of `reusableInputs` for GPUs. Where several threads read an element for the same row or column,
+/// one thread's store could come before another's load; so only inputs qualify whose elements are each read
+/// by one thread. In a batch, only one member may read the input.
 Reuses gpuReusableInputs(kernel::DispatchOp dispatch);
 
 } // namespace mpc

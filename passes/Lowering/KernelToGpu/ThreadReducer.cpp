@@ -8,14 +8,15 @@
 using namespace mlir;
 using namespace mpc;
 
-/// A partial result is combined like an element, but is an accumulator already.
+/// Combines two accumulators. A partial result is combined as an element would be, but it is an accumulator
+/// already.
 Value ThreadReducer::combine(Operation *reduction, Value a, Value b) {
   if (isa<graph::ReduceAnyOp>(reduction))
     b = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, b, e.constantInt(b.getType(), 0));
   return reductionStep(reduction, a, b, e);
 }
 
-/// The value of the lane with the number that differs in `offset`; shuffles move 32 bits.
+/// The value of the lane whose number differs by xor with `offset`; a shuffle moves 32 bits.
 Value ThreadReducer::exchange(Value v, int64_t offset) {
   Type type = v.getType(), i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
   if (type.isF32() || type == i32)

@@ -3,12 +3,13 @@
 //   y[..., r, c] = f(x, ...)      stored as they are
 //   t[..., c, r] = y[..., r, c]   stored transposed
 //
-// A block has a tile of side x side. A thread computes pieces of neighbouring columns once, stores those of
-// y, and puts those of t into shared memory at [c, r]; behind a barrier it stores pieces of neighbouring
-// rows. So all of global memory is touched in accesses as wide as extents allow, 16 bytes of t at best.
+// A block has a tile of side x side. A thread computes pieces, which are neighbours along the columns, once;
+// it stores those of y and puts those of t into shared memory at [c, r]. Behind a barrier it stores pieces of
+// t, which are neighbours along the rows. So all accesses to global memory are as wide as the extents allow,
+// at best 16 bytes of t.
 //
 // In shared memory a line of t has its 16-byte groups in another order, group ^ (c / elements of 16 bytes):
-// the threads of a warp, which write pieces at several c and a few r, meet different banks.
+// so the threads of a warp, which write pieces at several c and a few r, meet different banks.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -21,7 +22,7 @@ using namespace mpc;
 
 static constexpr int64_t side = 64, groupBytes = 16;
 
-/// The op that stores a result transposed.
+/// The op that transposes a result; null where the result is stored as it is.
 static graph::TransposeOp transposeOf(Value yielded) {
   Operation *op = yielded.getDefiningOp();
   return graph::transposesMatrices(op) ? cast<graph::TransposeOp>(op) : graph::TransposeOp();
@@ -45,8 +46,8 @@ bool mpc::isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch) {
     (op ? transposed : asItIs) = true;
     bytes &= bytesOf(v) == 1;
   }
-  // Tiles of 32 x 32 are as good for transposes alone (GpuNest.cpp), unless elements are so small that single
-  // ones are far from what an access can move.
+  // For transposes alone the tiles of 32 x 32 (GpuNest.cpp) are as good, unless elements have one byte: then
+  // storing single elements is far from what an access can move.
   return transposed && (asItIs || bytes);
 }
 
@@ -58,14 +59,14 @@ public:
   GpuLaunch run();
 
 private:
-  /// Row and column of a piece in the tile, and where it starts.
+  /// The row and the column, in the tile, of a piece's first element.
   struct Piece {
     Value row, column; ///< i32
   };
-  /// body(piece, index of its first element) for the thread's pieces that exist: `neighbours` elements along
-  /// columns, or along rows.
+  /// Calls body(piece, index of its first element) for the thread's pieces that exist; a piece has
+  /// `neighbours` elements along the columns, or along the rows.
   void forPieces(bool alongRows, int64_t neighbours, llvm::function_ref<void(Piece, IndexVector)> body);
-  /// Where [column, row], [column, row + 1], ... of the tile start in shared memory.
+  /// The place in shared memory where [column, row], [column, row + 1], ... of the tile start.
   Value slot(Piece piece, int64_t bytes);
 
   ValueRange yielded;
@@ -79,7 +80,7 @@ private:
 
 } // namespace
 
-/// The largest power of two up to `most` that divides.
+/// The largest power of two up to `most` that divides the extent.
 static int64_t piecesOf(int64_t extent, int64_t most) {
   while (extent % most != 0)
     most /= 2;
@@ -97,7 +98,7 @@ TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayR
   wide = 1;
   for (Value v : yielded)
     wide = std::max(wide, groupBytes / bytesOf(v));
-  // A piece of a transposed result is one group of chunks: they are swizzled together.
+  // A piece of a transposed result is at most one 16-byte group, since a group is swizzled as a whole.
   for (Value v : yielded)
     if (transposeOf(v))
       wide = std::min(wide, groupBytes / bytesOf(v));
@@ -153,7 +154,8 @@ GpuLaunch TransposedCopyEmitter::run() {
 
   int64_t along = piecesOf(columns, wide);
   forPieces(/*alongRows=*/false, along, [&](Piece piece, IndexVector index) {
-    // All values before the first store, then result by result: neighbours become one access.
+    // All values are computed before the first store, and the stores go result by result, so that neighbours
+    // become one access.
     llvm::SmallVector<llvm::SmallVector<Value>> values(yielded.size());
     IndexVector at = index;
     for (int64_t i = 0; i < along; ++i) {

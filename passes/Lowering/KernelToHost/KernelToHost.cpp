@@ -7,7 +7,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Every buffer is a memory of its own, but for results that share an operand's.
+/// The scopes that an access to buffer `skip` does not alias: those of all other buffers, since buffers do
+/// not overlap. (A result that shares an operand's buffer has no scope of its own.)
 static ArrayAttr scopesWithout(ArrayRef<Attribute> scopes, size_t skip, MLIRContext *context) {
   llvm::SmallVector<Attribute> others;
   for (auto [i, scope] : llvm::enumerate(scopes))
@@ -16,7 +17,8 @@ static ArrayAttr scopesWithout(ArrayRef<Attribute> scopes, size_t skip, MLIRCont
   return others.empty() ? ArrayAttr() : ArrayAttr::get(context, others);
 }
 
-/// Nanoseconds that one position of the grid takes, roughly: vectorised arithmetic, math functions, memory.
+/// The nanoseconds that one position of the grid takes, roughly: vectorised arithmetic, math functions,
+/// memory.
 static double estimate(LLVM::LLVMFuncOp function, double iterations) {
   double perElement = 0;
   function.walk([&](Operation *op) {
@@ -71,7 +73,7 @@ FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp
     e.bindBuffer(argument, inputBuffers.back());
   }
   for (auto [r, input] : llvm::enumerate(dispatch.inPlaceInputs())) {
-    if (input >= 0) { // the same SSA pointer: LLVM then knows that both are one memory
+    if (input >= 0) { // both use one SSA pointer, so LLVM knows that they are the same memory
       results.push_back(inputBuffers[input]);
       results.back().type = cast<RankedTensorType>(yielded[r].getType());
     } else {
@@ -83,10 +85,10 @@ FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp
   launch.grid = emitNest(*plan, dispatch, results, e, entry->getArgument(1), entry->getArgument(2));
   if (e.failed())
     return failure();
-  // A thread should have 10 microseconds of work: several times what waking it costs.
+  // A thread should get 10 microseconds of work, which is several times what waking it costs.
   double iterations = plan->form == LoopForm::Special ? graph::typeOf(yielded[0]).getNumElements()
                                                       : plan->keptCount() * plan->reducedCount();
-  iterations /= double(plan->cuts.size() + 1); // each element is computed by one piece of the loop
+  iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
   double ns = estimate(function, iterations / std::max<int64_t>(launch.grid, 1));
   launch.grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, launch.grid);
   return launch;

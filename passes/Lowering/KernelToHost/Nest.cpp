@@ -6,8 +6,8 @@
 //       for col: sum                              for m: for c in block: acc[c] += x[m, c]
 //       for col: store                            for c in block: store acc[c]
 //
-// Inner loops have plain induction variables, known bounds where possible and no divisions: LLVM's vectoriser
-// does the rest.
+// Inner loops have plain induction variables, known bounds where possible and no divisions, so that LLVM can
+// vectorise them.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToHost/Nest.h"
@@ -22,35 +22,36 @@ using namespace mpc;
 
 namespace {
 
-/// Enough slices for the threads of a large machine to share evenly.
+/// As many slices as the threads of a large machine need to share the work evenly.
 constexpr int64_t wantedGrid = 64;
-/// Elements of a slice of one long loop: 4 KiB of f32, many vector iterations.
+/// The elements of a slice of one long loop: 4 KiB of f32, many vector iterations.
 constexpr int64_t blockElements = 1024;
-/// A side of the tiles of a transpose: one cache line of f32, so that 16 lines of the operand serve a whole
+/// The side of a transpose's tiles: one cache line of f32, so that 16 lines of the operand serve a whole
 /// tile.
 constexpr int64_t tileElements = 16;
-/// Columns that one slice of a column reduction holds: several cache lines a row, few enough accumulators for
-/// registers.
+/// The columns that one slice of a column reduction holds: several cache lines of a row, but few enough
+/// accumulators for registers.
 constexpr int64_t columnBlock = 64;
-/// Additions into one f32 accumulator before it is added to a total: bounds the error of long sums.
+/// The most additions into one f32 accumulator before it is added to a total; this bounds the error of long
+/// sums.
 constexpr int64_t chainLength = 512;
 
 class NestEmitter : NestSpace {
 public:
   using NestSpace::NestSpace;
 
-  // Each returns the length of the grid.
+  // Each of these returns the length of the grid.
   int64_t pointwise(Value begin, Value end);
   int64_t tiles(Value begin, Value end);
   int64_t rows(Value begin, Value end);
   int64_t columns(Value begin, Value end);
 
 private:
-  /// for g in [begin, end): binds the variables whose row-major number (with `blocks` as a further, innermost
-  /// one) is g.
+  /// for g in [begin, end): binds the variables, whose row-major number (with `blocks` as a further,
+  /// innermost variable) is g, and emits the body.
   void grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end,
             llvm::function_ref<void(Value block)> body);
-  /// Elements [at*block, min((at+1)*block, extent)).
+  /// The bounds of a block: elements [at*block, min((at+1)*block, extent)).
   std::pair<Value, Value> blockBounds(Value at, int64_t block, int64_t extent);
 };
 
@@ -75,7 +76,8 @@ void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Valu
   });
 }
 
-/// How many leading variables make up the grid: as few as give every thread of a large machine something.
+/// The number of leading variables that make up the grid: as few as give every thread of a large machine some
+/// work.
 static size_t gridPrefix(ArrayRef<LoopVar> vars, int64_t wanted, int64_t &count) {
   count = 1;
   size_t prefix = 0;
@@ -123,7 +125,7 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
     e.setRange(inner.factors[0], 0, inner.extent - 1);
   };
 
-  if (blocks > 1 && count == 1) { // one flat loop over all slices
+  if (blocks > 1 && count == 1) { // one flat loop runs over all slices
     for (const LoopVar &outer : vars.drop_back())
       bind(outer, e.i64(0));
     Value low = arith::MulIOp::create(e.b, begin, e.i64(block)),
@@ -152,7 +154,7 @@ std::pair<Value, Value> NestEmitter::blockBounds(Value at, int64_t block, int64_
 
 int64_t NestEmitter::tiles(Value begin, Value end) {
   const LoopVar &across = plan.kept[plan.tiled], &inner = plan.kept.back();
-  // Tiles as two more variables of the grid.
+  // The tiles are two more variables of the grid.
   llvm::SmallVector<LoopVar> vars;
   for (auto [i, var] : llvm::enumerate(ArrayRef<LoopVar>(plan.kept).drop_back()))
     if (int(i) != plan.tiled)
@@ -196,7 +198,8 @@ int64_t NestEmitter::rows(Value begin, Value end) {
 
 //===-- Columns ----------------------------------------------------------------------------===//
 
-/// The largest divisor of n in [least, most], else `most`: blocks of equal length have constant bounds.
+/// The largest divisor of n in [least, most], else `most`: with a divisor all blocks have equal length, and
+/// their loops constant bounds.
 static int64_t blockOf(int64_t n, int64_t least, int64_t most) {
   if (n <= most)
     return n;
@@ -212,13 +215,14 @@ int64_t NestEmitter::columns(Value begin, Value end) {
   int64_t outerCount = 1;
   for (const LoopVar &var : outer)
     outerCount *= var.extent;
-  // Narrower blocks where there would be too few for two threads to share.
+  // Blocks are narrower where there would be too few for two threads to share.
   int64_t most = outerCount * column.extent >= 4 * columnBlock ? columnBlock : columnBlock / 2;
   int64_t block = blockOf(column.extent, most / 2, most);
   int64_t blocks = (column.extent + block - 1) / block;
   bool ragged = column.extent % block != 0;
 
-  // One array per reduction for running sums, one for finished values; long chains add into a second one.
+  // Each reduction has an array for running sums and one for finished values; long chains add into another
+  // one.
   Type pointer = LLVM::LLVMPointerType::get(e.b.getContext());
   auto array = [&](Type element) -> Buffer {
     OpBuilder::InsertionGuard guard(e.b);
@@ -240,7 +244,7 @@ int64_t NestEmitter::columns(Value begin, Value end) {
                     array(ElementEmitter::registerType(graph::elementOf(op->getResult(0))))};
     }
 
-  bool wasRecording = e.recording; // array accesses are not the dispatch's
+  bool wasRecording = e.recording; // accesses to the arrays are not the dispatch's
   auto silently = [&](auto f) {
     e.recording = false;
     auto result = f();
@@ -248,7 +252,8 @@ int64_t NestEmitter::columns(Value begin, Value end) {
     return result;
   };
   Value base, extent;
-  /// for j in block: binds the column, makes finished reductions of earlier stages visible.
+  /// for j in block: binds the column, makes finished reductions of earlier stages visible, and calls the
+  /// body.
   auto forColumns = [&](size_t stagesDone, llvm::function_ref<void(Index)> body) {
     e.loop(e.i64(0), extent, {}, [&](Value j, ValueRange) -> Values {
       bind(column, base ? Value(arith::AddIOp::create(e.b, base, j)) : j);
@@ -306,7 +311,7 @@ int64_t NestEmitter::columns(Value begin, Value end) {
             });
             forColumns(0, [&](Index at) {
               for (Operation *op : stage) {
-                // A partial sum is combined like an element, but is an accumulator already.
+                // A partial sum is combined as an element would be, but it is an accumulator already.
                 Value partial = read(arrays[op][0], at);
                 if (isa<graph::ReduceAnyOp>(op))
                   partial = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, partial,

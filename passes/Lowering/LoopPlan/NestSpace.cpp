@@ -87,7 +87,8 @@ void NestSpace::row() {
 //===-- Results -----------------------------------------------------------------------------===//
 
 void NestSpace::storeResults(ArrayRef<unsigned> positions, const Index &linear) {
-  // All values first: a result may share the buffer of an operand that another one reads at the same index.
+  // All values are computed before the first store: a result may share the buffer of an operand that another
+  // result reads at the same index.
   Values values;
   for (unsigned r : positions)
     values.push_back(e.element(yielded[r], indexOf(yielded[r], linear)));

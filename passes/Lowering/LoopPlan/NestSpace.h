@@ -1,7 +1,7 @@
 //===- NestSpace.h - emission over the iteration space of a plan -------------===//
 //
-// What nests of all targets share. A target's emitter derives from it and decides who walks which variable in
-// which order.
+// What the loop nests of all targets share. A target's emitter derives from it and decides which thread or
+// loop walks each variable, and in which order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_LOOPPLAN_NESTSPACE_H
@@ -12,15 +12,15 @@ namespace mpc {
 
 class NestSpace {
 public:
-  /// `results`: a buffer per result of the dispatch. Adds the plan's factors to e, which must have no symbols
-  /// yet.
+  /// `results` has a buffer for each result of the dispatch. The constructor adds the plan's factors to e,
+  /// which must have no symbols yet.
   NestSpace(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
 
 protected:
   using Values = llvm::SmallVector<mlir::Value>;
 
   void bind(const LoopVar &var, mlir::Value v) { e.bindSymbols(var.factors, v); }
-  /// The index of element `linear` of a tensor, in its shape.
+  /// The index, in the tensor's shape, of the element with the row-major number `linear`.
   IndexVector indexOf(mlir::Value tensor, const Index &linear);
   /// The element of the reduction's operand at the current point.
   mlir::Value reducedElement(mlir::Operation *reduction);
@@ -30,31 +30,32 @@ protected:
                llvm::function_ref<Values(llvm::ArrayRef<mlir::Value>)> body);
   void loops(llvm::ArrayRef<LoopVar> vars, llvm::function_ref<void()> body);
 
-  /// The accumulators of a stage: neutral elements, and one step of each with the elements at the current
-  /// point.
+  /// The accumulators of a stage: their neutral elements, and one step of each, with the elements at the
+  /// current point.
   Values stageInit(llvm::ArrayRef<mlir::Operation *> stage);
   Values stageStep(llvm::ArrayRef<mlir::Operation *> stage, llvm::ArrayRef<mlir::Value> accumulators);
   /// Makes `value` the reduction's result at the current kept point.
   void define(mlir::Operation *reduction, mlir::Value value);
-  /// One kept point by one thread: stage after stage with accumulators in registers, then the results.
+  /// Emits one kept point for one thread: stage after stage with accumulators in registers, then the results.
   void row();
 
-  /// Stores the elements of the results at these positions; `linear` is their row-major number.
+  /// Stores the elements of the results at these positions in the list of results; `linear` is the elements'
+  /// row-major number.
   void storeResults(llvm::ArrayRef<unsigned> positions, const Index &linear);
-  /// The full-space results of n neighbours along the innermost factor, whose places among them are
-  /// constants. n = 1: of the current point.
+  /// Stores the full-space results of n neighbours along the innermost factor, whose positions among them are
+  /// constants. With n = 1 it stores those of the current point.
   void storeNeighbours(int64_t n);
 
   const Plan &plan;
   llvm::ArrayRef<Buffer> results;
   ElementEmitter &e;
   mlir::ValueRange yielded;
-  Index space, keptSpace; ///< row-major number in the full space, and among the kept points
+  Index space, keptSpace; ///< the row-major number of the current point in the full space, and among the kept points
 };
 
 /// Emits positions [begin, end) (i64) of a one-dimensional grid at e's insertion point, for plans that are
-/// `sliced`: gather_grad, and any irregular dispatch, as one nest per result with its reductions inline
-/// (correct, not fast). Returns the grid's length.
+/// `sliced`: gather_grad, and any irregular dispatch, which becomes one nest for each result with its
+/// reductions inline (correct, but not fast). Returns the grid's length.
 int64_t emitSlices(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
                    ElementEmitter &e, mlir::Value begin, mlir::Value end);
 

@@ -56,7 +56,8 @@ void Plan::mergeLoops(ArrayRef<Index> forms) {
 //===-- The space -------------------------------------------------------------------===//
 
 namespace {
-/// Runs of dimensions, all kept or all reduced: what two reductions must share to run in one nest.
+/// Runs of dimensions, each wholly kept or wholly reduced. Two reductions run in one nest only where their
+/// runs are equal.
 using Signature = llvm::SmallVector<std::pair<int64_t, bool>>;
 } // namespace
 
@@ -77,8 +78,8 @@ static Signature signatureOf(Operation *reduction) {
 
 static int64_t count(Value v) { return graph::typeOf(v).getNumElements(); }
 
-/// Cuts of the row-major order (products of trailing dimensions) of `v` and of everything it is computed from
-/// in that order.
+/// Collects the cuts of the row-major order (products of trailing dimensions) of `v` and of every value that
+/// `v` is computed from in that order.
 static void collectCuts(Value v, int64_t total, llvm::DenseSet<Value> &seen, std::set<int64_t> &cuts) {
   if (count(v) != total || !seen.insert(v).second)
     return;
@@ -94,7 +95,7 @@ static void collectCuts(Value v, int64_t total, llvm::DenseSet<Value> &seen, std
     collectCuts(operand, total, seen, cuts);
 }
 
-/// The chain of cuts, each dividing the next, that keeps those of `required` and as many of `wanted` as fit.
+/// A chain of cuts, each of which divides the next: it has all of `required` and as many of `wanted` as fit.
 static llvm::SmallVector<int64_t> divisorChain(ArrayRef<int64_t> required, const std::set<int64_t> &wanted) {
   llvm::SmallVector<int64_t> chain(required);
   for (int64_t cut : wanted) {
@@ -106,7 +107,7 @@ static llvm::SmallVector<int64_t> divisorChain(ArrayRef<int64_t> required, const
   return chain;
 }
 
-/// How many neighbours along the innermost dimension share work, or differ in it with that period.
+/// The number of neighbours along the innermost dimension that share work, or after which the work repeats.
 static int64_t repeatOf(Operation *op) {
   if (isa<graph::DropoutOp, graph::RandomOp>(op))
     return 4;
@@ -127,7 +128,7 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
   if (llvm::all_of(yielded, [](Value v) { return count(v) == 0; }))
-    return plan; // nothing to walk over
+    return plan; // there is nothing to walk over
   llvm::SmallVector<Operation *> reductions;
   for (Operation &op : body.without_terminator()) {
     std::optional<LoopKind> kind = loopKindOf(&op);
@@ -140,7 +141,7 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
         reductions.push_back(&op);
       continue;
     }
-    if (isa<ElementalOpInterface>(op)) // computed per element wherever it is used
+    if (isa<ElementalOpInterface>(op)) // it is computed for each element wherever it is used
       continue;
     if (diagnose)
       (void)emitErrorWithHint(
@@ -155,7 +156,8 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
   for (Operation &op : body)
     plan.unroll = std::max(plan.unroll, repeatOf(&op));
 
-  // The space: of the reduction with the largest operand, else of the results.
+  // The space is that of the reduction with the largest operand, or of the results where there is no
+  // reduction.
   Operation *primary = nullptr;
   for (Operation *op : reductions)
     if (!primary || count(op->getOperand(0)) > count(primary->getOperand(0)))
@@ -169,7 +171,7 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
     signature.push_back({total, false});
   }
 
-  // Stages, in program order: after every reduction of the nest that the operand depends on.
+  // A reduction's stage comes after every reduction of the nest that its operand depends on.
   llvm::DenseMap<Value, unsigned> depth;
   for (Operation &op : body.without_terminator()) {
     unsigned after = 0;
@@ -201,7 +203,7 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
   if (primary)
     plan.form = plan.fullResults.empty() ? LoopForm::Reduction : LoopForm::Row;
 
-  // Factors: between neighbouring cuts.
+  // A factor lies between two neighbouring cuts.
   llvm::SmallVector<int64_t> required = {1};
   for (auto [n, reduced] : llvm::reverse(signature))
     required.push_back(required.back() * n);
@@ -211,10 +213,10 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
     collectCuts(primary->getOperand(0), total, seen, wanted);
   for (unsigned i : plan.fullResults)
     collectCuts(yielded[i], total, seen, wanted);
-  if (total < plan.unroll) // nothing has neighbours
+  if (total < plan.unroll) // no element has neighbours
     plan.unroll = 1;
   if (plan.unroll > 1 && !primary)
-    wanted.insert(plan.unroll); // last: only where it fits the shapes
+    wanted.insert(plan.unroll); // inserted last, so that it is used only where it fits the shapes
   llvm::SmallVector<int64_t> chain = divisorChain(required, wanted);
   size_t run = signature.size();
   int64_t outerCut = 1;

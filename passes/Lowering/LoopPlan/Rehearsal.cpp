@@ -1,8 +1,8 @@
-//===- Rehearsal.cpp - what emission would do, before it is done ---------------===//
+//===- Rehearsal.cpp - dry runs of emission ------------------------------------===//
 //
-// A rehearsal emits the dispatch into a module that is thrown away, every factor of the space in a loop of
-// its own, and records which index forms become code. From them follow the loops that can be merged, the
-// schedule, and whether results may overwrite operands.
+// A rehearsal emits the dispatch into a module that is thrown away, with every factor of the space in a loop
+// of its own, and records which addresses are read and written and which index forms become code. This record
+// decides which loops are merged, which schedule is used, and whether results may overwrite operands.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,15 +16,15 @@ using namespace mpc;
 
 namespace {
 
-/// A plan and what its rehearsal did.
+/// A plan, and the record of its rehearsal.
 struct Rehearsal {
   Plan plan;
-  OwningOpRef<ModuleOp> scratch; ///< holds the pointers that the accesses name
+  OwningOpRef<ModuleOp> scratch; ///< has the function whose parameters are the pointers that the accesses name
   unsigned inlineReductions = 0;
   std::vector<ElementEmitter::Access> accesses;
   llvm::SmallVector<Value> inputPointers, resultPointers;
 
-  /// Every reduction is a loop of the nest.
+  /// Whether every reduction is a loop of the nest.
   bool regular() const { return !plan.irregular && inlineReductions == 0; }
 };
 
@@ -41,8 +41,8 @@ public:
 
 } // namespace
 
-/// Row loops run over contiguous memory unless more bytes are read contiguously along the last kept
-/// dimension.
+/// Rows is the schedule unless more bytes are read contiguously along the last kept dimension than along the
+/// last reduced one.
 static Schedule chooseSchedule(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
   if (plan.kept.empty() || plan.reduced.empty())
     return Schedule::Rows;
@@ -57,7 +57,8 @@ static Schedule chooseSchedule(const Plan &plan, ArrayRef<ElementEmitter::Access
   return alongColumn > alongRow ? Schedule::Columns : Schedule::Rows;
 }
 
-/// The variable for Plan::tiled: along it some operand is contiguous that is strided along the innermost one.
+/// Chooses Plan::tiled: a variable along which some operand is contiguous that is strided along the innermost
+/// variable.
 static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
   constexpr int64_t least = 8;
   if (plan.form != LoopForm::Pointwise || plan.kept.size() < 2 || plan.kept.back().extent < least)
@@ -74,7 +75,8 @@ static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> access
   return -1;
 }
 
-/// Plan::cuts. Loops that walk several factors as one, or neighbours together, are not cut; nor is one into more pieces than a kernel should have loops.
+/// Chooses Plan::cuts. A loop that walks several factors as one, or computes neighbours together, is not cut;
+/// nor is one that would fall into more parts than a kernel should have loops.
 static llvm::SmallVector<int64_t> chooseCuts(const Plan &plan, ArrayRef<std::pair<SymbolId, int64_t>> cuts) {
   constexpr size_t most = 128;
   if (plan.form != LoopForm::Pointwise || plan.tiled >= 0 || plan.neighbours() > 1 || plan.kept.empty() || plan.kept.back().factors.size() != 1)
@@ -99,7 +101,7 @@ static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose)
   done.scratch = ModuleOp::create(dispatch.getLoc());
   Plan &plan = done.plan;
 
-  // A function of one pointer per input, then per result.
+  // The function has a pointer for each input, then one for each result.
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
   size_t inputs = body.getNumArguments();
@@ -141,7 +143,7 @@ static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose)
   return done;
 }
 
-/// Whether an access to one may be an access to the other: as many elements of the same size.
+/// Whether a buffer of one type can hold a value of the other: they have as many elements of the same size.
 static bool fits(Type input, Type result) {
   auto from = cast<RankedTensorType>(input), to = cast<RankedTensorType>(result);
   auto bits = [](RankedTensorType tensor) {
@@ -150,7 +152,7 @@ static bool fits(Type input, Type result) {
   return bits(from) == bits(to) && from.getNumElements() == to.getNumElements();
 }
 
-/// All reads of the input are at the index at which the result is written.
+/// A result may take over an input if all reads of the input are at the index at which the result is written.
 static Reuses reusesOf(const Rehearsal &rehearsal, kernel::DispatchOp dispatch) {
   Reuses reuses(dispatch.getNumResults());
   if (!rehearsal.regular() || rehearsal.plan.form == LoopForm::Special)

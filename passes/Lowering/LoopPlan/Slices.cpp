@@ -1,13 +1,13 @@
-//===- Slices.cpp - kernels that are written slice by slice, the same for every target -===//
+//===- Slices.cpp - kernels that are written slice by slice, without a plan -------------===//
 //
-// graph.gather_grad:
+// graph.gather_grad (GPUs have a kernel of their own, KernelToGpu/GatherGrad.cpp):
 //
 //   for (a, block of b) in grid:
 //     for v: dx[a, v, block] = 0
 //     for i: dx[a, indices[i], block] += dy[a, i, block]
 //
-// One thread owns every address it adds to, in the order of i: deterministic. f32 and f64 only, since it adds
-// in memory; mpc-decompose widens the others.
+// One thread owns every address that it adds to, and adds in the order of i, so the result is deterministic.
+// Since it adds in memory, only f32 and f64 are possible; mpc-decompose widens other types.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -75,7 +75,7 @@ static int64_t emitGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
   return outer * blocks;
 }
 
-/// One nest per result, in a grid of one position.
+/// Emits one nest for each result, in a grid with one position.
 static int64_t emitIrregular(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e,
                              Value begin, Value end) {
   e.loop(begin, end, {}, [&](Value, ValueRange) -> Values {

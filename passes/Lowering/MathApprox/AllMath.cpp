@@ -9,13 +9,13 @@
 
 using namespace mlir;
 
-/// Functions that no target has instructions for.
+/// Whether the op is a function that no target has instructions for.
 static bool isFunction(Operation *op) {
   return isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::SinOp, math::CosOp, math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::SinhOp, math::CoshOp,
              math::TanhOp, math::AsinhOp, math::AcoshOp, math::AtanhOp, math::ErfOp, math::ErfcOp, math::PowFOp, arith::RemFOp>(op);
 }
 
-/// One op per element of a vector.
+/// Replaces an op on a vector by one op for each element.
 static void scalarize(Operation *op) {
   auto type = dyn_cast<VectorType>(op->getResult(0).getType());
   if (!type || type.getRank() != 1)
@@ -34,7 +34,8 @@ static void scalarize(Operation *op) {
   op->erase();
 }
 
-/// C's fmod, exact: |y| times the largest power of two that stays below |x| is subtracted where it can be, then halved. Each subtraction is exact (Sterbenz).
+/// C's fmod, exactly: the loop starts with |y| times the largest power of two for which the product stays
+/// below |x|; it subtracts this product where it can, then halves it. Each subtraction is exact (Sterbenz).
 static Value expandRemainder(ImplicitLocOpBuilder &b, Value x, Value y) {
   Type type = x.getType();
   auto c = [&](double v) -> Value { return arith::ConstantOp::create(b, b.getFloatAttr(type, v)); };

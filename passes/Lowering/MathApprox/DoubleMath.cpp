@@ -1,8 +1,10 @@
 //===- DoubleMath.cpp - f64 math functions as arithmetic ---------------------------===//
 //
-// For targets without a libm: every f64 function, and the rarer f32 functions through f64 (one rounding more than the exact value's). Range reductions are the classical
-// ones (Muller, "Elementary Functions", 3rd ed. 2016, ch. 9 to 11); series are Taylor's, long enough for their range; erfc's is a Chebyshev fit made for this file in 50
-// digits. Branch-free, fused multiply-adds explicit.
+// These functions are for targets without a libm: every f64 function, and the rarer f32 functions through f64
+// (with one rounding more than the exact value has). Range reductions are the classical ones (Muller,
+// "Elementary Functions", 3rd ed. 2016, ch. 9 to 11). Series are Taylor's, long enough for their range;
+// erfc's is a Chebyshev fit made for this file in 50 digits. The code has no branches, and fused
+// multiply-adds are explicit.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/DoubleMath.h"
@@ -14,14 +16,15 @@ using namespace mlir;
 using namespace mpc;
 
 static constexpr double inf = std::numeric_limits<double>::infinity(), notANumber = std::numeric_limits<double>::quiet_NaN();
-// ln 2 and pi/2 as sums: the leading part of ln 2 has 32 bits, so that small multiples of it are exact.
+// ln 2 and pi/2 are sums of parts: the leading part of ln 2 has 32 bits, so that small multiples of it are
+// exact.
 static constexpr double ln2High = 0x1.62e42feep-1, ln2Low = 0x1.a39ef35793c76p-33, ln2 = 0x1.62e42fefa39efp-1;
 static constexpr double halfPi = 0x1.921fb54442d18p+0, halfPi2 = 0x1.1a62633145c07p-54, halfPi3 = -0x1.f1976b7ed8fbcp-110;
-static constexpr double magic = 0x1.8p52; // adding it rounds to an integer and leaves that in the low bits
+static constexpr double magic = 0x1.8p52; // adding it rounds to an integer, which is then in the low bits
 
 namespace {
 
-/// high + low, |low| no more than half a unit of high.
+/// The sum of high and low, where |low| is at most half a unit in the last place of high.
 struct Sum {
   Value high, low;
 };
@@ -33,16 +36,16 @@ struct ExpParts {
 
 } // namespace
 
-/// x + low, |low| << |x|, clamped by the caller.
+/// Reduces x + low, where |low| << |x|; the caller has clamped x.
 static ExpParts reduceExp(FloatMath &f, Value x, Value low = {}) {
   Value shifted = f.fma(x, f.c(1.4426950408889634), f.c(magic));
   Value k = f.sub(shifted, f.c(magic));
   Value reduced = f.fma(k, f.c(-ln2High), x); // exact
   Value r = f.fma(k, f.c(-ln2Low), reduced);
-  Value rest = f.fma(k, f.c(-ln2Low), f.sub(reduced, r)); // what r lost
+  Value rest = f.fma(k, f.c(-ln2Low), f.sub(reduced, r)); // what r has lost
   if (low)
     rest = f.add(rest, low);
-  // e^r = 1 + r + r^2 q(r), |r| <= ln2/2: the last term is below 2^-60.
+  // e^r = 1 + r + r^2 q(r) with |r| <= ln2/2: the last term is below 2^-60.
   std::vector<double> taylor;
   double factorial = 1;
   for (int n = 2; n <= 15; ++n)
@@ -53,7 +56,8 @@ static ExpParts reduceExp(FloatMath &f, Value x, Value low = {}) {
   return {arith::SubIOp::create(f.b, f.bits(shifted), f.i(0x4338000000000000)), r, tail};
 }
 
-/// e^(x + low) 2^shift, in two steps so that n reaches from denormals to overflow and only the last multiplication rounds.
+/// e^(x + low) 2^shift. The power of two is applied in two steps, so that n reaches from denormals to
+/// overflow and only the last multiplication rounds.
 static Value expOf(FloatMath &f, Value x, Value low = {}, int64_t shift = 0) {
   ExpParts e = reduceExp(f, f.clamp(x, -760, 720), low);
   Value one = f.add(e.r, f.c(1)), lost = f.sub(e.r, f.sub(one, f.c(1)));
@@ -71,7 +75,7 @@ static Value expm1Of(FloatMath &f, Value x) {
   return f.select(f.equal(x, f.c(0)), x, y);
 }
 
-/// log x for 0 < x < infinity as a sum with an error of about 2^-64; otherwise anything.
+/// log x for 0 < x < infinity, as a sum with an error of about 2^-64; arbitrary values for other x.
 static Sum logSum(FloatMath &f, Value x) {
   Value tiny = f.less(x, f.c(0x1p-1022));
   Value normal = f.select(tiny, f.mul(x, f.c(0x1p54)), x);
@@ -82,7 +86,7 @@ static Sum logSum(FloatMath &f, Value x) {
   Value k = f.sub(arith::SIToFPOp::create(f.b, f.type, e), f.select(tiny, f.c(54), f.c(0)));
   Value t = f.sub(m, f.c(1)), d = f.add(t, f.c(2)), dLow = f.sub(t, f.sub(d, f.c(2)));
   Value s = f.div(t, d), sLow = f.div(f.fma(f.neg(s), dLow, f.fma(f.neg(s), d, t)), d);
-  // s^3 (2/3 + s^2 q), the leading product in two parts
+  // The series is s^3 (2/3 + s^2 q), with the leading product in two parts.
   Value z = f.mul(s, s), zLow = f.fma(f.mul(s, f.c(2)), sLow, f.fma(s, s, f.neg(z)));
   Value cube = f.mul(s, z), cubeLow = f.add(f.fma(s, z, f.neg(cube)), f.fma(s, zLow, f.mul(sLow, z)));
   constexpr double third = 0x1.5555555555555p-1, thirdLow = 0x1.5555555555555p-55;
@@ -92,7 +96,7 @@ static Sum logSum(FloatMath &f, Value x) {
   for (int n = 5; n <= 25; n += 2)
     series.push_back(2.0 / n);
   termLow = f.fma(f.mul(cube, z), f.polynomial(z, series), termLow);
-  // k ln2 + 2s + term: the larger first, errors collected
+  // k ln2 + 2s + term is added with the larger parts first; the rounding errors are collected.
   auto twoSum = [&](Value a, Value b) -> Sum {
     Value sum = f.add(a, b), back = f.sub(sum, a);
     return {sum, f.add(f.sub(a, f.sub(sum, back)), f.sub(b, back))};
@@ -112,7 +116,7 @@ static Value logOf(FloatMath &f, Value x) {
 }
 
 static Value log1pOf(FloatMath &f, Value x) {
-  // log(u) + (x - (u - 1))/u with u = 1 + x rounded
+  // log(1 + x) = log(u) + (x - (u - 1))/u, where u is 1 + x, rounded.
   Value u = f.add(x, f.c(1));
   Value y = f.add(logOf(f, u), f.div(f.sub(x, f.sub(u, f.c(1))), u));
   y = f.select(f.equal(u, f.c(0)), f.c(-inf), y);
@@ -120,17 +124,17 @@ static Value log1pOf(FloatMath &f, Value x) {
   return f.select(f.less(f.abs(x), f.c(0x1p-54)), x, y);
 }
 
-/// x = k pi/2 + r: sine and cosine of r, and the bits of k.
+/// Reduces x = k pi/2 + r and returns the sine and the cosine of r, and the bits of k.
 static std::array<Value, 3> sinCos(FloatMath &f, Value x) {
   Value shifted = f.fma(x, f.c(0.6366197723675814), f.c(magic));
   Value k = f.sub(shifted, f.c(magic));
-  // Each part's product is exact inside the fma; what it rounds off is kept in `low`.
+  // The product of each part is exact inside the fma; what the fma rounds off is kept in `low`.
   Value a = f.fma(k, f.c(-halfPi), x);
   Value product = f.mul(k, f.c(halfPi2)), productLow = f.fma(k, f.c(halfPi2), f.neg(product));
   Value r = f.sub(a, product);
   Value low = f.sub(f.sub(f.sub(a, r), product), productLow);
   low = f.fma(k, f.c(-halfPi3), low);
-  std::vector<double> sine, cosine; // (sin r - r)/r^3 and (cos r - 1 + r^2/2)/r^4 in r^2 <= 0.617
+  std::vector<double> sine, cosine; // (sin r - r)/r^3 and (cos r - 1 + r^2/2)/r^4 as series in r^2 <= 0.617
   double factorial = 2;
   for (int n = 3; n <= 20; ++n) {
     factorial *= n;
@@ -146,7 +150,7 @@ static std::array<Value, 3> sinCos(FloatMath &f, Value x) {
   return {s, co, f.bits(shifted)};
 }
 
-/// Infinity and NaN give NaN, a zero itself.
+/// Handles special values: infinity and NaN give NaN; for an odd function a zero gives itself.
 static Value trigonometricSpecials(FloatMath &f, Value x, Value y, bool odd) {
   if (odd)
     y = f.select(f.equal(x, f.c(0)), x, y);
@@ -165,7 +169,8 @@ static Value tanOf(FloatMath &f, Value x) {
 }
 
 static Value atanOf(FloatMath &f, Value x) {
-  // atan a = c + atan u: u = a below tan(pi/8), (a - 1)/(a + 1) below tan(3 pi/8), -1/a beyond
+  // atan a = c + atan u, where u is a for a below tan(pi/8), (a - 1)/(a + 1) below tan(3 pi/8), and -1/a
+  // beyond.
   Value a = f.abs(x);
   Value small = f.less(a, f.c(0.41421356237309503)), large = f.less(f.c(2.414213562373095), a);
   Value numerator = f.select(small, a, f.select(large, f.c(-1), f.sub(a, f.c(1))));
@@ -204,7 +209,7 @@ static Value tanhOf(FloatMath &f, Value x) {
   return f.withSignOf(f.div(f.neg(t), f.add(t, f.c(2))), x);
 }
 static Value asinhOf(FloatMath &f, Value x) {
-  // log(a + sqrt(a^2 + 1)) = log1p(a + a^2/(1 + sqrt(a^2 + 1))); from 2^28 on log a + ln 2
+  // log(a + sqrt(a^2 + 1)) = log1p(a + a^2/(1 + sqrt(a^2 + 1))); from 2^28 on log a + ln 2 is used.
   Value a = f.abs(x), big = f.less(f.c(0x1p28), a), square = f.mul(a, a);
   Value argument = f.add(a, f.div(square, f.add(f.c(1), f.sqrt(f.add(square, f.c(1))))));
   Value y = f.select(big, f.add(logOf(f, a), f.c(ln2)), log1pOf(f, argument));
@@ -222,7 +227,7 @@ static Value atanhOf(FloatMath &f, Value x) {
   return f.withSignOf(y, x);
 }
 
-/// For a >= 1: e^(-a^2) t p(t), t = 1/(1 + a/2).
+/// erfc a for a >= 1: e^(-a^2) t p(t), where t = 1/(1 + a/2).
 static Value erfcTail(FloatMath &f, Value a) {
   a = f.clamp(a, 1, 27.5); // erfc is 0 in f64 from 27.3 on
   Value t = f.div(f.c(1), f.fma(a, f.c(0.5), f.c(1)));
@@ -252,16 +257,16 @@ static Value erfOf(FloatMath &f, Value x) {
   return f.select(f.less(a, f.c(1)), erfSeries(f, x), large);
 }
 static Value erfcOf(FloatMath &f, Value x) {
-  // Up to 1, 1 - erf loses at most three bits.
+  // For |x| up to 1, 1 - erf loses at most three bits.
   Value a = f.abs(x), tail = erfcTail(f, a);
   Value large = f.select(f.less(x, f.c(0)), f.sub(f.c(2), tail), tail);
   return f.select(f.less(a, f.c(1)), f.sub(f.c(1), erfSeries(f, x)), large);
 }
 
-/// C's pow. `y log x` is a sum, so that powers of integers are exact where they fit.
+/// C's pow. `y log x` is kept as a sum of two numbers, so that powers of integers are exact where they fit.
 static Value powOf(FloatMath &f, Value x, Value y) {
   Value a = f.abs(x), one = f.c(1), zero = f.c(0);
-  Value clamped = f.clamp(y, -0x1p64, 0x1p64); // with |log a| >= 2^-53 that over- or underflows already
+  Value clamped = f.clamp(y, -0x1p64, 0x1p64); // with |log a| >= 2^-53 these exponents over- or underflow already
   Sum log = logSum(f, a);
   Value high = f.mul(clamped, log.high);
   Value low = f.fma(clamped, log.low, f.fma(clamped, log.high, f.neg(high)));
@@ -272,7 +277,7 @@ static Value powOf(FloatMath &f, Value x, Value y) {
   Value ofZero = f.select(negative, f.c(inf), zero), ofInfinity = f.select(negative, zero, f.c(inf));
   result = f.select(f.equal(a, zero), ofZero, result);
   result = f.select(f.equal(a, f.c(inf)), ofInfinity, result);
-  // An infinite exponent: what the clamped one gives, but for a = 1.
+  // An infinite exponent gives what the clamped one gives, except for a = 1.
   result = f.select(f.equal(a, one), one, result);
 
   Value whole = f.equal(math::TruncOp::create(f.b, y), y), half = f.mul(y, f.c(0.5));

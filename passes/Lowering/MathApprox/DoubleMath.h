@@ -5,7 +5,8 @@
 
 namespace mpc {
 
-/// Code for the function of a math op over f64 operands; null where the op needs none (sqrt, fma, rounding) or is unknown.
+/// Emits the function of a math op over f64 operands; returns null where the op needs no code (sqrt, fma,
+/// rounding) or is unknown.
 mlir::Value expandF64(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 
 } // namespace mpc

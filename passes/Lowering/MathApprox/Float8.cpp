@@ -1,8 +1,9 @@
 //===- Float8.cpp - conversions of 8-bit floats as integer arithmetic -------------===//
 //
-// Formats: "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1. f8E4M3FN: 1-4-3, bias 7, largest 448,
-// no infinity, NaN is all ones. f8E5M2: 1-5-2, bias 15, largest 57344, infinity and NaN as IEEE 754 has them.
-// Bits are those of PTX's cvt.rn.satfinite and cvt.rn.f16x2.
+// Formats: "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1. f8E4M3FN is 1-4-3 with bias 7; the
+// largest number is 448, there is no infinity, and NaN is all ones. f8E5M2 is 1-5-2 with bias 15; the largest
+// number is 57344, and infinity and NaN are as in IEEE 754. The bits are those of PTX's cvt.rn.satfinite and
+// cvt.rn.f16x2.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Kernel/IR/Kernel.h"
@@ -12,10 +13,10 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Magnitudes below the smallest normal number are multiples of `unit`: a sum with 2^23 units rounds to one
-/// and leaves its number, which is the code, in the low bits. Others round where their bits are cut, and a
-/// carry into the exponent is the next code, too. No step meets a subnormal f32 that matters: they vanish in
-/// the sum.
+/// Magnitudes below the smallest normal number are multiples of `unit`: adding 2^23 units rounds to a
+/// multiple and leaves its number, which is the code, in the low bits. Other magnitudes are rounded where
+/// their bits are cut, and a carry into the exponent gives the right next code, too. Subnormal f32 numbers do
+/// not matter in any step: they vanish in the sum.
 static Value encode(FloatMath &f, Value x, FloatType format) {
   ImplicitLocOpBuilder &b = f.b;
   const llvm::fltSemantics &semantics = format.getFloatSemantics();
@@ -25,10 +26,10 @@ static Value encode(FloatMath &f, Value x, FloatType format) {
   auto add = [&](Value p, Value q) { return Value(arith::AddIOp::create(b, p, q)); };
 
   Value magnitude = f.abs(x), largest = f.c(llvm::APFloat::getLargest(semantics).convertToDouble());
-  magnitude = f.select(f.less(magnitude, largest), magnitude, largest); // NaN, too
+  magnitude = f.select(f.less(magnitude, largest), magnitude, largest); // NaN becomes the largest, too
   Value bits = f.bits(magnitude), even = arith::AndIOp::create(b, shift(bits, cut), f.i(1));
   Value rounded = add(add(bits, even), f.i((int64_t(1) << (cut - 1)) - 1));
-  // f32's exponent field of 2^least is 127 + least, here it is 1.
+  // The exponent field of 2^least is 127 + least in f32, and 1 in this format.
   Value normal = arith::SubIOp::create(b, shift(rounded, cut), f.i((126 + least) << mantissa));
   double unit = std::ldexp(1.0, int(least - mantissa)), many = unit * 0x1p23;
   Value subnormal = arith::SubIOp::create(b, f.bits(f.add(magnitude, f.c(many))), f.bits(f.c(many)));
@@ -39,8 +40,8 @@ static Value encode(FloatMath &f, Value x, FloatType format) {
   return arith::TruncIOp::create(b, b.getI8Type(), code);
 }
 
-/// Through f16, which holds both formats: e5m2 is its upper half; e4m3 with the exponent in place is 2^8 too
-/// small.
+/// Decodes through f16, which can represent both formats: e5m2 is the upper half of an f16; e4m3 with its
+/// exponent moved into place is too small by a factor of 2^8.
 static Value decode(FloatMath &f, Value code, FloatType format) {
   ImplicitLocOpBuilder &b = f.b;
   Type i16 = b.getIntegerType(16);

@@ -33,17 +33,17 @@ struct FloatMath {
   Value less(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OLT, x, y); }
   Value equal(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OEQ, x, y); }
   Value both(Value p, Value q) { return mlir::arith::AndIOp::create(b, p, q); }
-  /// Whether the integer has one of the mask's bits.
+  /// Whether the integer has at least one of the mask's bits.
   Value anyBit(Value bits, int64_t mask) {
     Value masked = mlir::arith::AndIOp::create(b, bits, i(mask));
     return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::ne, masked, i(0));
   }
-  /// x within [low, high]; NaN stays NaN.
+  /// x, clamped to [low, high]; NaN stays NaN.
   Value clamp(Value x, double low, double high) {
     x = select(less(x, c(low)), c(low), x);
     return select(less(c(high), x), c(high), x);
   }
-  /// c[0] + c[1] x + ..., by Horner.
+  /// c[0] + c[1] x + ..., by Horner's rule.
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) {
     Value p = c(coefficients.back());
     for (double coefficient : llvm::reverse(coefficients.drop_back()))
@@ -52,7 +52,7 @@ struct FloatMath {
   }
   /// 2^n for an integer n in the range of normal numbers: -126 to 127 or -1022 to 1023.
   Value powerOfTwo(Value n) {
-    int64_t fraction = type.getFPMantissaWidth() - 1; // stored bits; the exponent takes the rest but the sign
+    int64_t fraction = type.getFPMantissaWidth() - 1; // the stored bits; sign and exponent take the others
     int64_t bias = (int64_t(1) << (type.getWidth() - fraction - 2)) - 1;
     return fromBits(mlir::arith::ShLIOp::create(b, mlir::arith::AddIOp::create(b, n, i(bias)), i(fraction)));
   }

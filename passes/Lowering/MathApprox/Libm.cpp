@@ -13,7 +13,7 @@ void mpc::callLibm(Operation *root) {
   llvm::SmallVector<Operation *> ops;
   root->walk([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops) {
-    // The double-precision name; f32 functions have an `f` behind it.
+    // The name is that of the double-precision function; f32 functions have an `f` behind it.
     StringRef name = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
                          .Case("math.exp", "exp").Case("math.log", "log").Case("math.log1p", "log1p").Case("math.expm1", "expm1")
                          .Case("math.sin", "sin").Case("math.cos", "cos").Case("math.tan", "tan").Case("math.asin", "asin")
@@ -31,7 +31,8 @@ void mpc::callLibm(Operation *root) {
       b.setInsertionPointToStart(module.getBody());
       llvm::SmallVector<Type> arguments(op->getNumOperands(), type);
       auto function = LLVM::LLVMFuncOp::create(b, module.getLoc(), symbol, LLVM::LLVMFunctionType::get(type, arguments));
-      // Pure: errno is nobody's business here, so equal calls can be merged and unused ones dropped.
+      // The functions are declared pure, since no code reads errno; so equal calls can be merged and unused
+      // ones dropped.
       function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(b.getContext(), {LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef,
                                                                                   LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef,
                                                                                   LLVM::ModRefInfo::NoModRef, LLVM::ModRefInfo::NoModRef}));

@@ -1,8 +1,9 @@
 //===- MathApprox.cpp - f32 math functions as arithmetic ---------------------------===//
 //
-// Range reductions are the classical ones (Cody and Waite, "Software Manual for the Elementary Functions", 1980; Muller, "Elementary
-// Functions", 3rd ed. 2016, ch. 9 and 11); the polynomials are minimax fits made for this file by the Remez algorithm in 40 digits.
-// Every step is an operation without branches; fused multiply-adds are explicit.
+// The range reductions are the classical ones (Cody and Waite, "Software Manual for the Elementary
+// Functions", 1980; Muller, "Elementary Functions", 3rd ed. 2016, ch. 9 and 11); the polynomials are minimax
+// fits made for this file by the Remez algorithm in 40 digits. The code has no branches, and fused
+// multiply-adds are explicit.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/MathApprox.h"
@@ -13,17 +14,18 @@ using namespace mpc;
 
 namespace {
 
-/// x = n ln2 + r, |r| <= ln2/2 (and a little): n as integer, e^r - 1.
+/// For x = n ln2 + r, where |r| is at most ln2/2 (and a little more): n as an integer, and e^r - 1.
 struct ExpParts {
   Value n, expm1;
 };
 
 } // namespace
 
-/// Adding 1.5*2^23 rounds to an integer and leaves it in the low bits; unlike a conversion, it is defined for NaN.
+/// Adding 1.5*2^23 rounds to an integer and leaves that in the low bits; unlike a conversion, it is defined
+/// for NaN.
 static ExpParts reduceExp(FloatMath &f, Value x) {
   constexpr double magic = 12582912.0, log2e = 1.4426950408889634;
-  constexpr double ln2High = 0.693359375, ln2Low = -2.12194440054690583e-4; // high: 9 bits, so that n*high is exact
+  constexpr double ln2High = 0.693359375, ln2Low = -2.12194440054690583e-4; // high has 9 bits, so that n*high is exact
   Value shifted = f.fma(x, f.c(log2e), f.c(magic));
   Value n = f.sub(shifted, f.c(magic));
   Value r = f.fma(n, f.c(-ln2High), x);
@@ -33,11 +35,12 @@ static ExpParts reduceExp(FloatMath &f, Value x) {
   return {arith::SubIOp::create(f.b, f.bits(shifted), f.i(0x4B400000)), expm1};
 }
 
-/// e^(x + low), |low| no more than a unit in x's last place.
+/// e^(x + low), where |low| is at most a unit in x's last place.
 static Value expandExp(FloatMath &f, Value x, Value low = {}) {
-  // Beyond these bounds the scaling below gives 0 and infinity by itself.
+  // Beyond these bounds the scaling below gives 0 and infinity without further code.
   ExpParts parts = reduceExp(f, f.clamp(x, -105, 90));
-  // In two steps: n reaches from denormals to overflow, and only the last multiplication rounds.
+  // The power of two is applied in two steps: n reaches from denormals to overflow, and only the last
+  // multiplication rounds.
   Value half = arith::ShRSIOp::create(f.b, parts.n, f.i(1));
   Value rest = arith::SubIOp::create(f.b, parts.n, half);
   if (low)
@@ -47,11 +50,11 @@ static Value expandExp(FloatMath &f, Value x, Value low = {}) {
 }
 
 static Value expandExpM1(FloatMath &f, Value x) {
-  // 2^n (1 + p) - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)): exact but for the roundings of p and of the sum.
+  // 2^n (1 + p) - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) is exact but for the roundings of p and of the sum.
   ExpParts parts = reduceExp(f, f.clamp(x, -25, 89));
   Value scale = f.powerOfTwo(arith::SubIOp::create(f.b, parts.n, f.i(1)));
   Value y = f.mul(f.fma(scale, parts.expm1, f.sub(scale, f.c(0.5))), f.c(2));
-  return f.select(f.equal(x, f.c(0)), x, y); // keeps -0
+  return f.select(f.equal(x, f.c(0)), x, y); // keeps the sign of -0
 }
 
 static Value expandLog(FloatMath &f, Value x) {
@@ -80,11 +83,13 @@ static Value expandLog(FloatMath &f, Value x) {
 }
 
 static Value expandLog1p(FloatMath &f, Value x) {
-  // log(u) + (x - (u - 1))/u with u = 1 + x rounded: the correction restores what the sum lost.
+  // log(1 + x) = log(u) + (x - (u - 1))/u, where u is 1 + x, rounded: the correction restores what the sum
+  // lost.
   Value u = f.add(x, f.c(1));
   Value correction = f.div(f.sub(x, f.sub(u, f.c(1))), u);
   Value y = f.add(expandLog(f, u), correction);
-  // Where the correction is not a number (u = 0, infinity), and where y has lost the sign of -0.
+  // The selects replace y where the correction is not a number (u = 0, infinity), and where y has lost the
+  // sign of -0.
   Value infinity = f.c(std::numeric_limits<double>::infinity());
   y = f.select(f.equal(u, f.c(0)), f.c(-std::numeric_limits<double>::infinity()), y);
   y = f.select(f.equal(x, infinity), x, y);
@@ -92,12 +97,13 @@ static Value expandLog1p(FloatMath &f, Value x) {
 }
 
 static Value expandTanh(FloatMath &f, Value x) {
-  // tanh a = -t/(2 + t), t = e^-2a - 1: no cancellation anywhere.
+  // tanh a = -t/(2 + t) with t = e^-2a - 1: nothing cancels.
   Value t = expandExpM1(f, f.mul(f.abs(x), f.c(-2)));
   return f.withSignOf(f.div(f.neg(t), f.add(t, f.c(2))), x);
 }
 
-/// For a >= 0: e^(-a^2) p(t)/(1 + a/2), t = 1/(1 + a/2). The square is split, since an error in it is magnified by its size.
+/// erfc a for a >= 0: e^(-a^2) p(t)/(1 + a/2), where t = 1/(1 + a/2). The square is split in two, since an
+/// error in it is magnified by its size.
 static Value erfcOfMagnitude(FloatMath &f, Value a) {
   a = f.clamp(a, 0, 10.5); // erfc is 0 in f32 from 10.06 on
   Value d = f.fma(a, f.c(0.5), f.c(1)), t = f.div(f.c(1), d);
@@ -106,7 +112,7 @@ static Value erfcOfMagnitude(FloatMath &f, Value a) {
   Value square = f.mul(a, a), low = f.fma(a, a, f.neg(square));
   return f.mul(expandExp(f, f.neg(square), f.neg(low)), f.div(p, d));
 }
-/// |x| < 1: x + x p(x^2), p = erf(x)/x - 1: the leading x is exact.
+/// erf x for |x| < 1: x + x p(x^2) with p = erf(x)/x - 1, so the leading x is exact.
 static Value erfOfSmall(FloatMath &f, Value x) {
   return f.fma(x, f.polynomial(f.mul(x, x), {0.1283791671, -0.3761263848, 0.1128378275, -0.02686544583, 0.005221074889, -0.0008484711611,
                                              0.0001127054568, -9.680139791e-6}), x);
@@ -122,7 +128,8 @@ static Value expandErf(FloatMath &f, Value x) {
   return f.select(f.less(a, f.c(1)), erfOfSmall(f, x), large);
 }
 
-/// sin(x + quadrant*pi/2). The reduction is done in f64: x is exact there, and the product with pi/2 in two parts leaves 2^-50.
+/// sin(x + quadrant*pi/2). The reduction is done in f64: x is exact there, and the product with pi/2 in two
+/// parts has an error of 2^-50.
 static Value expandSinCos(FloatMath &f, Value x, int64_t quadrant) {
   ImplicitLocOpBuilder &b = f.b;
   FloatMath d{b, b.getF64Type()};
@@ -143,7 +150,7 @@ static Value expandSinCos(FloatMath &f, Value x, int64_t quadrant) {
   y = f.select(f.anyBit(bits, 2), f.neg(y), y);
   if (quadrant == 0)
     y = f.select(f.equal(x, f.c(0)), x, y);
-  // Infinity minus infinity is the NaN that is wanted.
+  // Infinity minus infinity is NaN, the result that is wanted.
   Value finite = f.less(f.abs(x), f.c(std::numeric_limits<double>::infinity()));
   return f.select(finite, y, f.sub(x, x));
 }

@@ -1,6 +1,6 @@
-//===- Attention.cpp - attention and what belongs to it ----------------------------===//
+//===- Attention.cpp - attention, rotary embeddings and caches --------------------===//
 //
-// Compositions, whose gradients and precision are those of their parts.
+// The ops are compositions, so their gradients and precision are those of their parts.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
@@ -17,17 +17,19 @@ static constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity(
 
 namespace {
 
-/// Which keys a query sees: both of [..., queries, keys] and broadcasting to the scores; null for all, and for nothing added.
+/// Which keys a query sees. Both values have the form [..., queries, keys] and broadcast to the scores; null
+/// stands for all keys, and for no addend.
 struct Visibility {
   Value allowed, bias;
 };
 
-/// Attention-25, 24 and 23: softmax(scale * q k^T, capped, + mask) v, for [batch, heads, sequence, width], or [batch, sequence, heads * width].
+/// Attention-25, 24 and 23: softmax(scale * q k^T, capped, + mask) v, for [batch, heads, sequence, width] or
+/// [batch, sequence, heads * width].
 struct Attention {
   Node &n;
-  bool flat;                // of rank 3
+  bool flat;                // the inputs are of rank 3
   Value q, k, v;            // [B, Hq, S, D], [B, Hk, T, D], [B, Hk, T, Dv]
-  int64_t past = 0;         // cached keys before those of this call
+  int64_t past = 0;         // the cached keys before those of this call
   int64_t batch() { return shapeOf(q)[0]; }
   int64_t queries() { return shapeOf(q)[2]; }
   int64_t keys() { return shapeOf(k)[2]; }
@@ -57,7 +59,7 @@ struct Attention {
       n.fail(Twine(qs[1]) + " heads of the query do not divide among " + Twine(ks[1]) + " of key and value");
   }
 
-  /// [B, S, H*D] as [B, H, S, D].
+  /// Brings [B, S, H*D] into the form [B, H, S, D].
   Value heads(Value x, int64_t count, StringRef attribute) {
     if (!flat)
       return x;
@@ -70,7 +72,8 @@ struct Attention {
     return n.make<ConcatOp>(ValueRange{first, second}, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(2); }).getResult();
   }
 
-  /// a @ b for each head of the query. The heads that share a key become one matrix of more rows, so nothing is repeated.
+  /// a @ b for each head of the query. The rows of the heads that share a key become one matrix, so nothing
+  /// is repeated.
   Value product(Value a, Value b, bool transposed) {
     Shape as(shapeOf(a)), bs(shapeOf(b));
     int64_t group = as[1] / bs[1];
@@ -82,13 +85,14 @@ struct Attention {
     return n.reshape(y, {as[0], as[1], as[2], shapeOf(y)[3]});
   }
 
-  /// The positions of queries, [..., S, 1], and of keys, [1, T]; a query's is that of the key which it stands at.
+  /// The positions of queries, [..., S, 1], and of keys, [1, T]. A query has the position of the key at the
+  /// same place in the sequence.
   Value queryPositions() {
     auto type = n.tensorType({queries(), 1}, n.b.getI64Type());
     Value row = n.iota(type, 0);
     if (!n.has(6) || n.has(4))
       return past ? n.add(row, n.i64(past)) : row;
-    // An outer cache: a sample's last query stands at its last key.
+    // With an outer cache, a sample's last query has the position of its last key.
     return n.add(row, n.reshape(n.sub(lengths(), n.i64(queries())), {batch(), 1, 1, 1}));
   }
   Value keyPositions() { return n.iota(n.tensorType({1, keys()}, n.b.getI64Type()), 1); }
@@ -132,7 +136,8 @@ struct Attention {
     return seen;
   }
 
-  /// Whether a query sees any key, [..., S, 1]: the softmax of nothing is 0 by definition, and not a number by calculation.
+  /// Whether a query sees any key, [..., S, 1]. Where it sees none the softmax is 0 by definition, but would
+  /// be NaN by calculation.
   Value seesAny(const Visibility &seen) {
     Value finite = seen.allowed;
     if (seen.bias) {
@@ -154,7 +159,8 @@ struct Attention {
     if (!isa_and_nonnull<FloatType>(precision))
       n.fail("the precision of the softmax must be a float type", "", "softmax_precision");
 
-    // Both factors take the root of the scale, as the specification has it: the product then overflows 16 bits less easily.
+    // Both factors are multiplied by the root of the scale, as in the specification; so the product is less
+    // likely to overflow 16 bits.
     Value root = n.number(std::sqrt(scale), q);
     Value scores = product(n.mul(q, root), n.mul(k, root), /*transposed=*/true);
     if (n.used(3) && mode == 0)
@@ -207,7 +213,8 @@ static void attention(Node &n) { Attention(n).build(); }
 
 //===-- Positions and caches ------------------------------------------------------------===//
 
-/// RotaryEmbedding-23: pairs of elements of each position turn by the angle whose cosine and sine the tables hold.
+/// RotaryEmbedding-23: pairs of elements of each position are rotated by the angle whose cosine and sine are
+/// in the tables.
 static void rotaryEmbedding(Node &n) {
   Value x = n.floatIn(0);
   bool flat = n.rank(0) == 3, interleaved = n.intAttribute("interleaved", 0) != 0;
@@ -216,7 +223,7 @@ static void rotaryEmbedding(Node &n) {
     n.fail("the input must be of rank 3 or 4");
   if (flat && (heads < 1 || n.shape(0)[2] % heads))
     n.fail(Twine(n.shape(0)[2]) + " elements do not divide into " + Twine(heads) + " heads", "", "num_heads");
-  // [B, S, H, D]
+  // The shape is [B, S, H, D] from here on.
   ArrayRef<int64_t> given = n.shape(0);
   x = flat ? n.reshape(x, {given[0], given[1], heads, given[2] / heads}) : n.transpose(x, {0, 2, 1, 3});
   Shape shape(shapeOf(x));
@@ -259,8 +266,8 @@ static void rotaryEmbedding(Node &n) {
   n.out(0, flat ? n.reshape(turned, given) : n.transpose(turned, {0, 2, 1, 3}));
 }
 
-/// TensorScatter-24: the update takes the place of as many elements along the axis, from write_indices[sample] on. Each element of the result reads the
-/// update or the cache.
+/// TensorScatter-24: the update replaces as many elements along the axis, from write_indices[sample] on. Each
+/// element of the result reads the update or the cache.
 static void tensorScatter(Node &n) {
   int64_t rank = n.rank(0), axis = n.axis(n.intAttribute("axis", -2), rank);
   std::string mode = n.stringAttribute("mode", "linear");
@@ -275,7 +282,7 @@ static void tensorScatter(Node &n) {
   Value cache = n.in(0), update = n.in(1);
   if (count == 0)
     return n.forward(0, 0);
-  // offset[b, t] = t - write_indices[b]: where in the update element t of the cache is.
+  // offset[b, t] = t - write_indices[b] is the position in the update of element t of the cache.
   auto type = n.tensorType({batch, extent}, n.b.getI64Type());
   Value offset = n.iota(type, 1);
   if (n.has(2)) {
@@ -286,7 +293,7 @@ static void tensorScatter(Node &n) {
   if (mode == "circular")
     offset = n.make<ModOp>(ValueRange{offset, n.i64(extent)}).getResult();
   Value inside = n.binary<AndOp>(n.compare(Predicate::ge, offset, n.i64(0)), n.compare(Predicate::lt, offset, n.i64(count)));
-  // Rows [b * count + offset] of the update, the axis behind the batch.
+  // Rows [b * count + offset] of the update are read, where the axis follows the batch.
   Value row = n.add(n.mul(n.iota(type, 0), n.i64(count)), n.select(inside, offset, n.i64(0)));
   Shape permutation = {0, axis}, inverse(rank, 0);
   for (int64_t d = 1; d < rank; ++d)

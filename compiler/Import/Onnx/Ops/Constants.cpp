@@ -11,7 +11,7 @@ using namespace mpc::onnx_import;
 static HostTensor tensorAttribute(Node &n, onnx::AttributeProto &attribute) {
   try {
     return n.import.model().tensor(n.context, *attribute.mutable_t(), "");
-  } catch (ImportError &error) { // about this node
+  } catch (ImportError &error) { // the error is about this node
     n.fail("attribute '" + printable(attribute.name()) + "' " + error.problem.why, error.problem.hint,
            printable(attribute.name()));
   }
@@ -120,7 +120,7 @@ static void eyeLike(Node &n) {
   n.out(0, std::move(t));
 }
 
-/// NonZero of a constant: exporters index with it.
+/// NonZero of a constant, which exporters use for indexing.
 static void nonZero(Node &n) {
   if (n.constant(0, "the input").size() > kMaxMoved)
     n.fail("more than 2^20 elements are not supported");

@@ -14,7 +14,7 @@ static Shape rowStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// Indices as i64 with negative ones counted from the end.
+/// The indices as i64, with negative ones replaced by positions counted from the start.
 static Value resolved(Node &n, Value indices, int64_t extent) {
   if (!isa<IntegerType>(elementOf(indices)))
     n.fail("indices must be integers");
@@ -28,7 +28,7 @@ static void gather(Node &n) {
     n.fail("indices must be integers");
   const Entry &indices = n.entry(1);
   if (indices.constant && indices.constant->size() <= kMaxMoved) {
-    // Known indices are checked here; one of them is a slice.
+    // Known indices are checked here; a single one becomes a slice.
     std::vector<int64_t> values = indices.constant->ints();
     for (int64_t &v : values) {
       if (v < -extent || v >= extent)
@@ -51,8 +51,8 @@ static void gather(Node &n) {
   n.out(0, n.gather(n.in(0), n.in(1), axis));
 }
 
-/// Row-major positions in a tensor of `shape` of the elements that GatherElements and ScatterElements name:
-/// their own coordinates, but for the axis, where the index stands.
+/// The row-major positions, in a tensor of `shape`, of the elements that GatherElements and ScatterElements
+/// address: each has its own coordinates, but the index along the axis.
 static Value elementPositions(Node &n, Value indices, ArrayRef<int64_t> shape, int64_t axis) {
   Shape strides = rowStrides(shape);
   n.import.markIndices(indices, shape[axis], n.loc);
@@ -80,8 +80,8 @@ static void gatherElements(Node &n) {
   n.out(0, n.gather(flat, positions, 0));
 }
 
-/// Positions of the slices that GatherND and ScatterND name, in data whose first `batch + k` dimensions are
-/// one.
+/// The positions of the slices that GatherND and ScatterND address, in data whose first `batch + k`
+/// dimensions are merged into one.
 static Value slicePositions(Node &n, size_t input, int64_t batch, ArrayRef<int64_t> data) {
   ArrayRef<int64_t> shape = n.shape(input);
   int64_t k = shape.empty() ? 0 : shape.back();
@@ -124,9 +124,8 @@ static void gatherND(Node &n) {
   n.out(0, n.gather(rows, positions, 0));
 }
 
-/// Puts updates into data at positions of its leading dimension; both are floats. gather_grad adds rows up,
-/// so what replaces goes through a mask of the rows that are written (ONNX leaves the order of duplicates
-/// open).
+/// Puts updates into data at positions of its leading dimension; both are floats. Since gather_grad adds
+/// rows, replacement goes through a mask of the written rows (ONNX leaves the order of duplicates open).
 static Value scatter(Node &n, Value data, Value positions, Value updates, const std::string &reduction) {
   RankedTensorType type = typeOf(data);
   auto spread = [&](Value dy) {
@@ -140,7 +139,7 @@ static Value scatter(Node &n, Value data, Value positions, Value updates, const 
   if (reduction != "none")
     n.fail("reduction '" + printable(reduction) + "' is not supported", "none or add", "reduction");
   Value count = spread(n.constantValue(HostTensor::fromDoubles(typeOf(updates), 1.0)));
-  // Duplicates: their mean, so that equal updates count once.
+  // Duplicates give their mean, so that equal updates count once.
   Value written = n.compare(Predicate::gt, count, n.number(0, data));
   Value safe = n.select(written, count, n.number(1, data));
   return n.select(written, n.div(spread(updates), safe), data);
@@ -174,7 +173,8 @@ static void scatterND(Node &n) {
   n.out(0, n.reshape(y, n.shape(0)));
 }
 
-/// OneHot: on where the index along a new axis is the given one, off elsewhere and for indices out of range.
+/// OneHot: the `on` value where the index along a new axis is the given one; the `off` value elsewhere and
+/// for indices out of range.
 static void oneHot(Node &n) {
   int64_t depth = n.constantInt(1, "depth"), rank = n.rank(0) + 1;
   int64_t axis = n.axis(n.intAttribute("axis", -1), rank);

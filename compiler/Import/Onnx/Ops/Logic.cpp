@@ -31,7 +31,7 @@ static void isInf(Node &n) {
   n.out(0, n.compare(Predicate::eq, x, n.number(positive ? infinity : -infinity, x)));
 }
 
-/// If with a condition known now: the branch takes the node's place.
+/// An If whose condition is known at import is replaced by the branch.
 static void ifOp(Node &n) {
   bool condition = n.constantNumber(0, "the condition") != 0;
   auto *branch = n.attribute(condition ? "then_branch" : "else_branch", {onnx::AttributeProto::GRAPH});

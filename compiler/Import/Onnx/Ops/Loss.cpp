@@ -23,7 +23,8 @@ static Value hardmaxAlong(Node &n, Value x, int64_t axis) {
   return n.select(hit, n.number(1, x), n.number(0, x));
 }
 
-/// Since opset 13 along one axis; before, over all dimensions from `axis` on, as one row of a matrix.
+/// Since opset 13 the op works along one axis; before, over all dimensions from `axis` on, as one row of a
+/// matrix.
 template <Value (*OpAlong)(Node &, Value, int64_t)>
 static void softmaxLike(Node &n) {
   Value x = n.floatIn(0);
@@ -45,7 +46,7 @@ static void softmaxLike(Node &n) {
 
 //===-- Losses --------------------------------------------------------------------------===//
 
-/// Scores [N, C, d...], labels [N, d...], optional weights [C].
+/// The inputs are scores [N, C, d...], labels [N, d...] and optional weights [C].
 template <typename OpT>
 static void loss(Node &n) {
   std::string reduction = n.stringAttribute("reduction", "mean");

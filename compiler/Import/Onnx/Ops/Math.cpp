@@ -6,7 +6,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-//===-- One op for one op ---------------------------------------------------------===//
+//===-- One graph op for one ONNX op ----------------------------------------------===//
 
 template <typename OpT>
 static void floatUnary(Node &n) {
@@ -41,7 +41,8 @@ static void identity(Node &n) { n.forward(0, 0); }
 
 //===-- With attributes -------------------------------------------------------------===//
 
-/// Mod: fmod=0 has the sign of the divisor, fmod=1 that of the dividend. Of floats fmod=0 is valid since opset 28.
+/// Mod: with fmod=0 the result has the sign of the divisor, with fmod=1 that of the dividend. fmod=0 is valid
+/// for floats since opset 28.
 static void mod(Node &n) {
   bool fmod = n.intAttribute("fmod", 0) != 0;
   if (!fmod && isFloat(n.element(0)) && n.opset < 28)
@@ -52,7 +53,8 @@ static void mod(Node &n) {
             }).getResult());
 }
 
-/// Pow: the result has the base's type, whatever the exponent's. Squares of floats stay powers: they need the range of fp32.
+/// Pow: the result has the base's type, whatever the exponent's type. Squares of floats stay powers, because
+/// they need the range of fp32.
 static void pow(Node &n) {
   Value x = n.in(0);
   Type element = elementOf(x);
@@ -69,11 +71,11 @@ static void pow(Node &n) {
     n.out(0, n.binary<PowOp>(x, n.cast(y, element)));
     return;
   }
-  Type wide = n.b.getF64Type(); // an integer to a fractional power
+  Type wide = n.b.getF64Type(); // an integer may be raised to a fractional power
   n.out(0, n.cast(n.binary<PowOp>(n.cast(x, wide), n.cast(y, wide)), element));
 }
 
-/// Clip: bounds are attributes before opset 11, inputs since, constant or not.
+/// Clip: the bounds are attributes before opset 11 and inputs since then, which may be constant or not.
 static void clip(Node &n) {
   double infinity = std::numeric_limits<double>::infinity();
   Value x = n.in(0);
@@ -83,7 +85,7 @@ static void clip(Node &n) {
     high = n.floatAttribute("max", infinity);
   } else {
     bool constant = (!n.has(1) || n.entry(1).constant) && (!n.has(2) || n.entry(2).constant);
-    if (!constant) { // bounds that are computed: max first, then min, as the specification says
+    if (!constant) { // computed bounds: max first, then min, as the specification says
       if (n.has(1))
         x = n.binary<MaxOp>(x, n.in(1));
       if (n.has(2))
@@ -154,7 +156,7 @@ static void thresholdedRelu(Node &n) {
   Value x = n.floatIn(0);
   n.out(0, n.select(n.compare(Predicate::gt, x, n.number(alpha, x)), x, n.number(0, x)));
 }
-/// Shrink: x + bias below -lambd, x - bias above lambd, 0 between.
+/// Shrink: x + bias below -lambd, x - bias above lambd, 0 in between.
 static void shrink(Node &n) {
   double lambda = n.floatAttribute("lambd", 0.5), bias = n.floatAttribute("bias", 0.0);
   Value x = n.in(0), zero = n.number(0, x);
@@ -163,7 +165,7 @@ static void shrink(Node &n) {
   Value above = n.select(n.compare(Predicate::gt, x, n.number(lambda, x)), n.sub(x, n.number(bias, x)), zero);
   n.out(0, n.select(n.compare(Predicate::lt, x, n.number(-lambda, x)), n.add(x, n.number(bias, x)), above));
 }
-/// PRelu: x where x > 0, slope*x elsewhere; the slope broadcasts one way.
+/// PRelu: x where x > 0, slope*x elsewhere; the slope broadcasts to x, but not the other way round.
 static void prelu(Node &n) {
   Value x = n.in(0), slope = n.in(1);
   auto shape = broadcastShapes(shapeOf(x), shapeOf(slope));
@@ -198,7 +200,7 @@ static void swiglu(Node &n) {
 //===-- Types -----------------------------------------------------------------------------===//
 
 static void cast(Node &n) {
-  n.ignore({"saturate", "round_mode"}); // of 8-bit floats
+  n.ignore({"saturate", "round_mode"}); // these concern 8-bit floats only
   int64_t code = n.intAttribute("to");
   Type to = elementType(n.context, code);
   if (!to)
@@ -214,7 +216,7 @@ static void castLike(Node &n) {
   n.out(0, n.cast(n.in(0), n.element(1)));
 }
 
-/// BitCast: the bits under another type of the same width. A boolean is a byte that is 0 or 1.
+/// BitCast: reads the bits as another type of the same width. A boolean is a byte that is 0 or 1.
 static void bitCast(Node &n) {
   int64_t code = n.intAttribute("to");
   Type to = elementType(n.context, code), from = n.element(0);

@@ -42,7 +42,7 @@ static void gemm(Node &n) {
   n.out(0, y);
 }
 
-/// MatMul as numpy has it: a vector becomes a matrix and its dimension goes away again.
+/// MatMul as in numpy: a vector becomes a matrix, and the added dimension is removed from the result.
 static void matMul(Node &n) {
   Value a = n.floatIn(0), b = n.floatIn(1);
   Shape as(shapeOf(a)), bs(shapeOf(b));
@@ -71,8 +71,8 @@ struct Window {
 };
 } // namespace
 
-/// Padding of auto_pad SAME_*: as many windows as ceil(in/stride), the odd element at the end or at the
-/// start.
+/// The padding of auto_pad SAME_*: there are ceil(in/stride) windows, and an odd element of padding is at the
+/// end or at the start.
 static void samePads(Window &w, size_t i, int64_t in, bool upper) {
   int64_t count = (in + w.strides[i] - 1) / w.strides[i];
   int64_t total =
@@ -81,7 +81,8 @@ static void samePads(Window &w, size_t i, int64_t in, bool upper) {
   w.high[i] = total - w.low[i];
 }
 
-/// Reads kernel_shape, strides, dilations, pads and auto_pad. `weights`: the kernel that the weights have.
+/// Reads kernel_shape, strides, dilations, pads and auto_pad. `weights` is the shape of the kernel in the
+/// weights.
 static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, bool transposed = false) {
   int64_t rank = n.rank(0);
   if (rank < 3)
@@ -98,7 +99,7 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
   w.dilations = hasDilations ? n.intsAttribute("dilations").value_or(Shape(spatial, 1)) : Shape(spatial, 1);
   auto pads = n.intsAttribute("pads");
   std::string autoPad = n.stringAttribute("auto_pad", "NOTSET");
-  // What fits no tensor would overflow the arithmetic below.
+  // Numbers that fit no tensor would overflow the arithmetic below.
   auto check = [&](ArrayRef<int64_t> values, size_t count, int64_t least, StringRef name) {
     if (values.size() != count)
       n.fail("attribute '" + Twine(name) + "' has " + Twine(values.size()) + " entries, not " + Twine(count),
@@ -131,7 +132,7 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
   return w;
 }
 
-/// A pooling window that lies in the padding alone has nothing to pool.
+/// Refuses pooling windows that lie wholly in the padding, since they have nothing to pool.
 static void checkPoolPadding(Node &n, const Window &w) {
   int64_t positions = 1;
   for (size_t i = 0; i < w.kernel.size(); ++i) {
@@ -204,7 +205,7 @@ static void convTranspose(Node &n) {
   if (groups < 1 || n.shape(1)[1] > INT32_MAX / groups)
     n.fail("group " + Twine(groups) + " is not possible", "", "group");
   Shape y = {n.shape(0)[0], n.shape(1)[1] * groups};
-  Shape full = y; // without any padding
+  Shape full = y; // the extents without any padding
   bool direct = true;
   for (size_t i = 0; i < spatial; ++i) {
     int64_t in = n.shape(0)[i + 2], whole = w.strides[i] * (in - 1) + w.dilations[i] * (w.kernel[i] - 1) + 1;
@@ -212,12 +213,12 @@ static void convTranspose(Node &n) {
       n.fail("output_padding has the entry " + Twine(outputPadding[i]), "", "output_padding");
     bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
     if (outputShape || same) {
-      // ONNX ConvTranspose: total padding follows from the output's size, split by auto_pad.
+      // ONNX ConvTranspose: the total padding follows from the output's size; auto_pad splits it.
       int64_t wanted = outputShape ? (*outputShape)[i] : in * w.strides[i];
       int64_t total = whole + outputPadding[i] - wanted;
       if (same && !outputShape)
         total = std::max<int64_t>(total, 0);
-      // What the output has beyond the whole comes at its end.
+      // Where the output is larger than the whole, the excess is at its end.
       w.low[i] = total < 0 ? 0 : autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.high[i] = total - w.low[i];
     }
@@ -240,7 +241,7 @@ static void convTranspose(Node &n) {
                   },
                   n.tensorType(direct ? y : full, elementOf(x)))
                  .getResult();
-  if (!direct) { // padding that the convolution cannot express: crop or pad the whole
+  if (!direct) { // the convolution cannot express this padding, so the whole result is cropped or padded
     Shape padLow = {0, 0}, padHigh = {0, 0};
     for (size_t i = 0; i < spatial; ++i) {
       padLow.push_back(-low[i]);
@@ -258,8 +259,8 @@ static void convTranspose(Node &n) {
 
 //===-- Pooling --------------------------------------------------------------------===//
 
-/// Flat positions in x of each window's maximum, from its position in the window: the second output of
-/// MaxPool.
+/// The flat positions in x of each window's maximum, computed from its position in the window: the second
+/// output of MaxPool.
 static Value flatIndices(Node &n, Value argmax, const Window &w, bool columnMajor) {
   Type i64 = n.b.getI64Type();
   RankedTensorType type = typeOf(argmax).clone(i64);
@@ -271,7 +272,7 @@ static Value flatIndices(Node &n, Value argmax, const Window &w, bool columnMajo
     Value term = n.mul(coordinate, n.i64(stride));
     flat = flat ? n.add(flat, term) : term;
   };
-  Shape strides(spatial, 1); // of x's spatial dimensions in the requested order
+  Shape strides(spatial, 1); // the strides of x's spatial dimensions in the requested order
   for (int64_t k = 0; k < spatial; ++k) {
     int64_t i = columnMajor ? k : spatial - 1 - k;
     strides[i] = plane;
@@ -328,7 +329,7 @@ static void averagePool(Node &n) {
   n.out(0, avgPool(n, n.floatIn(0), w, countPad, ceil));
 }
 
-/// LpPool: (sum |x|^p)^(1/p), from the mean over windows whose padding counts.
+/// LpPool: (sum |x|^p)^(1/p), computed from the mean over windows in which padding counts.
 static void lpPool(Node &n) {
   Window w = window(n, {}, n.opset >= 18);
   checkPoolPadding(n, w);

@@ -7,7 +7,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// Returns the epsilon of a norm, which must not be negative.
+/// The epsilon of a norm, which must not be negative.
 static double epsilonOf(Node &n) {
   double epsilon = n.floatAttribute("epsilon", 1e-5);
   if (!(epsilon >= 0))
@@ -19,7 +19,7 @@ static double epsilonOf(Node &n) {
 
 /// y = (x - mean)/sqrt(variance + epsilon)*scale + B. In training form mean and variance are the batch's, and
 /// running = running*momentum + batch*(1 - momentum) with the population variance (ONNX
-/// BatchNormalization-15). Before opset 14, training form is told by more than one output.
+/// BatchNormalization-15). Before opset 14 a norm is in training form if it has more than one output.
 static void batchNorm(Node &n) {
   Import &import = n.import;
   Value x = n.floatIn(0);
@@ -68,14 +68,14 @@ static void batchNorm(Node &n) {
     next = n.cast(next, elementOf(running));
     if (!variable.empty()) {
       import.assign(variable, next, n.loc);
-      // The inference form of this op reads these.
+      // The code that builds the inference form of this op reads these attributes.
       op->setAttr(i == 0 ? "train.running_mean" : "train.running_variance",
                   FlatSymbolRefAttr::get(n.context, variable));
     }
     if (wanted)
       n.out(i + 1, next);
   }
-  // Outputs 3 and 4 of the old form: the batch's own statistics.
+  // Outputs 3 and 4 of the old form are the batch's own statistics.
   if (n.opset < 14) {
     n.out(3, n.cast(op.getMean(), n.element(3)));
     n.out(4, n.cast(op.getVariance(), n.element(4)));
@@ -99,7 +99,7 @@ static LayerNormOp layerNormOver(Node &n, Value x, Value scale, Value bias, Arra
   });
 }
 
-/// A scale or bias of a layer norm, in the type of statistics.
+/// A scale or bias of a layer norm, in the type of the statistics.
 static Value broadcasting(Node &n, size_t input, Type compute) {
   auto shape = broadcastShapes(n.shape(0), n.shape(input));
   if (!shape || ArrayRef<int64_t>(*shape) != n.shape(0))
@@ -107,7 +107,7 @@ static Value broadcasting(Node &n, size_t input, Type compute) {
   return n.cast(n.floatIn(input), compute);
 }
 
-/// LayerNormalization-17: statistics in stash_type (fp32) over the dimensions from `axis` on.
+/// LayerNormalization-17: the statistics are in stash_type (fp32), over the dimensions from `axis` on.
 static void layerNorm(Node &n) {
   Value x = n.floatIn(0);
   int64_t rank = n.rank(0), axis = n.axis(n.intAttribute("axis", -1), rank);
@@ -132,7 +132,8 @@ static void rmsNorm(Node &n) {
   n.out(0, layerNormOver(n, x, scale, n.number(0, compute), axesFrom(axis, rank), epsilon, NormKind::rms).getY());
 }
 
-/// Returns an input of `count` elements in the type of statistics, each element `width` times: once for each channel of a group.
+/// An input of `count` elements in the type of the statistics, with each element repeated `width` times: once
+/// for each channel of a group.
 static Value perChannel(Node &n, size_t input, int64_t count, int64_t width, Type compute) {
   if (n.shape(input) != ArrayRef<int64_t>{count})
     n.fail("input " + Twine(input) + " must have one element for each of " + Twine(count) + (width == 1 ? " channels" : " groups"));
@@ -157,7 +158,8 @@ static void instanceNorm(Node &n) {
   groupNormOver(n, channels, epsilon, perChannel(n, 1, channels, 1, compute), perChannel(n, 2, channels, 1, compute));
 }
 
-/// GroupNormalization: scale and bias per group at opset 18, per channel from 21 on.
+/// GroupNormalization: scale and bias have an element for each group at opset 18, for each channel from 21
+/// on.
 static void groupNorm(Node &n) {
   int64_t rank = n.rank(0), groups = n.intAttribute("num_groups");
   double epsilon = epsilonOf(n);
@@ -171,7 +173,8 @@ static void groupNorm(Node &n) {
 
 //===-- Others -----------------------------------------------------------------------===//
 
-/// x^2 as a power: what fp16 holds may square to what it does not, so it has the precision class of pow.
+/// x^2 is written as a power, which has the precision class of pow: the square of an fp16 number may be out
+/// of the range of fp16.
 static Value square(Node &n, Value x) { return n.binary<PowOp>(x, n.number(2, x)); }
 
 /// LRN: x / (bias + alpha/size * sum of x^2 over `size` neighbouring channels)^beta.
@@ -186,8 +189,8 @@ static void lrn(Node &n) {
   for (int64_t d : n.shape(0).drop_front(2))
     rest *= d;
   Value wide = n.cast(x, computeType(elementOf(x)));
-  // Channels become the rows of an image, so that an average pooling sums neighbours; its padding counts:
-  // /size.
+  // Channels become the rows of an image, so that an average pooling sums neighbours. Its padding counts, so
+  // it divides by `size`.
   Value squares = n.reshape(square(n, wide), {n.shape(0)[0], 1, channels, rest});
   Value mean = n.make<AvgPoolOp>(squares, [&](auto &p) {
                   p.kernel = n.b.getDenseI64ArrayAttr({size, 1});
@@ -202,8 +205,9 @@ static void lrn(Node &n) {
   n.out(0, n.cast(y, elementOf(x)));
 }
 
-/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9), which is / sqrt(variance + 1e-18) but where the deviation is as small
-/// as that. The specification's function takes E[x^2] - E[x]^2 for the variance, which cancels where the mean is large.
+/// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9). This is the same as dividing by
+/// sqrt(variance + 1e-18), except where the deviation is as small as that. The specification's function uses
+/// E[x^2] - E[x]^2 for the variance, which cancels where the mean is large.
 static void mvn(Node &n) {
   Value x = n.floatIn(0);
   Type compute = computeType(elementOf(x));
@@ -211,7 +215,7 @@ static void mvn(Node &n) {
   n.out(0, axes.empty() ? n.sub(x, x) : layerNormOver(n, x, n.number(1, compute), n.number(0, compute), axes, 1e-18, NormKind::layer).getY());
 }
 
-/// LpNormalization: x / norm along an axis; 0 where the norm is 0, and without a gradient there.
+/// LpNormalization: x / norm along an axis. Where the norm is 0, the result is 0 and has no gradient.
 static void lpNorm(Node &n) {
   Value x = n.floatIn(0);
   Shape axes = {n.axis(n.intAttribute("axis", -1), n.rank(0))};

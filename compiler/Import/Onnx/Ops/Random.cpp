@@ -1,7 +1,8 @@
 //===- Random.cpp - random numbers and dropout -----------------------------------===//
 //
-// Numbers are a function of the program's seed, the training step and the node (graph.random); a node's own seed is not looked at. What is dropout is a
-// graph.dropout, which evaluation leaves out, also where the model writes it with random numbers (DropoutForms.h).
+// Random numbers are a function of the program's seed, the training step and the node (graph.random); a
+// node's own seed is ignored. Dropout becomes graph.dropout, which evaluation leaves out, also where the
+// model writes it with random numbers (DropoutForms.h).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
@@ -14,10 +15,10 @@ using namespace mpc::onnx_import;
 
 //===-- Random numbers ------------------------------------------------------------===//
 
-/// The node draws from a stream of its own, which is known by the name of what it makes.
+/// The node draws from a stream of its own, which is identified by the name of the node's result.
 static Value draw(Node &n, ArrayRef<int64_t> shape, Type element, Distribution distribution) {
   Import &import = n.import;
-  n.ignore({"seed"}); // one seed for the whole program
+  n.ignore({"seed"}); // the whole program has one seed
   const std::string draws = n.named(0) ? n.proto.output(0) : "";
   import.streamOf(draws) = n.index;
   if (!import.model().dropoutDraws.count(draws))
@@ -33,7 +34,7 @@ static Value draw(Node &n, ArrayRef<int64_t> shape, Type element, Distribution d
       .getY();
 }
 
-/// The type that attribute dtype names, or the fallback.
+/// The type that the attribute dtype names, or else the fallback.
 static Type elementFor(Node &n, Type fallback) {
   if (!n.hasAttribute("dtype"))
     return fallback;
@@ -44,7 +45,7 @@ static Type elementFor(Node &n, Type fallback) {
   return element;
 }
 
-/// x * factor + term, each left out where it does nothing.
+/// x * factor + term, where an operation without effect is left out.
 static Value scaled(Node &n, Value x, double factor, double term) {
   if (factor != 1)
     x = n.mul(x, n.number(factor, x));
@@ -83,8 +84,9 @@ static void bernoulli(Node &n) {
   n.out(0, n.cast(n.compare(Predicate::lt, u, p), element));
 }
 
-/// Multinomial: draws classes of rows of logarithms of weights, which need not sum to one. With s[j] the sum of the weights to j and u uniform in
-/// [0, s[last]), class j is the number of sums that are not above u; a class without weight is never drawn.
+/// Multinomial: draws classes from rows of logarithms of weights, whose sum need not be one. With s[j] the
+/// sum of the weights up to j, and u uniform in [0, s[last]), the drawn class is the number of sums that are
+/// not above u; a class without weight is never drawn.
 static void multinomial(Node &n) {
   int64_t samples = n.intAttribute("sample_size", 1);
   Type element = elementFor(n, n.b.getI32Type());
@@ -132,7 +134,7 @@ static void dropout(Node &n) {
   double ratio = 0.5;
   bool exported = false;
   if (n.opset >= 12) {
-    n.ignore({"seed"}); // one seed for the whole program
+    n.ignore({"seed"}); // the whole program has one seed
     if (n.has(1))
       ratio = n.constantNumber(1, "ratio");
     if (n.has(2))
@@ -156,13 +158,14 @@ static void dropout(Node &n) {
     import.note("Dropout was exported for inference and drops again (--mode=as-exported keeps it)", n.loc);
   Value x = n.floatIn(0);
   n.out(0, drop(n, x, ratio, n.index));
-  if (n.used(1)) { // the mask is a function of seed, step and salt: dropping ones shows it
+  if (n.used(1)) { // the mask is a function of seed, step and salt, and dropping ones reveals it
     Value ones = n.constantValue(HostTensor::fromDoubles(typeOf(x), 1.0));
     n.out(1, n.compare(Predicate::ne, drop(n, ones, ratio, n.index), n.number(0, x)));
   }
 }
 
-/// A dropout that the model writes with random numbers: x and the mask, whose dimensions of one element share a number.
+/// A dropout that the model writes with random numbers. Its inputs are x and the mask; a dimension of the
+/// mask with one element shares a number.
 static void recognisedDropout(Node &n) {
   Import &import = n.import;
   double ratio = std::max(1 - n.floatAttribute("keep"), 0.0);
@@ -186,7 +189,7 @@ static void recognisedDropout(Node &n) {
       shared.push_back(d);
       shares |= (*shape)[d] != 1;
     }
-  if (!shares) // a number for each element
+  if (!shares) // there is a number for each element
     shared.clear();
   n.out(0, drop(n, n.broadcast(x, *shape), ratio, import.streamOf(draws), shared));
 }

@@ -11,11 +11,12 @@ struct Reduction {
   Value x;
   Shape axes;
   bool keepdims;
-  bool nothing = false; // noop_with_empty_axes and no axes
+  bool nothing = false; // the reduction does nothing: noop_with_empty_axes and no axes
 };
 } // namespace
 
-/// Reads axes: an attribute, or since `asInput` an input. None are all, or with noop_with_empty_axes none.
+/// Reads the axes: an attribute, or an input since opset `asInput`. No axes stand for all axes, or with
+/// noop_with_empty_axes for none.
 static Reduction reduction(Node &n, int64_t asInput) {
   Reduction r{n.in(0), {}, n.intAttribute("keepdims", 1) != 0};
   std::optional<Shape> axes;
@@ -44,13 +45,13 @@ static Value apply(Node &n, const Reduction &r, Value x) {
   return r.axes.empty() ? x : n.reduce<OpT>(x, r.axes, r.keepdims);
 }
 
-/// ReduceSum got its axes as an input at opset 13, the others at 18.
+/// ReduceSum has its axes as an input since opset 13, the other reductions since 18.
 template <typename OpT, int64_t asInput = 18>
 static void plain(Node &n) {
   Reduction r = reduction(n, asInput);
   if (r.nothing)
     return n.forward(0, 0);
-  if (elementOf(r.x).isInteger(1)) { // booleans, since opset 20
+  if (elementOf(r.x).isInteger(1)) { // reductions of booleans exist since opset 20
     if constexpr (std::is_same_v<OpT, ReduceMaxOp>)
       return n.out(0, apply<ReduceAnyOp>(n, r, r.x));
     if constexpr (std::is_same_v<OpT, ReduceMinOp>)
@@ -65,7 +66,7 @@ static void l1(Node &n) {
 }
 static void sumSquare(Node &n) {
   Reduction r = reduction(n, 18);
-  // A power and not a product, so that autocast knows that squares need the range of fp32.
+  // This is a power and not a product, so that autocast knows that squares need the range of fp32.
   Value squares = isFloat(r.x) ? n.binary<PowOp>(r.x, n.number(2, r.x)) : n.mul(r.x, r.x);
   n.out(0, apply<ReduceSumOp>(n, r, squares));
 }
@@ -82,8 +83,10 @@ static void logSum(Node &n) {
   n.out(0, n.cast(n.unary<LogOp>(apply<ReduceSumOp>(n, r, x)), element));
 }
 
-/// log(sum e^x) = m + log(sum e^(x - m)) with m near the maximum, or 0 where that is infinite. It holds for any m, so m has no gradient: the two that would
-/// meet at the maximum cancel, but for their roundings, which in 16 bits are as large as the gradient. That of floor is zero.
+/// log(sum e^x) = m + log(sum e^(x - m)), with m near the maximum, or 0 where that is infinite. The equation
+/// holds for any m, so m needs no gradient: the two gradients that would meet at the maximum cancel except
+/// for their roundings, which in 16 bits are as large as the gradient. m is computed through floor, whose
+/// gradient is zero.
 static void logSumExp(Node &n) {
   Reduction r = reduction(n, 18);
   Type element = elementOf(r.x);
@@ -93,7 +96,7 @@ static void logSumExp(Node &n) {
     return;
   }
   bool empty = llvm::any_of(r.axes, [&](int64_t a) { return n.shape(0)[a] == 0; });
-  if (empty) { // no maximum of nothing
+  if (empty) { // no elements have no maximum
     n.out(0, n.cast(n.unary<LogOp>(apply<ReduceSumOp>(n, r, n.unary<ExpOp>(x))), element));
     return;
   }
@@ -119,7 +122,7 @@ static void arg(Node &n) {
             }).getY());
 }
 
-/// CumSum or CumProd along a constant axis: each element is the masked sum or product of the row.
+/// CumSum or CumProd along a constant axis: each element is the sum or product of a masked row.
 template <typename OpT, int neutral>
 static void cumulative(Node &n) {
   bool exclusive = n.intAttribute("exclusive", 0) != 0, reverse = n.intAttribute("reverse", 0) != 0;
@@ -127,7 +130,7 @@ static void cumulative(Node &n) {
   int64_t axis = n.axis(n.constantInt(1, "axis"), rank), length = n.shape(0)[axis];
   if (length > 4096)
     n.fail("more than 4096 elements along the axis are not supported");
-  // x[..., j, ...] as [..., 1, j, ...], summed over j where j <= i.
+  // x[..., j, ...] is read as [..., 1, j, ...] and summed over j where j <= i.
   Shape shape(n.shape(0)), wide(shape);
   wide.insert(wide.begin() + axis, length);
   shape.insert(shape.begin() + axis, 1);

@@ -1,6 +1,6 @@
 //===- Resize.cpp - interpolation -----------------------------------------------------===//
 //
-// ONNX's coordinate modes become one scale and one offset a dimension: x_original = scale*i + offset
+// ONNX's coordinate modes become one scale and one offset for each dimension: x_original = scale*i + offset
 // (graph.resize).
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@ namespace {
 struct Sampling {
   std::string mode, coordinates, nearest;
   Shape out;
-  std::vector<double> scales; // out / in, as given or as the sizes say
+  std::vector<double> scales; // out / in, as given, or as the sizes imply
 };
 } // namespace
 
@@ -30,7 +30,8 @@ static std::pair<double, double> coordinate(Node &n, const std::string &mode, do
   if (mode == "pytorch_half_pixel")
     return out > 1 ? std::pair(1 / scale, 0.5 / scale - 0.5) : std::pair(0.0, 0.0);
   if (mode == "align_corners") {
-    // The specification's length is in*scale before it is rounded down; where it is whole they are one.
+    // The specification's length is in*scale before it is rounded down; where that is a whole number the two
+    // are equal.
     double length = scale * double(in);
     if (std::fabs(length - double(out)) < 1e-4)
       length = double(out);
@@ -41,7 +42,7 @@ static std::pair<double, double> coordinate(Node &n, const std::string &mode, do
   if (mode == "tf_half_pixel_for_nn")
     return {1 / scale, 0.5 / scale};
   if (mode == "half_pixel_symmetric") {
-    double adjustment = double(out) / (scale * double(in)); // what rounding the length took away
+    double adjustment = double(out) / (scale * double(in)); // what rounding the length has removed
     return {1 / scale, 0.5 / scale - 0.5 + double(in) / 2 * (1 - adjustment)};
   }
   n.unsupported("coordinate_transformation_mode '" + printable(mode) + "' is not supported",
@@ -75,7 +76,7 @@ static void resample(Node &n, const Sampling &s) {
       n.fail("nearest_mode '" + printable(s.nearest) + "' is not known", "", "nearest_mode");
   }
   Type element = elementOf(x);
-  if (!isFloat(element)) { // whole numbers of up to 16 bits are exact in fp32, all others in fp64
+  if (!isFloat(element)) { // integers of up to 16 bits are exact in fp32, all others in fp64
     if (!nearest && !isa<IntegerType>(element))
       n.fail("only numbers are supported");
     x = n.cast(x, element.getIntOrFloatBitWidth() <= 16 ? Type(n.b.getF32Type()) : Type(n.b.getF64Type()));
@@ -97,7 +98,7 @@ static void resample(Node &n, const Sampling &s) {
   n.out(0, n.cast(y, element));
 }
 
-/// Lengths from scales: floor(in*scale).
+/// Computes the lengths from the scales: floor(in*scale).
 static void applyScales(Node &n, Sampling &s, ArrayRef<double> scales, ArrayRef<int64_t> axes) {
   if (scales.size() != axes.size())
     n.fail("scales has " + Twine(scales.size()) + " entries, not " + Twine(axes.size()), "", "scales");
@@ -133,7 +134,7 @@ static void resize(Node &n) {
   s.coordinates =
       n.opset >= 11 ? n.stringAttribute("coordinate_transformation_mode", "half_pixel") : "asymmetric";
   s.nearest = n.opset >= 11 ? n.stringAttribute("nearest_mode", "round_prefer_floor") : "floor";
-  n.ignore({"cubic_coeff_a", "exclude_outside", "extrapolation_value"}); // of modes that are refused
+  n.ignore({"cubic_coeff_a", "exclude_outside", "extrapolation_value"}); // these belong to modes that are refused
   if (n.opset >= 18 && n.intAttribute("antialias", 0) != 0)
     n.unsupported("antialias is not supported", "", "antialias");
   Shape axes = allAxes(n.rank(0));
@@ -169,7 +170,7 @@ static void resize(Node &n) {
     common = policy == "not_larger" ? std::min(common, s.scales[axis]) : std::max(common, s.scales[axis]);
   }
   if (policy == "not_larger" || policy == "not_smaller") {
-    for (int64_t axis : axes) { // one scale for all, lengths rounded half up
+    for (int64_t axis : axes) { // one scale for all axes; lengths are rounded half up
       s.scales[axis] = common;
       s.out[axis] = int64_t(std::floor(double(n.shape(0)[axis]) * common + 0.5));
     }
@@ -180,7 +181,7 @@ static void resize(Node &n) {
   resample(n, s);
 }
 
-/// Upsample: asymmetric coordinates, nearest by floor; scales are an attribute before opset 9.
+/// Upsample: asymmetric coordinates, nearest by floor; the scales are an attribute before opset 9.
 static void upsample(Node &n) {
   Sampling s;
   s.mode = n.stringAttribute("mode", "nearest");

@@ -1,7 +1,7 @@
 //===- Sequence.cpp - sequences of tensors ---------------------------------------===//
 //
-// A sequence is a list that the import knows: how many tensors there are, and which stands where, follows from shapes and constants. Nothing of it is
-// left in the module.
+// A sequence is a list that the import knows: the number of tensors and the position of each follow from
+// shapes and constants. The module contains nothing of it.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Fold.h"
@@ -12,7 +12,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// The position at input i, or the fallback; -1 is the last of `count`.
+/// The position at input i, or else the fallback; -1 is the last of `count`.
 static int64_t position(Node &n, size_t i, int64_t count, int64_t fallback) {
   if (!n.has(i))
     return fallback;
@@ -23,7 +23,7 @@ static int64_t position(Node &n, size_t i, int64_t count, int64_t fallback) {
 }
 
 static void sequenceEmpty(Node &n) {
-  n.ignore({"dtype"}); // an element brings its own
+  n.ignore({"dtype"}); // elements have their own types
   n.out(0, std::vector<Entry>());
 }
 
@@ -47,7 +47,7 @@ static void sequenceInsert(Node &n) {
   std::vector<Entry> elements = n.sequence(0);
   Entry added = n.entry(1);
   int64_t count = int64_t(elements.size()), at = count;
-  // One behind the last is a position here.
+  // The position after the last element is valid here, too.
   if (n.has(2) && n.constantInt(2, "the position in the sequence") != count)
     at = position(n, 2, count, count);
   elements.insert(elements.begin() + at, std::move(added));
@@ -63,7 +63,8 @@ static void sequenceErase(Node &n) {
   n.out(0, std::move(elements));
 }
 
-/// SplitToSequence: sizes, or one size for all parts but a smaller last one; without them parts of one element, whose dimension goes away with keepdims=0.
+/// SplitToSequence: the parts have the given sizes, or all have one size except a smaller last one. Without
+/// sizes the parts have one element, and keepdims=0 removes that dimension.
 static void splitToSequence(Node &n) {
   int64_t rank = n.rank(0), axis = n.axis(n.intAttribute("axis", 0), rank), extent = n.shape(0)[axis];
   bool keepdims = n.intAttribute("keepdims", 1) != 0 || n.has(1);
@@ -96,7 +97,7 @@ static void splitToSequence(Node &n) {
   n.out(0, std::move(parts));
 }
 
-/// ConcatFromSequence: with new_axis the tensors are stacked along a dimension of their own.
+/// ConcatFromSequence: with new_axis the tensors are stacked along a new dimension.
 static void concatFromSequence(Node &n) {
   std::vector<Entry> elements = n.sequence(0);
   if (elements.empty())

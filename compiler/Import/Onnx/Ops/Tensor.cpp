@@ -8,7 +8,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// Input 0 under another shape.
+/// Outputs input 0 with another shape.
 static void outReshaped(Node &n, ArrayRef<int64_t> shape) {
   auto count = elementCount(shape);
   if (!count || *count != n.type(0).getNumElements())
@@ -22,10 +22,10 @@ static void outReshaped(Node &n, ArrayRef<int64_t> shape) {
 
 //===-- Reshape and its kin --------------------------------------------------------===//
 
-/// --batch changed a fixed batch: a constant shape may hold the old one. It follows where nothing else can be
-/// meant: the counts match after scaling one entry by now/before, which is the leading one when the batch
-/// leads. All else is an error that names the node; a -1 that would swallow the change anywhere but in front
-/// counts as such.
+/// --batch has changed a fixed batch, and a constant shape may contain the old one. The shape is changed
+/// where nothing else can be meant: the element counts match after scaling one entry by now/before, and where
+/// the batch is the leading dimension that is the leading entry. Everything else is an error that names the
+/// node; so is a -1 that would absorb the change in any entry but the first.
 static void rebindBatch(Node &n, Shape &wanted) {
   const auto &rebound = n.import.rebound;
   if (!rebound || !n.entry(0).fromData || wanted.empty())
@@ -49,13 +49,13 @@ static void rebindBatch(Node &n, Shape &wanted) {
       return;
     if (leads && wanted[0] > 0 && wanted[0] == before)
       return rebind(wanted[0]);
-    // A constant that is no dimension of x may be a product with the batch.
+    // A constant that is not a dimension of x may be a product with the batch.
     bool suspicious = leads;
     for (int64_t d : wanted)
       suspicious |= before > 1 && d > 0 && d % before == 0 && !llvm::is_contained(x, d);
     return suspicious ? refuse() : void();
   }
-  // All entries are given; 0 copies.
+  // All entries are given; 0 copies the dimension of x.
   int64_t elements = n.type(0).getNumElements(), product = 1;
   for (auto [i, d] : llvm::enumerate(wanted)) {
     int64_t extent = d == 0 && i < x.size() ? x[i] : d;
@@ -126,7 +126,7 @@ static void flatten(Node &n) {
   outReshaped(n, {rows, columns});
 }
 
-/// Axes of Squeeze and Unsqueeze: an attribute before opset 13, an input since.
+/// The axes of Squeeze and Unsqueeze: an attribute before opset 13, an input since then.
 static std::optional<Shape> axesOf(Node &n) {
   if (n.opset < 13)
     return n.intsAttribute("axes");
@@ -188,7 +188,7 @@ static void expand(Node &n) {
   if (!shape)
     n.fail("the input does not broadcast to the shape", "", "shape");
   (void)n.tensorType(*shape, n.element(0));
-  if (n.entry(0).constant && n.entry(0).constant->size() == 1) { // a splat
+  if (n.entry(0).constant && n.entry(0).constant->size() == 1) { // the input has one number for all elements
     const HostTensor &t = *n.entry(0).constant;
     return n.out(0, HostTensor{t.type.clone(*shape), t.bytes, elementCount(*shape) != 1});
   }
@@ -197,7 +197,7 @@ static void expand(Node &n) {
   n.out(0, n.broadcast(n.in(0), *shape));
 }
 
-/// Tile: each dimension d as [1, d] broadcast to [repeats, d].
+/// Tile: each dimension d becomes [1, d], broadcast to [repeats, d].
 static void tile(Node &n) {
   Shape repeats = n.constantInts(1, "repeats"), split, wide, shape;
   if (int64_t(repeats.size()) != n.rank(0))
@@ -228,7 +228,8 @@ static void concat(Node &n) {
 
 //===-- Parts ------------------------------------------------------------------------------===//
 
-/// Split: sizes are an attribute before opset 13, an input since, or equal parts (the last smaller since 18).
+/// Split: the sizes are an attribute before opset 13 and an input since then; without them the parts are
+/// equal (the last may be smaller since opset 18).
 static void split(Node &n) {
   int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0)), extent = n.shape(0)[axis];
   int64_t parts = int64_t(n.numOutputs());
@@ -261,7 +262,8 @@ static void split(Node &n) {
     n.fail("the sizes add up to " + Twine(starts[axis]) + ", not " + Twine(extent), "", "split");
 }
 
-/// Slice: attributes before opset 10, inputs since. Bounds are clamped as the specification says.
+/// Slice: the bounds are attributes before opset 10 and inputs since then. They are clamped as the
+/// specification says.
 static void slice(Node &n) {
   Shape starts, ends, axes, steps;
   if (n.opset < 10) {
@@ -294,7 +296,7 @@ static void slice(Node &n) {
     if (step == 0)
       n.fail("a step is zero", "", "steps");
     step =
-        std::clamp<int64_t>(step, -kMaxElements, kMaxElements); // one beyond any extent acts like any other
+        std::clamp<int64_t>(step, -kMaxElements, kMaxElements); // a step beyond any extent has the same effect as a larger one
     auto bound = [&](int64_t v, int64_t low, int64_t high) {
       return std::clamp<int64_t>(v < 0 ? (v < -extent ? -extent - 1 : v) + extent : v, low, high);
     };
@@ -310,8 +312,8 @@ static void slice(Node &n) {
 
 //===-- Pad ----------------------------------------------------------------------------------===//
 
-/// Where result element i of an axis comes from, for the modes that repeat elements; low may be negative
-/// (crop).
+/// The index from which result element i of an axis is read, for the modes that repeat elements; low may be
+/// negative (crop).
 static int64_t sourceIndex(int64_t i, int64_t extent, const std::string &mode) {
   if (mode == "edge")
     return std::clamp<int64_t>(i, 0, extent - 1);
@@ -419,7 +421,7 @@ static void spaceToDepth(Node &n) {
   n.out(0, n.reshape(depth, {s[0], s[1] * k * k, s[2] / k, s[3] / k}));
 }
 
-/// Trilu: keeps j - i >= k (upper) or <= k (lower).
+/// Trilu: keeps the elements with j - i >= k (upper) or j - i <= k (lower).
 static void trilu(Node &n) {
   bool upper = n.intAttribute("upper", 1) != 0;
   int64_t rank = n.rank(0), k = n.has(1) ? n.constantInt(1, "k") : 0;

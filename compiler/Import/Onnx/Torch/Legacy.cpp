@@ -1,8 +1,9 @@
-//===- Legacy.cpp - files of torch's exporter before: no metadata, but names -------===//
+//===- Legacy.cpp - files of torch's older exporter, which has no metadata but names -------===//
 //
-// `torch.onnx.export(..., dynamo=False)` names nodes by the modules that they are of ("/layer1/layer1.0/fc/MatMul") and keeps the names of parameters. In
-// EVAL mode it merges equal tensors, and computes what does not depend on an input: a transposed weight becomes "onnx::MatMul_379". Names lead back to
-// most parameters; the rest is told to be lost.
+// `torch.onnx.export(..., dynamo=False)` names nodes by the modules that they belong to
+// ("/layer1/layer1.0/fc/MatMul") and keeps the names of parameters. In EVAL mode it merges equal tensors, and
+// computes what does not depend on an input: a transposed weight becomes "onnx::MatMul_379". Names lead back
+// to most parameters; the others are reported as lost.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Torch/Restoration.h"
@@ -14,13 +15,13 @@
 using namespace mpc::onnx_import::torch;
 using llvm::StringRef;
 
-/// "/layer1/layer1.0/fc/MatMul" is the product of module "layer1.0.fc".
+/// The module of a node: "/layer1/layer1.0/fc/MatMul" is the product of module "layer1.0.fc".
 static std::string moduleOf(StringRef node) {
   llvm::SmallVector<StringRef> parts;
   node.split(parts, '/', -1, false);
   std::string path, before;
   for (StringRef part : llvm::ArrayRef(parts).drop_back(parts.empty() ? 0 : 1)) {
-    if (!before.empty() && part.starts_with(before + ".")) // a list's element bears the list's name
+    if (!before.empty() && part.starts_with(before + ".")) // the name of a list's element starts with the list's name
       path.resize(path.size() - before.size());
     else if (!path.empty())
       path += '.';
@@ -41,11 +42,13 @@ static int64_t elementsOf(const onnx::TensorProto &tensor) {
   return n;
 }
 
-/// The name that the exporter gives what it computes for an op: "onnx::MatMul_379".
+/// Whether an input has the name that the exporter gives to a value that it computes for an op:
+/// "onnx::MatMul_379".
 static bool isComputed(const onnx::NodeProto &node, StringRef input) { return input.starts_with(("onnx::" + llvm::Twine(node.op_type()) + "_").str()); }
 
-/// In EVAL mode that exporter leaves an Identity of the tensor that it kept, with the name of the parameter that was equal. What a module shares on purpose
-/// has one name, or one of the exporter's own.
+/// In EVAL mode this exporter leaves, for each merged parameter, an Identity of the tensor that it kept, with
+/// the parameter's name. A tensor that a module shares on purpose has one name, or a name that the exporter
+/// made up.
 void Restoration::restoreLegacyIdentities() {
   std::set<std::string> outputs;
   for (const auto &output : graph.output())
@@ -66,8 +69,9 @@ void Restoration::restoreLegacyIdentities() {
   }
 }
 
-/// A Linear's weight, which was transposed and has lost its name. It is another parameter's where it equals that (an embedding that is the last layer too);
-/// else its bias, which has kept its own, tells its name; a module without any tensor is a Linear without a bias.
+/// Restores a Linear's weight, which was transposed and has lost its name. It is another parameter's tensor
+/// where it equals that (an embedding that is the last layer too). Otherwise its bias, which has kept its
+/// name, tells the name of the weight; a module without any tensor is a Linear without a bias.
 void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
   const std::string module = moduleOf(node.name());
   const onnx::TensorProto *weight = node.op_type() == "MatMul" && node.input_size() == 2 && isComputed(node, node.input(1)) ? find(node.input(1)) : nullptr;
@@ -97,7 +101,8 @@ void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
     (void)transpose(node, 1, prefix + "weight");
 }
 
-/// The scale and shift of a group norm, which stand behind an InstanceNormalization of the module as [C, 1], and the slopes of a PRelu.
+/// Restores the scale and shift of a group norm, which follow an InstanceNormalization of the module as [C,
+/// 1], and the slopes of a PRelu.
 void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
   const std::string module = moduleOf(node.name());
   const bool slopes = node.op_type() == "PRelu";
@@ -112,7 +117,8 @@ void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
   }
 }
 
-/// Reports each tensor that would be trained although the exporter has computed it: it came from a parameter (a table of positions) or from a buffer (a mask).
+/// Reports each tensor that would be trained although the exporter computed it: it came from a parameter (a
+/// table of positions) or from a buffer (a mask).
 void Restoration::loseLegacyComputed(const onnx::NodeProto &node) {
   const StringRef op = node.op_type();
   if (op != "Add" && op != "Mul" && op != "Gather" && op != "MatMul" && op != "PRelu")
@@ -136,9 +142,9 @@ Restored Restoration::runWithoutMetadata() {
   for (int i = 0; i < count; ++i) {
     const onnx::NodeProto &node = graph.node(i);
     if (node.op_type() == "Conv" && node.input_size() > 1 && isComputed(node, node.input(1)) && find(node.input(1)) && folded++ == 0)
-      first = node.input(1); // of a convolution as it was the weight has the module's name
+      first = node.input(1); // an unchanged convolution's weight has the module's name
   }
-  for (int i = 0; i < count; ++i) { // by the names of their biases, which are back
+  for (int i = 0; i < count; ++i) { // by the names of their biases, which have been restored
     restoreLegacyWeight(*graph.mutable_node(i));
     restoreLegacyChannels(*graph.mutable_node(i));
   }

@@ -7,8 +7,8 @@ using llvm::StringRef;
 
 using Entries = std::map<std::string, std::string>;
 
-/// The entries of `metadata_props`. ONNX has had it on nodes, graphs and values since 1.16; older protobuf classes keep it, by its number, as bytes that
-/// they do not know.
+/// The entries of `metadata_props`. ONNX has had it on nodes, graphs and values since 1.16; older protobuf
+/// classes keep it as an unknown field, under its number.
 template <typename Message>
 static Entries entriesOf(const Message &message, int number) {
   Entries entries;
@@ -34,7 +34,8 @@ static std::string valueOf(const Entries &entries, const char *key) {
   return it == entries.end() ? "" : it->second;
 }
 
-/// Takes the first string off the text as Python prints it, in either quotes; nothing when there is none.
+/// Takes the first string off the text as Python prints it, in either kind of quotes; nullopt when there is
+/// none.
 static std::optional<StringRef> takeString(StringRef &text) {
   text = text.drop_until([](char c) { return c == '\'' || c == '"'; });
   if (text.empty())
@@ -44,7 +45,7 @@ static std::optional<StringRef> takeString(StringRef &text) {
   return string;
 }
 
-/// The strings of a list as Python prints it: "['fc1.weight', 'val_15']".
+/// The strings of a list as Python prints it, such as "['fc1.weight', 'val_15']".
 static std::set<std::string> namesIn(StringRef list) {
   std::set<std::string> names;
   while (std::optional<StringRef> name = takeString(list))
@@ -61,7 +62,7 @@ Metadata::Metadata(const onnx::ModelProto &model) {
     auto [placeholder, rest] = line.split(": ");
     StringRef kind = rest.split(' ').first;
     inputs.insert(placeholder.str());
-    // A quote within is not escaped: target='it's.weight'.
+    // A quote inside is not escaped: target='it's.weight'.
     StringRef target = rest.split("target=").second.ltrim("'\"");
     target = target.take_front(target.find_last_of("'\"") == StringRef::npos ? 0 : target.find_last_of("'\""));
     if (target.empty() || (kind != "PARAMETER" && kind != "BUFFER" && kind != "CONSTANT_TENSOR"))
@@ -96,7 +97,8 @@ const std::set<std::string> &Metadata::foldedFrom(const std::string &initializer
 }
 
 std::string Metadata::moduleOf(const onnx::NodeProto &node) {
-  // "['', 'model', 'model.embed_tokens', 'embedding']": modules from the outermost, then the call.
+  // The text is like "['', 'model', 'model.embed_tokens', 'embedding']": modules from the outermost one on,
+  // then the call.
   const std::string text = valueOf(entriesOf(node, 9), "pkg.torch.onnx.name_scopes");
   std::string before, last;
   StringRef list = text;
@@ -118,12 +120,12 @@ std::optional<Call> Metadata::callOf(const onnx::NodeProto &node) {
   rest = rest.split("](args = (").second;
   if (target.empty() || rest.empty())
     return std::nullopt;
-  // torch.ops.aten.linear.default
+  // The name is like torch.ops.aten.linear.default.
   target.consume_front("torch.ops.");
   llvm::SmallVector<StringRef> parts;
   target.split(parts, '.');
   call.target = (parts.size() >= 2 ? parts[1] : parts[0]).str();
-  // The arguments end with the bracket that opened them.
+  // The bracket that opened the arguments also ends them.
   int depth = 0;
   size_t begin = 0;
   for (size_t i = 0; i < rest.size() && depth >= 0; ++i) {

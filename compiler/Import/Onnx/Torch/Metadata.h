@@ -1,9 +1,10 @@
-//===- Metadata.h - what torch's exporter writes about a network ---------------===//
+//===- Metadata.h - reads what torch's exporter writes about a network ----------===//
 //
-// `torch.onnx.export(..., dynamo=True)` keeps in the file's metadata what the network was before the exporter rewrote it: the graph signature names
-// every parameter and buffer of the module, each node says which call of torch it comes from, with the parameters that the call was given, and a value
-// that was computed at export says from what. Written after files of torch 2.5 to 2.15; what is not there, or reads otherwise, is left out.
-//
+// `torch.onnx.export(..., dynamo=True)` records in the file's metadata what the network was before the
+// exporter rewrote it: the graph signature names every parameter and buffer of the module; each node records
+// which call of torch it comes from, with the parameters that the call was given; and a value that was
+// computed at export records what it was computed from. This code was written after files of torch 2.5 to
+// 2.15; metadata that are missing or have another form are ignored.
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_TORCH_METADATA_H
 #define MPC_IMPORT_ONNX_TORCH_METADATA_H
@@ -35,27 +36,27 @@ class Metadata {
 public:
   explicit Metadata(const onnx::ModelProto &);
 
-  /// Whether the file has a signature. Without one there is nothing to know.
+  /// Whether the file has a signature. Without one nothing is known.
   bool present() const { return !placeholders.empty(); }
 
-  /// The tensor of the module that an argument of a call means; null for other values.
+  /// The tensor of the module that an argument of a call stands for; null for other values.
   const Origin *origin(const std::string &argument) const;
-  /// Tells whether a value of the traced graph is an input or a tensor of the module, so that no call makes it.
+  /// Whether a value of the traced graph is an input or a tensor of the module, so that no call makes it.
   bool isInput(const std::string &value) const { return inputs.count(value) != 0; }
-  /// What a name of the module is; nothing for other names.
+  /// The kind of a tensor of the module; nullopt for other names.
   std::optional<Kind> kindOf(const std::string &target) const;
   /// All tensors of the module.
   const std::map<std::string, Kind> &tensors() const { return targets; }
-  /// The values that an initializer was computed from at export; empty when it was not.
+  /// The values that an initializer was computed from at export; empty when it was not computed.
   const std::set<std::string> &foldedFrom(const std::string &initializer) const;
 
   /// The call that a node comes from.
   static std::optional<Call> callOf(const onnx::NodeProto &);
-  /// The module that a node belongs to: "model.embed_tokens"; "" where that is not written.
+  /// The module that a node belongs to, such as "model.embed_tokens"; "" where the file does not say it.
   static std::string moduleOf(const onnx::NodeProto &);
   /// The rewrites of the exporter that made a node, such as "FuseBatchNormIntoConv".
   static std::string rewrites(const onnx::NodeProto &);
-  /// What `tools/torch/export.py` says of a parameter with requires_grad=False.
+  /// Whether `tools/torch/export.py` has recorded that the parameter has requires_grad=False.
   bool frozen(const std::string &initializer) const { return withoutGradient.count(initializer) != 0; }
 
 private:

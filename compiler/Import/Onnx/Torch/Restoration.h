@@ -1,6 +1,7 @@
-//===- Restoration.h - the work on one file ---------------------------------------===//
+//===- Restoration.h - restores the tensors of one file -----------------------------===//
 //
-// Restore.cpp does it by what metadata say, Legacy.cpp by names, for files of the exporter before, which has no metadata.
+// Restore.cpp works with metadata, Legacy.cpp with names, for files of the older exporter, which has no
+// metadata.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_TORCH_RESTORATION_H
@@ -26,7 +27,7 @@ private:
   void restoreInput(onnx::NodeProto &, const Call &, int input);
   void restoreFolded(onnx::NodeProto &, const Call &, int input);
   void restoreBias(onnx::NodeProto &, const Call &);
-  // Without metadata (Legacy.cpp).
+  // Legacy.cpp defines these, which work without metadata.
   void restoreLegacyIdentities();
   void restoreLegacyWeight(onnx::NodeProto &);
   void restoreLegacyChannels(onnx::NodeProto &);
@@ -51,7 +52,7 @@ private:
     tensor.set_name(name);
     return *(tensors[name] = &tensor);
   }
-  /// A node between a parameter and its use, made once; returns its result.
+  /// Inserts a node between a parameter and its use, only once; returns the node's result.
   std::string insert(const char *op, const std::string &name, llvm::function_ref<void(onnx::NodeProto &)> fill) {
     const std::string result = name + "/" + op;
     if (inserted.insert(result).second) {
@@ -70,9 +71,9 @@ private:
   Bytes bytes;
   Restored result;
   std::map<std::string, onnx::TensorProto *> tensors;
-  std::set<std::string> inserted, replaced, gone; // gone: parameters whose loss has been told
-  std::map<std::string, int> callNodes; // nodes that a call has become
-  std::string guessed;                  // a computed tensor that was taken for a parameter's transpose by its name alone
+  std::set<std::string> inserted, replaced, gone; // gone: parameters whose loss has been reported
+  std::map<std::string, int> callNodes; // the number of nodes that a call has become
+  std::string guessed;                  // a computed tensor that was taken for a parameter's transpose only because of its name
   std::set<std::string> split, biases, transposed, reshaped, nameless;
 };
 

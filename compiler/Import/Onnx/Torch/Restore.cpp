@@ -11,7 +11,7 @@
 using namespace mpc::onnx_import::torch;
 using llvm::StringRef;
 
-/// The values that an argument of a call names: those of "%x", and of the list "[%a, %b]".
+/// The values that an argument of a call names, in the form "%x" or as the list "[%a, %b]".
 static llvm::SmallVector<StringRef> valuesIn(StringRef argument) {
   llvm::SmallVector<StringRef> values;
   argument.trim("[]()").split(values, ',');
@@ -20,19 +20,20 @@ static llvm::SmallVector<StringRef> valuesIn(StringRef argument) {
   return values;
 }
 
-//===-- Which argument of a call an input is -----------------------------------------===//
+//===-- Arguments of calls at inputs of nodes --------------------------------------===//
 
 static bool isBatchNorm(const Call &call) { return StringRef(call.target).contains("batch_norm"); }
 
 namespace {
-/// Which argument of a call each input of one of its nodes is. A call that becomes several nodes has a row for each that takes parameters.
+/// For the nodes of a call: which argument of the call each input of a node is. A call that becomes several
+/// nodes has a row for each node that takes parameters.
 struct Place {
-  StringRef target, op;     // op "": any
-  std::array<int, 5> args;  // by input; -1: none of them
+  StringRef target, op;     // op "" stands for any op
+  std::array<int, 5> args;  // for each input; -1 where it is none of them
 };
 } // namespace
 
-// Signatures: aten's (native_functions.yaml). A sum or product takes its parameter on either side.
+// The signatures are aten's (native_functions.yaml). A sum or product has its parameter on either side.
 static constexpr Place kPlaces[] = {
     {"linear", "Add", {2, 2, -1, -1, -1}},
     {"linear", "", {0, 1, 2, -1, -1}},
@@ -65,7 +66,7 @@ static constexpr Place kPlaces[] = {
     {"minimum", "Min", {0, 1, -1, -1, -1}},
 };
 
-/// The argument of the call that stands at an input of one of its nodes; "" where that is not known.
+/// The argument of the call that is at an input of one of its nodes; "" where that is not known.
 static std::string argumentAt(const Call &call, const onnx::NodeProto &node, size_t input) {
   const StringRef op = node.op_type(), target = call.target;
   auto at = [&](int i) { return i >= 0 && size_t(i) < call.args.size() ? call.args[size_t(i)] : std::string(); };
@@ -81,7 +82,7 @@ static std::string argumentAt(const Call &call, const onnx::NodeProto &node, siz
   return "";
 }
 
-/// Calls that give their input, or a number of its shape, so that none of them hides a parameter.
+/// Whether a call returns its input, or a number of the input's shape, so that it hides no parameter.
 static bool doesNothing(StringRef call) {
   call = call.rtrim("0123456789");
   call.consume_back("_");
@@ -116,7 +117,8 @@ std::string Restoration::transposedBytes(const onnx::TensorProto &matrix) {
   return to;
 }
 
-/// The parameter `name`, whose transpose the exporter has put at an input: there again as a tensor and a Transpose of it.
+/// Restores the parameter `name`, whose transpose the exporter has put at an input: as a tensor and a
+/// Transpose of it.
 bool Restoration::transpose(onnx::NodeProto &node, int input, const std::string &name) {
   onnx::TensorProto *folded = find(node.input(input));
   if (folded->dims_size() != 2)
@@ -143,7 +145,7 @@ bool Restoration::transpose(onnx::NodeProto &node, int input, const std::string 
   return true;
 }
 
-/// The same for a parameter [C] that stands there as [C, 1, 1].
+/// Does the same for a parameter [C] that is at the input as [C, 1, 1].
 bool Restoration::reshape(onnx::NodeProto &node, int input, const std::string &name) {
   const onnx::TensorProto folded = *find(node.input(input));
   int64_t channels = 1;
@@ -177,7 +179,7 @@ bool Restoration::reshape(onnx::NodeProto &node, int input, const std::string &n
   return true;
 }
 
-/// An input whose value was computed at export.
+/// Restores an input whose value was computed at export.
 void Restoration::restoreFolded(onnx::NodeProto &node, const Call &call, int input) {
   const std::string value = node.input(input);
   std::vector<std::string> parameters;
@@ -186,7 +188,7 @@ void Restoration::restoreFolded(onnx::NodeProto &node, const Call &call, int inp
       parameters.push_back(name);
   if (parameters.empty())
     return;
-  // Equal values have become one: which parameter this is the call says, where it names one.
+  // Equal values have been merged; where the call names a parameter, that is the one.
   const Origin *origin = metadata.origin(argumentAt(call, node, size_t(input)));
   bool alone = parameters.size() == 1 && metadata.foldedFrom(value).size() == 1;
   const StringRef made = StringRef(value).split('_').first;
@@ -213,7 +215,8 @@ void Restoration::restoreInput(onnx::NodeProto &node, const Call &call, int inpu
     return restoreFolded(node, call, input);
   if (!metadata.kindOf(name))
     return;
-  // The tensors that the call was given and that this one may stand for: it has their values, or they have gone because it has.
+  // The candidates are the tensors that the call was given and that this one may stand for: they have its
+  // values, or were dropped because it has them.
   std::set<std::string> candidates;
   bool given = false;
   auto consider = [&](StringRef argument) {
@@ -242,7 +245,7 @@ void Restoration::restoreInput(onnx::NodeProto &node, const Call &call, int inpu
   split.insert(own);
 }
 
-/// A bias that was zero, and so was left out.
+/// Restores a bias that was left out because it was zero.
 void Restoration::restoreBias(onnx::NodeProto &node, const Call &call) {
   const StringRef op = node.op_type();
   bool linear = op == "Gemm" && (call.target == "linear" || call.target == "addmm");
@@ -279,7 +282,7 @@ void Restoration::restoreBias(onnx::NodeProto &node, const Call &call) {
   biases.insert(origin->target);
 }
 
-/// Tensors that nothing reads since what they were computed from is back.
+/// Removes tensors that are no longer read since the values that they were computed from have been restored.
 void Restoration::dropUnread() {
   std::set<std::string> read;
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
@@ -298,8 +301,10 @@ void Restoration::dropUnread() {
     }
 }
 
-/// Parameters that no tensor of the file stands for. The module may not use them, or have them under another name as well (tied weights). They are lost where a
-/// call was given one, or where one may have gone with a node: calls take the result of one that is not there, since it was equal to another or did nothing.
+/// Finds the parameters that no tensor of the file stands for. The module may not use them, or may also have
+/// them under another name (tied weights). They are lost where a call was given one, or where one may have
+/// been dropped with a node: then calls take the result of a call that has no node, since it was equal to
+/// another or did nothing.
 void Restoration::findMissing() {
   std::set<std::string> made, given, aliases;
   std::vector<Call> calls;
@@ -314,13 +319,13 @@ void Restoration::findMissing() {
     if (std::optional<Call> call = Metadata::callOf(node)) {
       made.insert(call->name);
       const std::string module = Metadata::moduleOf(node);
-      for (const std::string &argument : call->args) // a node of "model.embed_tokens" that is given "lm_head.weight": these are one
+      for (const std::string &argument : call->args) // where a node of "model.embed_tokens" is given "lm_head.weight", the two are one
         if (const Origin *origin = metadata.origin(argument); origin && !module.empty())
           aliases.insert(module + "." + StringRef(origin->target).rsplit('.').second.str());
       calls.push_back(std::move(*call));
     }
   });
-  // Weights that are no tensor of the module: some tool has computed them since.
+  // These are weights that are no tensor of the module: some tool has computed them after the export.
   std::string computed = guessed;
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     const StringRef op = node.op_type();
@@ -362,7 +367,7 @@ void Restoration::note(size_t count, const char *one, const char *many) {
 
 Restored Restoration::run() {
   result.known = true;
-  const int count = graph.node_size(); // nodes are added behind them
+  const int count = graph.node_size(); // nodes are added at the end of the list
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     if (std::optional<Call> call = Metadata::callOf(node))
       ++callNodes[call->name];
@@ -389,7 +394,7 @@ Restored Restoration::run() {
   }
   dropUnread();
   findMissing();
-  std::set<std::string> values; // of the traced graph
+  std::set<std::string> values; // the values of the traced graph
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     if (std::optional<Call> call = Metadata::callOf(node)) {
       values.insert(call->name);
@@ -402,7 +407,8 @@ Restored Restoration::run() {
     std::optional<Kind> kind = metadata.kindOf(name);
     bool fromParameter = llvm::any_of(metadata.foldedFrom(name), [&](const std::string &from) { return metadata.kindOf(from) == Kind::Parameter; });
     StringRef base = name;
-    // The exporter names what it computes from literals by a number or by a value of the traced graph. Tensors of other names were added by somebody later.
+    // The exporter names tensors that it computes from literals by a number or by a value of the traced
+    // graph. Tensors with other names were added later by somebody else.
     bool computed = !metadata.foldedFrom(name).empty() || base.starts_with("val_") || values.count(name) || tensor->dims_size() == 0;
     if (kind)
       result.roles[name] = *kind != Kind::Parameter ? Trained::Buffer : metadata.frozen(name) ? Trained::Frozen : Trained::Yes;

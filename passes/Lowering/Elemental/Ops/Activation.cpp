@@ -34,7 +34,8 @@ static Value activation(OpT op, ArrayRef<Index> index, ElementEmitter &e, F f) {
 }
 
 static Value emit(graph::SigmoidOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  // With t = e^-|x|, which cannot overflow: 1/(1+t), or t/(1+t) for negative x. Accurate down to denormals.
+  // With t = e^-|x|, which cannot overflow, this is 1/(1+t), or t/(1+t) for negative x. It is accurate down
+  // to denormals.
   return activation(op, index, e, [](Formula f, Value x) {
     Value t = f.exp(f.neg(math::AbsFOp::create(f.e.b, x)));
     return f.div(f.atLeastZero(x, f.c(1), t), f.add(f.c(1), t));
@@ -72,12 +73,13 @@ static Value emit(graph::EluOp op, unsigned, ArrayRef<Index> index, ElementEmitt
 static Value emit(graph::GeluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   return activation(op, index, e, [&](Formula f, Value x) {
     if (op.getApproximate()) {
-      // x/2 (1 + tanh(u)) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3): no cancellation for negative x.
+      // x/2 (1 + tanh(u)) = x / (1 + e^-2u) with u = sqrt(2/pi) (x + 0.044715 x^3): nothing cancels for
+      // negative x.
       Value cubic = f.mul(f.mul(x, x), f.mul(x, f.c(0.044715)));
       Value u2 = f.mul(f.c(-2 * 0.7978845608028654), f.add(x, cubic));
       return f.div(x, f.add(f.c(1), f.exp(u2)));
     }
-    // x/2 erfc(-x/sqrt 2): accurate in the tail, where 1 + erf cancels.
+    // x/2 erfc(-x/sqrt 2) is accurate in the tail, where 1 + erf cancels.
     Value tail = math::ErfcOp::create(f.e.b, f.mul(x, f.c(-0.7071067811865476)));
     return f.mul(f.mul(x, f.c(0.5)), tail);
   });

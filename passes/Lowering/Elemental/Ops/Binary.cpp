@@ -20,7 +20,7 @@ static Operands operandsOf(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
           element.isUnsignedInteger()};
 }
 
-/// Float and integer form of the same operation; the float result is rounded.
+/// Defines the float and the integer form of one operation; the float result is rounded.
 #define ARITH(OP, FLOAT, INT)                                                                                      \
   static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                           \
     Operands o = operandsOf(op, index, e);                                                                        \
@@ -33,8 +33,8 @@ ARITH(SubOp, SubFOp, SubIOp)
 ARITH(MulOp, MulFOp, MulIOp)
 #undef ARITH
 
-/// Quotient and remainder toward zero, both 0 for division by zero. That and the overflow of min/-1 trap on x86: both divide by 1
-/// instead; -1 negates.
+/// Quotient and remainder toward zero; both are 0 for division by zero. Division by zero and the overflow of
+/// min/-1 trap on x86, so both cases divide by 1 instead; for -1 the quotient is negated.
 static std::pair<Value, Value> safeDivision(const Operands &o, ElementEmitter &e) {
   Type type = o.a.getType();
   Value zero = e.constantInt(type, 0), one = e.constantInt(type, 1);
@@ -61,7 +61,7 @@ static Value emit(graph::ModOp op, unsigned, ArrayRef<Index> index, ElementEmitt
   Value r = o.isFloat ? Value(arith::RemFOp::create(e.b, o.a, o.b)) : safeDivision(o, e).second;
   if (op.getFmod() || o.isUnsigned)
     return r;
-  // The remainder takes b's sign: where r is not zero and the signs differ, add b.
+  // The remainder takes b's sign: where r is not zero and the signs differ, b is added.
   Value zero = e.constant(r.getType(), 0), differ, isNotZero;
   if (o.isFloat) {
     isNotZero = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ONE, r, zero);
@@ -109,7 +109,7 @@ static Value integerPower(const Operands &o, ElementEmitter &e) {
   return select(arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, o.b, zero), inverse, squares[0]);
 }
 
-/// Powers that arithmetic gives faster, and no less exactly, than pow.
+/// Powers that arithmetic computes faster than pow, and no less exactly.
 static bool isSimplePower(double p) { return p == 1 || p == 2 || p == -1 || p == 0.5 || p == -0.5; }
 static Value simplePower(Value x, double p, ElementEmitter &e) {
   if (p == 1)

@@ -4,8 +4,9 @@
 using namespace mlir;
 using namespace mpc;
 
-/// To a float type: one rounding. Integers of 32 and 64 bits do not fit into f32: on their way to bf16 they pass through
-/// f64, from which `round` rounds once. (For f16 every integer that f32 would round is infinite anyway.)
+/// Converts to a float type with one rounding. Integers of 32 and 64 bits do not fit into f32, so on their
+/// way to bf16 they pass through f64, from which `round` rounds once. (For f16 every integer that f32 would
+/// round is infinite anyway.)
 static Value toFloat(Value x, Type from, Type to, ElementEmitter &e) {
   Type target = ElementEmitter::registerType(to);
   if (isa<FloatType>(from)) {
@@ -23,12 +24,13 @@ static Value toFloat(Value x, Type from, Type to, ElementEmitter &e) {
   return e.round(x, to);
 }
 
-/// Toward zero, then modulo 2^width; beyond i64 (u64: beyond u64) the nearest bound, NaN to 0. Conversions themselves are
-/// undefined beyond their range, so it is clamped before.
+/// Rounds toward zero, then takes the number modulo 2^width. Beyond i64 (for u64: beyond u64) the result is
+/// the nearest bound, and NaN gives 0. The value is clamped first, because conversions are undefined beyond
+/// their range.
 static Value floatToInteger(Value x, Type to, ElementEmitter &e) {
   Type type = x.getType(), target = ElementEmitter::registerType(to), i64 = e.b.getI64Type();
   auto compare = [&](arith::CmpFPredicate p, Value a, Value b) { return arith::CmpFOp::create(e.b, p, a, b); };
-  // [-2^63, 2^63) to i64. The greatest number below 2^63 has 24 or 53 bits.
+  // Converts [-2^63, 2^63) to i64. The greatest number below 2^63 has 24 or 53 bits.
   auto convert = [&](Value v) -> Value {
     Value low = e.constant(type, -0x1p63), end = e.constant(type, 0x1p63);
     Value high = e.constant(type, type.isF64() ? 0x1p63 - 0x1p10 : 0x1p63 - 0x1p39);
@@ -38,7 +40,7 @@ static Value floatToInteger(Value x, Type to, ElementEmitter &e) {
     return arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGE, v, end), e.i64(INT64_MAX), result);
   };
   Value result = convert(x);
-  if (to.isUnsignedInteger(64)) { // the upper half, moved down and up again
+  if (to.isUnsignedInteger(64)) { // the upper half is moved down, converted and moved up again
     Value half = e.constant(type, 0x1p63), upper = arith::SubFOp::create(e.b, x, half);
     Value moved = arith::AddIOp::create(e.b, convert(upper), e.i64(INT64_MIN));
     result = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGE, x, half), moved, result);
@@ -71,7 +73,8 @@ static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmit
   return isUnsigned ? Value(arith::ExtUIOp::create(e.b, target, x)) : arith::ExtSIOp::create(e.b, target, x);
 }
 
-/// Registers hold floats of 16 bits in f32: their bits are taken from, and put into, a number of their own type.
+/// Registers hold floats of 16 bits in f32; so the bits are taken from, and put into, a number of the 16-bit
+/// type itself.
 static Value emit(graph::BitcastOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type from = graph::elementOf(op.getX()), to = graph::elementOf(op.getY()), i32 = e.b.getI32Type(), f32 = e.b.getF32Type();
   Value x = e.operand(op, 0, index);

@@ -23,7 +23,7 @@ struct ElementalModel : ElementalOpInterface::ExternalModel<ElementalModel<OpT, 
 #define MPC_ATTACH_ELEMENTAL(context, OP)                                                                          \
   OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit)>>(*context)
 
-// One per family file.
+// Each family file defines one of these.
 void attachUnaryModels(mlir::MLIRContext *);
 void attachActivationModels(mlir::MLIRContext *);
 void attachBinaryModels(mlir::MLIRContext *);
@@ -34,12 +34,12 @@ void attachReduceModels(mlir::MLIRContext *);
 void attachPoolModels(mlir::MLIRContext *);
 void attachResizeModels(mlir::MLIRContext *);
 
-/// The neutral element of a reduction in its accumulator type, and one step of it. Sums and products of floats carry the
-/// `reassoc` flag: a vectorised loop adds in several lanes.
+/// The neutral element of a reduction in its accumulator type, and one step of it. Sums and products of
+/// floats carry the `reassoc` flag, since a vectorised loop adds in several lanes.
 mlir::Type accumulatorType(mlir::Operation *reduction);
 mlir::Value reductionInit(mlir::Operation *reduction, ElementEmitter &e);
 mlir::Value reductionStep(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value element, ElementEmitter &e);
-/// Accumulator to register: the division of a mean, the one rounding.
+/// Converts the accumulator to the result's register: divides for a mean, and rounds once.
 mlir::Value reductionFinish(mlir::Operation *reduction, mlir::Value accumulator, ElementEmitter &e);
 
 } // namespace mpc

@@ -1,7 +1,7 @@
 //===- Pool.cpp - elements of pooling and its gradients -----------------------===//
 //
-// Gradients are in gather form: an element of dx sums over the windows that cover it, so no two threads write one address and the order of
-// the sum is fixed.
+// Gradients are in gather form: an element of dx is a sum over the windows that cover it, so no two threads
+// write one address, and the order of the sum is fixed.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Elemental/Ops/Models.h"
@@ -14,7 +14,7 @@ namespace {
 struct WindowDim {
   int64_t axis, in, out, kernel, stride, dilation, padLow, padHigh;
   int64_t extent() const { return dilation * (kernel - 1) + 1; }
-  /// Windows that may cover one input.
+  /// The number of windows that may cover one input.
   int64_t covering() const { return (extent() + stride - 1) / stride; }
 };
 using Window = llvm::SmallVector<WindowDim, 3>;
@@ -36,7 +36,8 @@ static Window windowOf(OpT op, Value in, Value out) {
   return window;
 }
 
-/// Runs `body` for every position in the box of `extents`, row-major: unrolled with constant positions, or as loops.
+/// Runs `body` for every position in the box of `extents`, in row-major order: unrolled with constant
+/// positions, or in loops.
 static Values forEach(ArrayRef<int64_t> extents, ArrayRef<Value> init, ElementEmitter &e,
                       llvm::function_ref<Values(ArrayRef<Index>, ArrayRef<Value>)> body) {
   int64_t count = 1;
@@ -72,7 +73,8 @@ static Value both(ElementEmitter &e, Value a, Value b) {
   return a && b ? Value(arith::AndIOp::create(e.b, a, b)) : a ? a : b;
 }
 
-/// i, clamped into [0, n); `valid` accumulates whether it was inside, `never` whether that cannot be.
+/// Returns i clamped into [0, n). `valid` accumulates whether it was inside, and `never` whether it cannot be
+/// inside.
 static Index inside(ElementEmitter &e, const Index &i, int64_t n, Value &valid, bool &never) {
   bool no;
   valid = both(e, valid, e.inBounds(i, 0, n, no));
@@ -96,7 +98,8 @@ static graph::Shape kernelOf(const Window &window) {
   return kernel;
 }
 
-/// Carries the best element, its position, and whether there was one: a window may begin with padding.
+/// The loop carries the best element, its position, and whether there was an element at all, since a window
+/// may begin with padding.
 static Value emit(graph::MaxPoolOp op, unsigned result, ArrayRef<Index> index, ElementEmitter &e) {
   Window window = windowOf(op, op.getX(), op.getY());
   graph::Shape kernel = kernelOf(window);
@@ -110,7 +113,7 @@ static Value emit(graph::MaxPoolOp op, unsigned result, ArrayRef<Index> index, E
     if (never)
       return Values(carried);
     Value x = e.operand(op, 0, at), beats;
-    if (isa<FloatType>(type)) { // greater, or a NaN where there was none
+    if (isa<FloatType>(type)) { // greater than the best, or a NaN where the best is a number
       beats = arith::CmpFOp::create(e.b, arith::CmpFPredicate::UGT, x, carried[0]);
       Value ordered = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ORD, carried[0], carried[0]);
       beats = arith::AndIOp::create(e.b, beats, ordered);
@@ -131,7 +134,8 @@ static Value emit(graph::MaxPoolOp op, unsigned result, ArrayRef<Index> index, E
   return best[result];
 }
 
-/// Elements that the divisor of window `index` counts: those inside the input, or inside the padding too.
+/// The number of elements that the divisor of window `index` counts: those inside the input, or those inside
+/// the padding too.
 static Value divisor(ElementEmitter &e, const Window &window, ArrayRef<Index> index, bool includePad, Type type) {
   int64_t fixed = 1;
   Value product;
@@ -161,7 +165,7 @@ static Value divisor(ElementEmitter &e, const Window &window, ArrayRef<Index> in
   if (!product)
     return e.constant(type, std::max<int64_t>(fixed, 1));
   product = arith::MulIOp::create(e.b, product, e.constantInt(i32, fixed));
-  product = arith::MaxSIOp::create(e.b, product, e.constantInt(i32, 1)); // a window of padding alone: 0/1
+  product = arith::MaxSIOp::create(e.b, product, e.constantInt(i32, 1)); // a window of padding alone gives 0/1
   return arith::SIToFPOp::create(e.b, type, product);
 }
 
@@ -186,8 +190,9 @@ static Value emit(graph::AvgPoolOp op, unsigned, ArrayRef<Index> index, ElementE
 
 //===-- Gradients -------------------------------------------------------------------===//
 
-/// Sums `contribution(window index, position in the window)` over the windows that cover the input at `index`. Along a dimension these are o =
-/// floor((i + padLow)/stride) - t, t = 0, 1, ...; the position is then ((i + padLow) mod stride + t*stride)/dilation.
+/// Sums `contribution(window index, position in the window)` over the windows that cover the input at
+/// `index`. Along a dimension these are the windows o = floor((i + padLow)/stride) - t for t = 0, 1, ...; the
+/// position is then ((i + padLow) mod stride + t*stride)/dilation.
 static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<Index> index, Type type,
                             llvm::function_ref<Value(ArrayRef<Index>, ArrayRef<Index>)> contribution) {
   graph::Shape extents;
@@ -205,7 +210,7 @@ static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<In
     for (auto [d, w] : llvm::enumerate(window)) {
       Index at = inside(e, phase[d] + t[d] * w.stride, w.extent(), valid, never);
       bool no;
-      valid = both(e, valid, e.inBounds(e.mod(at, w.dilation), 0, 1, no)); // between two taps of a dilated window
+      valid = both(e, valid, e.inBounds(e.mod(at, w.dilation), 0, 1, no)); // false between two taps of a dilated window
       never |= no;
       k.push_back(e.floorDiv(at, w.dilation));
       o[w.axis] = inside(e, last[d] - t[d], w.out, valid, never);

@@ -5,8 +5,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.3): counter and
-/// key of 32-bit words; ten rounds of two multiplications.
+/// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section
+/// 3.3). Counter and key consist of 32-bit words; each of the ten rounds has two multiplications.
 static std::array<Value, 4> philox(std::array<Value, 4> counter, std::array<Value, 2> key, ElementEmitter &e) {
   constexpr uint32_t m0 = 0xD2511F53, m1 = 0xCD9E8D57, w0 = 0x9E3779B9, w1 = 0xBB67AE85;
   Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
@@ -26,7 +26,7 @@ static std::array<Value, 4> philox(std::array<Value, 4> counter, std::array<Valu
 }
 
 namespace {
-/// The four words of a block, and which of them are an element's.
+/// The four words of a block of random numbers, and the number of the word that an element uses.
 struct Drawn {
   std::array<Value, 4> words;
   Index word;
@@ -44,7 +44,8 @@ struct Drawn {
 };
 } // namespace
 
-/// Element i draws from the block with counter (i/4, salt, step low, step high) and key seed: word i%4, for one. `seed` and `step` are operands of op.
+/// Element i draws from the block with counter (i/4, salt, step low, step high) and key `seed`; it uses word
+/// i%4, or words that depend on i%4. `seed` and `step` are numbers of operands of op.
 static Drawn draw(Operation *op, unsigned seed, unsigned step, int64_t salt, Index linear, ElementEmitter &e) {
   Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
   auto halves = [&](unsigned operand) -> std::pair<Value, Value> { // low, high
@@ -58,7 +59,8 @@ static Drawn draw(Operation *op, unsigned seed, unsigned step, int64_t salt, Ind
   Index block = e.floorDiv(linear, 4);
   Drawn drawn;
   drawn.word = e.mod(linear, 4);
-  // Neighbours of one block, when the nest unrolls by four, find its words in the memo: the key is its counter.
+  // When the nest unrolls by four, neighbours of one block find its words in the memo, whose key is the
+  // block's counter.
   IndexVector blockKey{block, Index(0)};
   auto memoised = [&](int64_t w) {
     blockKey[1] = Index(w);
@@ -81,7 +83,7 @@ static Drawn draw(Operation *op, unsigned seed, unsigned step, int64_t salt, Ind
 //===-- Random numbers ------------------------------------------------------------------===//
 
 namespace {
-/// What Normal.h computes with, as code.
+/// The operations that the formulas of Normal.h use, as code.
 struct Code {
   using Real = Value;
   using Word = Value;
@@ -123,14 +125,16 @@ static Value emit(graph::RandomOp op, unsigned, ArrayRef<Index> index, ElementEm
   if (op.getDistribution() == graph::Distribution::uniform) {
     int64_t digits = element.isF64() ? 32 : element.isF32() ? 24 : element.isF16() ? 11 : 8;
     Value u = drawn.pick(e, {0, 1, 2, 3});
-    // Narrower numbers are not negative as signed ones, which vector units convert.
+    // A narrower number is not negative when it is read as a signed one, and vector units can convert signed
+    // numbers.
     if (digits < 32)
       u = arith::SIToFPOp::create(e.b, type, arith::ShRUIOp::create(e.b, u, e.constantInt(i32, 32 - digits)));
     else
       u = arith::UIToFPOp::create(e.b, type, u);
     return e.round(arith::MulFOp::create(e.b, u, e.constant(type, std::ldexp(1.0, -int(digits)))), element);
   }
-  // The words of a block make two pairs of normal numbers: elements 0 and 1 are cosine and sine of the first.
+  // The words of a block make two pairs of normal numbers: elements 0 and 1 are the cosine and the sine of
+  // the first pair.
   Code code{e};
   Value odd = code.word(0);
   if (drawn.word.isConstant())
@@ -143,7 +147,7 @@ static Value emit(graph::RandomOp op, unsigned, ArrayRef<Index> index, ElementEm
 
 //===-- Dropout -------------------------------------------------------------------------===//
 
-/// Kept is what draws u/2^32 >= ratio.
+/// An element is kept where it draws u with u/2^32 >= ratio.
 static Value emit(graph::DropoutOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getY());
   Value x = e.operand(op, 0, index);

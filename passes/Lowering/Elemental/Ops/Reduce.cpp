@@ -8,7 +8,8 @@ static Type elementType(Operation *op) { return graph::elementOf(op->getOperand(
 
 Type mpc::accumulatorType(Operation *op) {
   Type type = ElementEmitter::registerType(elementType(op));
-  // Booleans are or-ed in bytes, which vectorise. A sum of integers wraps, as their addition does, but a mean does not.
+  // Booleans are or-ed in bytes, because those vectorise. A sum of integers wraps, as their addition does,
+  // but a mean does not, so it has 64 bits.
   if (type.isInteger(1))
     return IntegerType::get(op->getContext(), 8);
   return isa<IntegerType>(type) && isa<graph::ReduceMeanOp>(op) ? IntegerType::get(op->getContext(), 64) : type;
@@ -69,7 +70,8 @@ Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
   return isa<FloatType>(element) ? e.round(acc, element) : acc;
 }
 
-/// The index of the operand: `index` (of the result) on kept dimensions, `reduced` on the others.
+/// The index of the operand's element: `index` (of the result) along kept dimensions, `reduced` along the
+/// others.
 static IndexVector operandIndex(ArrayRef<Index> index, ArrayRef<int64_t> axes, bool keepdims, ArrayRef<Index> reduced, size_t rank) {
   IndexVector x;
   size_t next = 0, nextReduced = 0;
@@ -84,7 +86,7 @@ static IndexVector operandIndex(ArrayRef<Index> index, ArrayRef<int64_t> axes, b
   return x;
 }
 
-/// Loops around `body`, one for each extent, carrying `values`.
+/// Emits loops around `body`, one for each extent, that carry `values`.
 static llvm::SmallVector<Value> nest(ArrayRef<int64_t> extents, IndexVector &ivs, ArrayRef<Value> values, ElementEmitter &e,
                                      llvm::function_ref<llvm::SmallVector<Value>(ValueRange)> body) {
   if (ivs.size() == extents.size())
@@ -97,7 +99,7 @@ static llvm::SmallVector<Value> nest(ArrayRef<int64_t> extents, IndexVector &ivs
   });
 }
 
-/// Only when no nest has computed it: a loop where it is used.
+/// Emits the reduction as a loop where it is used; this happens only when no nest has computed it.
 template <typename OpT>
 static Value reduceInline(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
   ArrayRef<int64_t> shape = graph::shapeOf(op.getX());
@@ -126,7 +128,7 @@ REDUCE(ReduceProdOp)
 REDUCE(ReduceAnyOp)
 #undef REDUCE
 
-/// A loop that carries the best element and where it stood; NaN beats everything.
+/// Emits a loop that carries the best element and its position; NaN beats everything.
 static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   ArrayRef<int64_t> shape = graph::shapeOf(op.getX());
   int64_t axis = op.getAxis();
@@ -136,7 +138,8 @@ static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEm
   auto better = [&](Value x, Value best) -> Value {
     if (isa<FloatType>(x.getType())) {
       using F = arith::CmpFPredicate;
-      // Unordered predicates: a NaN that comes is better than a number; and nothing beats a NaN, but a later one with `last`.
+      // The predicates are unordered, so a NaN beats a number; nothing beats a NaN, except a later NaN with
+      // `last`.
       F p = least ? (last ? F::ULE : F::ULT) : (last ? F::UGE : F::UGT);
       Value beats = arith::CmpFOp::create(e.b, p, x, best);
       Value stays = arith::CmpFOp::create(e.b, F::UNO, best, best);

@@ -1,7 +1,7 @@
 //===- Resize.cpp - elements of interpolation and its transpose -----------------===//
 //
-// Coordinates depend on the index along one axis only: they are tabulated at compile time, per axis, and become read-only arrays of the
-// module. Axes that keep their size and scale need none.
+// A coordinate depends only on the index along one axis, so coordinates are tabulated at compile time, for
+// each axis, and become read-only arrays of the module. Axes that keep their size and scale need no tables.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Elemental/Ops/Models.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-/// Where result index i along one axis reads: (1-t)*x[lower] + t*x[upper].
+/// The elements that result index i along one axis reads: (1-t)*x[lower] + t*x[upper].
 struct Taps {
   std::vector<int32_t> lower, upper;
   std::vector<double> t;
@@ -64,7 +64,7 @@ static Value lookupFloat(ElementEmitter &e, ArrayRef<double> table, const Index 
 static Value emit(graph::ResizeOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getX()), type = ElementEmitter::registerType(element);
   ArrayRef<int64_t> in = graph::shapeOf(op.getX()), out = graph::shapeOf(op.getY());
-  // Axis by axis; linear ones double the number of elements read.
+  // The recursion goes axis by axis; each linear axis doubles the number of elements read.
   std::function<Value(size_t, IndexVector)> interpolate = [&](size_t axis, IndexVector x) -> Value {
     if (axis == in.size())
       return e.operand(op, 0, x);
@@ -78,7 +78,7 @@ static Value emit(graph::ResizeOp op, unsigned, ArrayRef<Index> index, ElementEm
       return lower;
     x[axis] = lookupIndex(e, taps.upper, i, in[axis] - 1);
     Value upper = interpolate(axis + 1, x);
-    // Both weights are tabulated, so that 1-t is rounded once.
+    // Both weights are tabulated, so that 1-t is rounded only once.
     std::vector<double> rest;
     for (double t : taps.t)
       rest.push_back(1 - t);
@@ -89,8 +89,8 @@ static Value emit(graph::ResizeOp op, unsigned, ArrayRef<Index> index, ElementEm
   return e.round(interpolate(0, IndexVector(index)), element);
 }
 
-/// dx[j] sums weight*dy over the results that read j: along an axis a range of indices, tabulated with the weights laid out as
-/// [in, most readers of one input].
+/// dx[j] is the sum of weight*dy over the results that read j. Along an axis these are a range of indices,
+/// which is tabulated together with the weights as [in, most readers of one input].
 static Value emit(graph::ResizeGradOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
   ArrayRef<int64_t> in = graph::shapeOf(op.getDx()), out = graph::shapeOf(op.getDy());
@@ -112,7 +112,7 @@ static Value emit(graph::ResizeGradOp op, unsigned, ArrayRef<Index> index, Eleme
     std::vector<int32_t> which;
     std::vector<double> weight;
     for (auto &list : readers)
-      for (size_t r = 0; r < most; ++r) { // absent readers weigh nothing
+      for (size_t r = 0; r < most; ++r) { // absent readers have weight 0
         which.push_back(r < list.size() ? list[r].first : (list.empty() ? 0 : list.back().first));
         weight.push_back(r < list.size() ? list[r].second : 0);
       }
@@ -121,7 +121,7 @@ static Value emit(graph::ResizeGradOp op, unsigned, ArrayRef<Index> index, Eleme
       Index at = j * most + r;
       y[axis] = lookupIndex(e, which, at, out[axis] - 1);
       Value w = lookupFloat(e, weight, at, type), v = gather(axis + 1, y);
-      // An infinite cotangent of another element must not become NaN here.
+      // Where the weight is 0, an infinite cotangent of another element must not become NaN here.
       Value zero = e.constant(type, 0);
       Value counts = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ONE, w, zero);
       return arith::SelectOp::create(e.b, counts, arith::MulFOp::create(e.b, w, v), zero);

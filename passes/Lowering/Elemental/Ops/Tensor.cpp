@@ -1,6 +1,6 @@
 //===- Tensor.cpp - elements of constants and data movement -------------------===//
 //
-// Movement is arithmetic on indices: most of these ops emit no code of their own.
+// Data movement is arithmetic on indices, so most of these ops emit no code of their own.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,7 +19,7 @@ static Value emit(graph::ConstantOp op, unsigned, ArrayRef<Index> index, Element
   int64_t at = dense.isSplat() ? 0 : linear.constant();
   if (isa<FloatType>(element)) {
     APFloat value = *(dense.getValues<APFloat>().begin() + at);
-    bool inexact; // wider only
+    bool inexact; // never true, since the register type is at least as wide
     value.convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
     return arith::ConstantOp::create(e.b, FloatAttr::get(type, value));
   }
@@ -29,14 +29,14 @@ static Value emit(graph::ConstantOp op, unsigned, ArrayRef<Index> index, Element
 static Value emit(graph::IotaOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getResult()), type = ElementEmitter::registerType(element);
   Value i = e.materialize(index[op.getAxis()]);
-  if (isa<FloatType>(element)) // through i32: what the vector units convert
+  if (isa<FloatType>(element)) // through i32, which vector units can convert
     return e.round(arith::SIToFPOp::create(e.b, type, arith::TruncIOp::create(e.b, e.b.getI32Type(), i)), element);
   return type == i.getType() ? i : Value(arith::TruncIOp::create(e.b, type, i));
 }
 
 static Value emit(graph::ReshapeOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   ArrayRef<int64_t> from = graph::shapeOf(op.getX()), to = graph::shapeOf(op.getY());
-  // Dimensions that both shapes have at the front or at the back keep their index.
+  // Dimensions that both shapes share at the front or at the back keep their index.
   size_t front = 0, back = 0;
   while (front < from.size() && front < to.size() && from[front] == to[front])
     ++front;
@@ -60,8 +60,9 @@ static Value emit(graph::BroadcastOp op, unsigned, ArrayRef<Index> index, Elemen
   return e.broadcastOperand(op, 0, index);
 }
 
-/// The operand is known where the range of the index lies in one of them, which loops see to that are cut where the operands end; otherwise
-/// all that may be meant are read, at clamped indices, and selected: no branch in a loop that vectorises.
+/// Only one operand is read where the range of the index lies within it; loops are cut where the operands
+/// end, to make that so. Otherwise all operands that the index may lie in are read, at clamped indices, and
+/// the value is selected: so there is no branch in a loop that vectorises.
 static Value emit(graph::ConcatOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   size_t axis = op.getAxis();
   auto [low, high] = e.range(index[axis]);
@@ -94,7 +95,7 @@ static Value emit(graph::SliceOp op, unsigned, ArrayRef<Index> index, ElementEmi
   return e.operand(op, 0, x);
 }
 
-/// The operand is read at a clamped index and replaced outside.
+/// The operand is read at a clamped index, and its value is replaced outside.
 static Value emit(graph::PadOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getY());
   ArrayRef<int64_t> shape = graph::shapeOf(op.getX());
@@ -130,8 +131,8 @@ static Value emit(graph::PadOp op, unsigned, ArrayRef<Index> index, ElementEmitt
   return inside ? Value(arith::SelectOp::create(e.b, inside, v, padding)) : v;
 }
 
-/// An index read from memory: negative ones count from the end. Labels and indices are checked where data enters the
-/// program; the clamp keeps a wrong one from reading elsewhere.
+/// The index is read from memory; a negative one counts from the end. Labels and indices are checked where
+/// data enters the program; the clamp keeps a wrong one from reading elsewhere.
 static Value emit(graph::GatherOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   size_t axis = op.getAxis(), rank = graph::typeOf(op.getIndices()).getRank();
   int64_t n = graph::shapeOf(op.getX())[axis];

@@ -10,7 +10,7 @@ static Value unary(OpT op, ArrayRef<Index> index, ElementEmitter &e, F f) {
   Value x = e.operand(op, 0, index);
   return e.round(f(x), graph::elementOf(op.getResult()));
 }
-/// The same for functions that stay within the element type.
+/// Does the same for functions whose results are exact in the element type.
 template <typename OpT, typename F>
 static Value exactUnary(OpT op, ArrayRef<Index> index, ElementEmitter &e, F f) {
   return f(e.operand(op, 0, index));
@@ -75,7 +75,8 @@ static Value emit(graph::ClipOp op, unsigned, ArrayRef<Index> index, ElementEmit
         x = arith::MinimumFOp::create(e.b, x, bound(high), arith::FastMathFlags::nsz);
       return x;
     }
-    // Bounds beyond the integers of this width do not act; a fractional one lets the integers inside it through.
+    // Bounds beyond the integers of this width have no effect; a fractional bound lets the integers inside it
+    // through.
     unsigned width = type.getIntOrFloatBitWidth();
     bool isUnsignedType = isUnsigned(op);
     double least = isUnsignedType ? 0.0 : -std::ldexp(1.0, width - 1);
@@ -102,14 +103,14 @@ static Value emit(graph::IsNaNOp op, unsigned, ArrayRef<Index> index, ElementEmi
                     [&](Value x) -> Value { return arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNO, x, x); });
 }
 static Value emit(graph::IsNonFiniteOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  // Not (|x| < inf): also true of NaN.
+  // This is not (|x| < inf), so it is also true of NaN.
   return exactUnary(op, index, e, [&](Value x) -> Value {
     Value infinity = e.constant(x.getType(), std::numeric_limits<double>::infinity());
     return arith::CmpFOp::create(e.b, arith::CmpFPredicate::UGE, math::AbsFOp::create(e.b, x), infinity);
   });
 }
 
-// Functions that the math dialect has; passes/Lowering/MathApprox gives them code.
+// The math dialect has these functions, and passes/Lowering/MathApprox gives them code.
 #define MATH(OP, MATHOP)                                                                                          \
   static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                            \
     return unary(op, index, e, [&](Value x) -> Value { return math::MATHOP::create(e.b, x); });                    \
