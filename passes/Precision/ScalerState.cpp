@@ -166,13 +166,12 @@ static void advanceCalibration(Scalars &s, train::StepOp step, const ScalerOptio
   Value largest = s.select(both(watching, finite), MaxOp::create(b, loc, seen, unscaled), seen);
   train::assignVariable(b, loc, largestVariable, largest);
 
-  // An update without overflow counts; the last one ends the calibration.
+  // An update without overflow counts once a gradient that is not zero was seen: nothing can be picked from zeros alone. The last one ends the calibration.
   Value counts = both(both(watching, signals.due), NotOp::create(b, loc, signals.overflow));
+  counts = both(counts, s.compare(Predicate::gt, largest, 0));
   Value next = s.select(counts, s.add(count, 1), count);
   train::assignVariable(b, loc, countVariable, next);
   Value ends = both(counts, s.compare(Predicate::ge, next, double(options.steps)));
-  // Gradients that are all zero say nothing either.
-  ends = both(ends, s.compare(Predicate::gt, largest, 0));
 
   Value bound = MulOp::create(b, loc, largest, s.constant(largest, options.headroom));
   Value picked = castTo(b, loc, largestScaleBelow(s, bound), b.getF32Type());

@@ -43,7 +43,7 @@ LogicalResult DispatchOp::verifyPlaces() {
     return emitOpError("args has ") << getArgs()->size() << " entries for " << getNumOperands() + getNumResults() << " inputs and results";
   if (getArgs() && llvm::any_of(*getArgs(), [](int64_t offset) { return offset < 0; }))
     return emitOpError("args are offsets in the arena, none of them negative");
-  if (getScratchBytes().value_or(0) < 0 || getScratchOffset().value_or(0) < 0)
+  if (int64_t(getScratchBytes().value_or(0)) < 0 || int64_t(getScratchOffset().value_or(0)) < 0)
     return emitOpError("scratch has a size and an offset that are not negative");
   if (getScratchOffset() && !getScratchBytes())
     return emitOpError("has a scratch_offset, but no scratch_bytes");

@@ -284,9 +284,14 @@ TEST(Calibration, BoundsHold) {
 }
 
 TEST(Calibration, ZeroGradientsSayNothing) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1}"), kPasses);
+  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1, headroom = 1.0}"), kPasses);
   run.step({0, 0});
   EXPECT_EQ(run["main/scale"][0], 1024);
+  EXPECT_EQ(run["main/calibrated"][0], 0);
+  // The calibration goes on until there is something to pick a scale from.
+  run.step({1, -2});
+  EXPECT_EQ(run["main/scale"][0], 16384);
+  EXPECT_EQ(run["main/calibrated"][0], 1);
 }
 
 TEST(Calibration, EveryMicroBatchIsWatched) {
