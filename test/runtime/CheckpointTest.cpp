@@ -414,7 +414,9 @@ TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {
   std::vector<std::string> before = temporaries();
   ASSERT_EQ(before.size(), 3u);
   // Names that tell nothing of this host's processes.
-  std::string other = before[0] + "0", foreign = ".step-00000009.safetensors.mpc-tmp-77";
+  auto mineAt = std::find_if(before.begin(), before.end(), [](const std::string &name) { return name.find("-tmp-" + std::to_string(getpid()) + "-") != std::string::npos; });
+  ASSERT_NE(mineAt, before.end());
+  std::string other = *mineAt + "0", foreign = ".step-00000009.safetensors.mpc-tmp-77";
   writeFile(folder / other, "another host's");
   writeFile(folder / foreign, "?");
 
