@@ -95,10 +95,10 @@ func.func @lives_on(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tens
 }
 
 // -----
-// A buffer of another size is not taken over, nor one that two inputs are views of. Through a single view it is.
+// A buffer that two inputs are views of is not taken over. Through a single view it is.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 512 : i64,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 0, 256>}
-// CHECK: kernel.dispatch "narrow"{{.*}}args = array<i64: 256, 0>, may_reuse
+// CHECK: kernel.dispatch "narrow"{{.*}}args = array<i64: 256, 0>}
 // CHECK: kernel.dispatch "both"{{.*}}args = array<i64: 0, 0, 128>, may_reuse
 // CHECK: kernel.dispatch "view"{{.*}}args = array<i64: 128, 128>, in_place = array<i64: 0>
 func.func @views(%x: tensor<64xf32>) -> tensor<8x8xf16> {
@@ -107,7 +107,7 @@ func.func @views(%x: tensor<64xf32>) -> tensor<8x8xf16> {
     %r = graph.exp %a : tensor<64xf32>
     kernel.yield %r : tensor<64xf32>
   }
-  %1 = kernel.dispatch "narrow" (%0) {may_reuse = [array<i64: 0>]} : (tensor<64xf32>) -> tensor<64xf16> {
+  %1 = kernel.dispatch "narrow" (%0) : (tensor<64xf32>) -> tensor<64xf16> {
   ^bb0(%a: tensor<64xf32>):
     %r = graph.cast %a : tensor<64xf32> to tensor<64xf16>
     kernel.yield %r : tensor<64xf16>
