@@ -299,9 +299,8 @@ TEST_F(PackedProgram, PipesAreErrorsWhereverAFileIsRead) {
   EXPECT_NE(resumed.text.find("note: skipping a damaged checkpoint: ckpt/step-00000009.safetensors: is a pipe"), std::string::npos)
       << resumed.text;
   EXPECT_NE(resumed.text.find("resumed after step 2"), std::string::npos) << resumed.text;
-  // A pipe that somebody reads takes the log.
-  // Descriptor 9 keeps the pipe open until the reader is there and the training has begun.
-  EXPECT_EQ(shell("exec 9<>pipe; timeout 60 cat pipe > read.txt 9>&- & timeout 60 ./model train --data d.npz --steps 3 --log pipe --log-every 1 > /dev/null; exec 9>&-; wait; "
+  // A pipe that somebody reads takes the log. The shell opens the reader's end before it starts either process: otherwise the training could end before the reader opens the pipe.
+  EXPECT_EQ(shell("exec 9<>pipe 8<pipe; timeout 60 cat <&8 > read.txt 8<&- 9>&- & timeout 60 ./model train --data d.npz --steps 3 --log pipe --log-every 1 > /dev/null 8<&- 9>&-; exec 8<&- 9>&-; wait; "
                   "test $(wc -l < read.txt) = 3").status, 0);
 }
 
