@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test test-torch test-sanitize fuzz docs gpu-bundle clean
+.PHONY: all setup build demo test test-torch test-sanitize fuzz campaigns docs gpu-bundle clean
 all: build
 
 setup:
@@ -31,6 +31,10 @@ test-torch: build
 SECONDS := 600
 fuzz: setup
 	tools/ci/fuzz.py --build $(BUILD) --seconds $(SECONDS) $(TARGETS)
+
+# By hand, for it takes two hours: the fuzz targets, random graphs against PyTorch, failing calls, norms, layouts and sizes in their long forms, and a table of what they said.
+campaigns: build
+	tools/ci/campaigns.py --build $(BUILD) --python $(PYTHON)
 
 # By hand, for it takes hours: the whole compiler and its tests with assertions under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitize: setup
