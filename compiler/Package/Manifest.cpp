@@ -31,6 +31,7 @@ private:
   json kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAttr launch, const TargetPlan &plan);
   FailureOr<json> libraryLaunch(kernel::DispatchOp dispatch);
   FailureOr<json> launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan);
+  LogicalResult addLaunches(Block &block, const TargetPlan &plan, json &list);
   /// Appends to the data section at an aligned offset; returns the offset.
   int64_t append(const std::string &bytes);
 
@@ -175,14 +176,21 @@ static void addNodes(Location loc, llvm::SetVector<StringRef> &names) {
 }
 
 /// Adds [offset, type, elements] of a tensor of floats, which the runtime may scan for numbers that are not
-/// finite.
-static void addFloats(json &list, int64_t offset, Type type) {
+/// finite, and in a loop by how many bytes it moves.
+static void addFloats(json &list, int64_t offset, int64_t step, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(tensor.getElementType()) || tensor.getNumElements() == 0)
     return;
   json floats = {offset, dtypeName(tensor.getElementType()).str(), tensor.getNumElements()};
+  if (step != 0)
+    floats.push_back(step);
   if (!llvm::is_contained(list, floats))
     list.push_back(std::move(floats));
+}
+
+/// By how many bytes each argument moves from one iteration of a loop to the next.
+static SmallVector<int64_t> stepsOf(kernel::DispatchOp dispatch) {
+  return dispatch.getArgSteps() ? SmallVector<int64_t>(*dispatch.getArgSteps()) : SmallVector<int64_t>(dispatch.getNumOperands() + dispatch.getNumResults(), 0);
 }
 
 /// Adds what the runtime needs to name a dispatch whose result is not finite: the float operands go to its
@@ -191,10 +199,10 @@ static void addFloats(json &list, int64_t offset, Type type) {
 static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last) {
   ArrayRef<int64_t> offsets = *dispatch.getArgs();
   json operands = json::array(), results = json::array();
-  for (auto [offset, input] : llvm::zip(offsets, dispatch.getInputs()))
-    addFloats(operands, offset, input.getType());
-  for (auto [offset, type] : llvm::zip(offsets.drop_front(dispatch.getInputs().size()), dispatch.getResultTypes()))
-    addFloats(results, offset, type);
+  SmallVector<int64_t> steps = stepsOf(dispatch);
+  size_t inputs = dispatch.getInputs().size();
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    addFloats(i < inputs ? operands : results, offset, steps[i], i < inputs ? dispatch.getInputs()[i].getType() : dispatch.getResultTypes()[i - inputs]);
   if (results.empty())
     return;
   if (!operands.empty())
@@ -223,8 +231,11 @@ json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAt
   ArrayRef<int64_t> offsets = *dispatch.getArgs();
   if (plan.kernels.empty()) {
     j.update({{"grid", launch.getGrid()[0]}, {"grain", launch.getGrain()}, {"args", offsets.vec()}});
+    if (dispatch.getArgSteps())
+      j["steps"] = dispatch.getArgSteps()->vec();
     return j;
   }
+  SmallVector<int64_t> steps = stepsOf(dispatch);
   // For GPUs the size of each argument, and which arguments are written, let the emulator check every access.
   j["grid"] = launch.getGrid().vec();
   j["writes"] = json::array();
@@ -238,10 +249,14 @@ json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAt
     if (isScratch) {
       j["args"].push_back(*dispatch.getScratchOffset());
       j["arg_bytes"].push_back(*dispatch.getScratchBytes());
+      if (dispatch.getArgSteps())
+        j["steps"].push_back(0);
       continue;
     }
     Type type = arg < inputs ? dispatch.getInputs()[arg].getType() : dispatch.getResultTypes()[arg - inputs];
     j["args"].push_back(offsets[arg]);
+    if (dispatch.getArgSteps())
+      j["steps"].push_back(steps[arg]);
     j["arg_bytes"].push_back(graph::bytesOf(type));
   }
   return j;
@@ -253,8 +268,11 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
   if (failed(call))
     return failure();
   json args = json::array();
-  for (unsigned i : call->args)
+  for (unsigned i : call->args) {
     args.push_back((*dispatch.getArgs())[i]);
+    if (dispatch.getArgSteps())
+      j["steps"].push_back((*dispatch.getArgSteps())[i]);
+  }
   j["args"] = std::move(args);
   j["library"] = libraryJson(call->desc);
   bool placed = dispatch.getScratchOffset().has_value();
@@ -275,6 +293,30 @@ FailureOr<json> ManifestBuilder::launchesOf(kernel::DispatchOp dispatch, const T
     return failure();
   launches.push_back(std::move(*call));
   return launches;
+}
+
+/// Adds the launches of a block's dispatches and scans.
+LogicalResult ManifestBuilder::addLaunches(Block &block, const TargetPlan &plan, json &list) {
+  for (Operation &op : block) {
+    if (auto scan = dyn_cast<graph::ScanOp>(op)) {
+      json loop = {{"loop", int64_t(scan.getTrips())}, {"launches", json::array()}};
+      if (failed(addLaunches(scan.getBlock(), plan, loop["launches"])))
+        return failure();
+      if (!loop["launches"].empty())
+        list.push_back(std::move(loop));
+    }
+    auto dispatch = dyn_cast<kernel::DispatchOp>(op);
+    if (!dispatch || dispatch.computesNothing())
+      continue;
+    FailureOr<json> launches = launchesOf(dispatch, plan);
+    if (failed(launches))
+      return failure();
+    if (!launches->empty())
+      describeFloats(dispatch, launches->front(), launches->back());
+    for (json &launch : *launches)
+      list.push_back(std::move(launch));
+  }
+  return success();
 }
 
 /// Adds the integers that the attributes of an argument allow.
@@ -339,17 +381,8 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     output["offset"] = op.getResultAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
     j["outputs"].push_back(std::move(output));
   }
-  for (auto dispatch : op.getFunctionBody().getOps<kernel::DispatchOp>()) {
-    if (dispatch.computesNothing())
-      continue;
-    FailureOr<json> launches = launchesOf(dispatch, plan);
-    if (failed(launches))
-      return failure();
-    if (!launches->empty())
-      describeFloats(dispatch, launches->front(), launches->back());
-    for (json &launch : *launches)
-      j["launches"].push_back(std::move(launch));
-  }
+  if (failed(addLaunches(op.getFunctionBody().front(), plan, j["launches"])))
+    return failure();
   return j;
 }
 

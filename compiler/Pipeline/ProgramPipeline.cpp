@@ -1,5 +1,6 @@
 //===- ProgramPipeline.cpp - one target-free module, a plan for each target -----------===//
 #include "compiler/Pipeline/Targets.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "passes/Memory/Passes.h"
@@ -16,7 +17,8 @@ TargetSummary mpc::summarize(ModuleOp module, StringRef target) {
     // A dispatch without kernels of its own is a library call; members of a batch are not launches.
     if (isa<kernel::DispatchOp>(dispatch->getParentOp()) || dispatch.computesNothing())
       return;
-    summary.launches += dispatch.getLaunches() ? dispatch.getLaunches()->size() : 1;
+    auto scan = dyn_cast<mpc::graph::ScanOp>(dispatch->getParentOp());
+    summary.launches += (dispatch.getLaunches() ? dispatch.getLaunches()->size() : 1) * (scan ? scan.getTrips() : 1);
   });
   for (ModuleOp kernels : kernelModules(module))
     summary.kernels += llvm::count_if(kernels.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });

@@ -26,6 +26,8 @@ enum class LoopKind {
   Contraction,
   /// The op is replaced by ops of the other kinds before there are loops (mpc-decompose).
   Composite,
+  /// The op repeats a body, whose ops are of the other kinds and have launches of their own.
+  Repeat,
 };
 
 /// Returns the dimension of `result` that `dim` of `operand` becomes under numpy broadcasting,

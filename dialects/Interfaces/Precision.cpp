@@ -16,6 +16,8 @@ llvm::StringRef mpc::stringify(PrecisionClass c) {
     return "follow";
   case PrecisionClass::Neutral:
     return "neutral";
+  case PrecisionClass::Body:
+    return "body";
   }
   llvm_unreachable("all classes are handled");
 }

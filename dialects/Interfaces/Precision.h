@@ -20,9 +20,11 @@ enum class PrecisionClass {
   Follow,
   /// The op does not compute with floats: constants, indices, comparisons' results.
   Neutral,
+  /// The op repeats a body, whose ops have classes of their own.
+  Body,
 };
 
-/// Returns "low", "fp32" (for both fp32 classes), "promote", "follow" or "neutral".
+/// Returns "low", "fp32" (for both fp32 classes), "promote", "follow", "neutral" or "body".
 llvm::StringRef stringify(PrecisionClass);
 
 } // namespace mpc

@@ -1,14 +1,15 @@
 //===- Autodiff.cpp - reverse-mode differentiation of train.steps -----------------===//
 //
-// This file has the traversal and the accumulation only: each op states its own derivative (dialects/Graph/Gradients). Passes.td shows the IR before and after.
+// This file decides what is differentiated: dialects/Graph/Gradients/ReverseMode.h traverses a block, and each op states its own derivative. Passes.td shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/Gradients/ReverseMode.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Autodiff/Passes.h"
+#include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -22,26 +23,18 @@ using namespace mpc;
 
 namespace {
 
-bool isFloatTensor(Value v) {
-  auto type = dyn_cast<RankedTensorType>(v.getType());
-  return type && isa<FloatType>(type.getElementType());
-}
-
 /// Differentiates one step.
 class Differentiator {
 public:
-  explicit Differentiator(train::StepOp step) : step(step), block(step.getBody().front()) {}
+  explicit Differentiator(train::StepOp step) : step(step), block(step.getBody().front()), mode(block) {}
 
   LogicalResult run();
 
-  unsigned numVjps = 0, numSums = 0, numUpdates = 0;
+  unsigned numVjps() const { return mode.numVjps; }
+  unsigned numSums() const { return mode.numSums + numUpdateSums; }
+  unsigned numUpdates = 0;
 
 private:
-  void findActive();
-  void findNeeded(Value loss);
-  LogicalResult checkDifferentiable();
-  LogicalResult differentiate(Operation *op, OpBuilder &b);
-  void contribute(Value to, Value gradient, OpBuilder &b);
   void emitUpdates(OpBuilder &b);
   void notePath(InFlightDiagnostic &diagnostic, Operation *op);
 
@@ -50,47 +43,16 @@ private:
   train::StepOp step;
   Block &block;
   llvm::DenseSet<Attribute> trained;
-  /// Values that depend on a trained parameter through derivatives.
-  llvm::DenseSet<Value> active;
-  /// Ops that lie between a trained parameter and the loss, in program order.
-  SmallVector<Operation *> onPath;
-  /// The gradient of each value, summed so far.
-  DenseMap<Value, Value> gradients;
+  graph::ReverseMode mode;
+  unsigned numUpdateSums = 0;
 };
-
-void Differentiator::findActive() {
-  trained.insert_range(step.getParameters());
-  for (Operation &op : block) {
-    bool starts = isa<train::ReadOp>(op) && isTrained(cast<train::ReadOp>(op));
-    bool passes = !op.hasTrait<ZeroGradient>() &&
-                  llvm::any_of(op.getOperands(), [&](Value v) { return active.contains(v); });
-    if (starts || passes)
-      for (Value result : op.getResults())
-        if (isFloatTensor(result))
-          active.insert(result);
-  }
-}
-
-void Differentiator::findNeeded(Value loss) {
-  llvm::DenseSet<Value> reaching{loss};
-  for (Operation &op : llvm::reverse(block)) {
-    bool reaches =
-        llvm::any_of(op.getResults(), [&](Value v) { return reaching.contains(v) && active.contains(v); });
-    if (!reaches)
-      continue;
-    reaching.insert_range(op.getOperands());
-    if (!isa<train::ReadOp>(op))
-      onPath.push_back(&op);
-  }
-  std::reverse(onPath.begin(), onPath.end());
-}
 
 /// Attaches notes that lead from the op back to the nearest parameter.
 void Differentiator::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
   for (unsigned length = 0;; ++length) {
     Value next;
     for (Value operand : op->getOperands())
-      if (active.contains(operand)) {
+      if (mode.isActive(operand)) {
         next = operand;
         break;
       }
@@ -110,67 +72,15 @@ void Differentiator::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
   }
 }
 
-LogicalResult Differentiator::checkDifferentiable() {
-  LogicalResult result = success();
-  for (Operation *op : onPath) {
-    if (isa<DifferentiableOpInterface>(op))
-      continue;
-    InFlightDiagnostic diagnostic = emitError(op->getLoc())
-                                    << "'" << op->getName() << "' (" << locationName(op->getLoc())
-                                    << ") has no gradient";
-    if (auto stated = dyn_cast<NoGradientOpInterface>(op))
-      diagnostic << ": " << stated.getNoGradientReason();
-    notePath(diagnostic, op);
-    result = failure();
-  }
-  return result;
-}
-
-void Differentiator::contribute(Value to, Value gradient, OpBuilder &b) {
-  Value &sum = gradients[to];
-  if (!sum) {
-    sum = gradient;
-    return;
-  }
-  sum = graph::AddOp::create(b, gradient.getLoc(), sum, gradient);
-  ++numSums;
-}
-
-LogicalResult Differentiator::differentiate(Operation *op, OpBuilder &b) {
-  SmallVector<Value> cotangents;
-  for (Value result : op->getResults())
-    cotangents.push_back(gradients.lookup(result));
-  if (llvm::none_of(cotangents, [](Value v) { return bool(v); }))
-    return success();
-  SmallVector<bool> needed;
-  for (Value operand : op->getOperands())
-    needed.push_back(active.contains(operand));
-
-  VjpContext context(op, b, cotangents, needed, graph::adaptContribution);
-  if (failed(cast<DifferentiableOpInterface>(op).buildVjp(context))) {
-    // The op has already said why; this error says what needs its gradient.
-    InFlightDiagnostic diagnostic = emitError(op->getLoc())
-                                    << "'" << op->getName() << "' (" << locationName(op->getLoc())
-                                    << ") is on the path from the loss to a parameter";
-    notePath(diagnostic, op);
-    return failure();
-  }
-  ++numVjps;
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    if (Value gradient = needed[i] ? context.gradient(i) : Value())
-      contribute(operand, gradient, b);
-  return success();
-}
-
 void Differentiator::emitUpdates(OpBuilder &b) {
   DenseMap<Attribute, Value> byParameter;
   for (train::ReadOp read : block.getOps<train::ReadOp>()) {
-    Value gradient = isTrained(read) ? gradients.lookup(read.getValue()) : Value();
+    Value gradient = isTrained(read) ? mode.gradient(read.getValue()) : Value();
     if (!gradient)
       continue;
     Value &sum = byParameter[read.getVariableAttr()];
     if (sum)
-      ++numSums;
+      ++numUpdateSums;
     sum = sum ? Value(graph::AddOp::create(b, gradient.getLoc(), sum, gradient)) : gradient;
   }
   train::VariableTable variables(step);
@@ -198,21 +108,18 @@ LogicalResult Differentiator::run() {
   if (type.getRank() != 0 || !type.getElementType().isF32())
     return emitErrorWithHint(step.getLoc(), "the loss of step @" + step.getSymName() + " is not tensor<f32>",
                              "attach the loss with mpc-attach-loss, which reduces and casts it");
-  findActive();
-  findNeeded(loss);
-  if (failed(checkDifferentiable()))
-    return failure();
+  trained.insert_range(step.getParameters());
+  for (train::ReadOp read : block.getOps<train::ReadOp>())
+    if (isTrained(read))
+      mode.addSource(read.getValue());
+  mode.findActive();
+  mode.findPath(loss);
 
   OpBuilder b(yield);
   Operation *lastForward = yield->getPrevNode();
-  if (active.contains(loss))
-    gradients[loss] = train::SeedOp::create(b, loss.getLoc(), type);
-  // Every failure is reported, not only the first.
-  LogicalResult built = success();
-  for (Operation *op : llvm::reverse(onPath))
-    if (failed(differentiate(op, b)))
-      built = failure();
-  if (failed(built))
+  if (mode.isActive(loss))
+    mode.seed(loss, train::SeedOp::create(b, loss.getLoc(), type), b);
+  if (failed(mode.run(b, [&](InFlightDiagnostic &diagnostic, Operation *op) { notePath(diagnostic, op); })))
     return failure();
   emitUpdates(b);
 
@@ -238,8 +145,8 @@ public:
       Differentiator differentiator(step);
       if (failed(differentiator.run()))
         return signalPassFailure();
-      numVjps += differentiator.numVjps;
-      numSums += differentiator.numSums;
+      numVjps += differentiator.numVjps();
+      numSums += differentiator.numSums();
       numUpdates += differentiator.numUpdates;
     }
   }

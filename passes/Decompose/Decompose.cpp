@@ -111,6 +111,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     RewritePatternSet patterns(&getContext());
     patterns.add<DecomposeMean, DecomposeL2, DecomposeSharedDropout, RepeatMatrices>(&getContext());
     populateEmptyTensorPatterns(patterns);
+    populateScanPatterns(patterns);
     const GpuArch *gpu = kernel::gpuOf(getOperation());
     if (!gpu) // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());

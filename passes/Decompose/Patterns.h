@@ -10,6 +10,8 @@ namespace mpc {
 void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
 void populateEmptyTensorPatterns(mlir::RewritePatternSet &patterns);
+/// Pads the slices of scans to the alignment of tensors.
+void populateScanPatterns(mlir::RewritePatternSet &patterns);
 
 /// The numbers that decide when a reduction has too few results to keep a target busy, and into how many
 /// pieces it is then split.

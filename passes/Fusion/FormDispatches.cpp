@@ -97,11 +97,18 @@ namespace {
 struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
   using FormDispatchesPassBase::FormDispatchesPassBase;
   void runOnOperation() override {
-    for (auto entry : getOperation().getOps<FunctionOpInterface>())
-      if (!entry.isExternal() && failed(formDispatches(entry.getFunctionBody().front()))) {
-        (void)emitErrorWithHint(entry.getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
-        return signalPassFailure();
-      }
+    for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
+      if (entry.isExternal())
+        continue;
+      SmallVector<Block *> blocks{&entry.getFunctionBody().front()};
+      for (auto scan : blocks.front()->getOps<ScanOp>())
+        blocks.push_back(&scan.getBlock());
+      for (Block *block : blocks)
+        if (failed(formDispatches(*block))) {
+          (void)emitErrorWithHint(entry.getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
+          return signalPassFailure();
+        }
+    }
   }
 
   LogicalResult formDispatches(Block &block) {

@@ -36,6 +36,7 @@ OpKind fusion::kindOf(Operation *op) {
       return isa<SplatElementsAttr>(constant.getValue()) ? OpKind::Free : OpKind::Outside;
     return OpKind::Free;
   case LoopKind::View:
+  case LoopKind::Repeat:
     return OpKind::Outside;
   case LoopKind::Elementwise:
     if (auto cast = dyn_cast<CastOp>(op); cast && isWideningCast(cast))

@@ -21,6 +21,10 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
     library scratch, laid out by liveness. An assignment happens in place where every reader of the old value comes before it, otherwise through a copy at the
     entry's end. A temporary takes over the buffer of an operand that dies with it where the dispatch's `may_reuse` allows it (mpc-find-reuse).
 
+    A value that a graph.scan carries has one buffer from the operand to the result; the body computes into it where it may, otherwise a copy at the end of the iteration does.
+    The slices that an iteration reads and writes lie in the stacked tensors themselves, so their places move by `arg_steps` bytes from one iteration to the next. Temporaries of
+    the body are live within an iteration.
+
     The pass sets `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (the offsets of inputs, then results),
     `in_place` (for each result the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,
     `constant_bytes`, `saved_bytes` (temporaries that the forward pass leaves to other launches: saved for the backward pass), `temporary_bytes` and

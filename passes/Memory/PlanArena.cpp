@@ -1,7 +1,7 @@
 //===- PlanArena.cpp - gives every tensor a fixed offset in one arena ------------===//
 //
-// See Passes.td. The pass runs on entries that consist of dispatches, views (graph.reshape), train.reads and
-// train.assigns.
+// See Passes.td. The pass runs on entries that consist of dispatches, views (graph.reshape), train.reads,
+// train.assigns, and scans, whose bodies consist of dispatches and views.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -26,7 +26,22 @@ namespace mpc::memory {
 
 namespace {
 
-/// Plans one entry. Positions number its dispatches in program order; the terminator comes after all of them.
+/// The place of a value that has no buffer of its own: that of a variable, or that of another value, from some byte on. In the body of a scan the place of a slice moves by
+/// `step` bytes from one iteration to the next.
+struct Home {
+  Operation *variable = nullptr;
+  Value of;
+  int64_t start = 0, step = 0;
+  bool operator==(const Home &other) const { return std::tie(variable, of, start, step) == std::tie(other.variable, other.of, other.start, other.step); }
+};
+
+/// An offset in the arena in the first iteration, and by how much it moves to the next.
+struct Place {
+  int64_t offset, step;
+};
+
+/// Plans one entry. Positions number its dispatches in program order, those in the bodies of scans among them; a scan has one more at its begin and one at its end. The terminator
+/// comes after all of them.
 class EntryPlanner {
 public:
   EntryPlanner(FunctionOpInterface entry, const train::VariableTable &variables) : entry(entry), variables(variables) {}
@@ -37,7 +52,7 @@ public:
   /// Decides buffers and lifetimes. Returns the number of results that took over a buffer.
   int64_t assignBuffers();
   /// Places the temporaries from `base` on; returns the end of the last one.
-  int64_t place(int64_t base) { return packIntervals(intervals, base, kAlignment); }
+  int64_t place(int64_t base) { return packIntervals(intervals, base, kTensorAlignment); }
   void annotate();
   /// The bytes of temporaries that the forward pass (everything that the first result needs) leaves to other
   /// launches.
@@ -48,8 +63,15 @@ private:
   kernel::DispatchOp copy(OpBuilder &builder, Value v, StringRef name);
   void number();
   int64_t lastUse(Value storage);
-  bool canAssignInPlace(train::AssignOp assign);
-  int64_t offsetOf(Value v);
+  bool canComputeInPlace(Value v, ValueRange olds);
+  int64_t insertScanCopies(ScanOp scan);
+  bool ownsBuffer(OpOperand &init);
+  void assignBuffers(ScanOp scan);
+  int64_t assignBuffers(kernel::DispatchOp dispatch);
+  unsigned newInterval(int64_t bytes, int64_t first, int64_t last);
+  Place placeOf(Value v);
+  /// Calls `fn` for each dispatch that is launched, and for each scan before its dispatches.
+  void forEach(llvm::function_ref<void(kernel::DispatchOp)> dispatch, llvm::function_ref<void(ScanOp)> scan = [](ScanOp) {});
   train::VariableOp variableOf(train::ReadOp read) const { return variables.lookup(read.getVariableAttr()); }
 
   FunctionOpInterface entry;
@@ -59,9 +81,11 @@ private:
   DenseMap<Attribute, SmallVector<train::ReadOp, 1>> reads;
   int64_t numLaunches = 0;
   SmallVector<Interval> intervals;
-  /// Maps a storage value to its interval; values that lie in a variable's own buffer are in `homes` instead.
+  /// Maps a storage value to its interval; values that lie elsewhere are in `homes` instead.
   llvm::MapVector<Value, unsigned> buffers;
-  DenseMap<Value, train::VariableOp> homes;
+  DenseMap<Value, Home> homes;
+  /// The positions of a scan's begin and end.
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> spans;
   DenseMap<Operation *, unsigned> scratches;
 };
 
@@ -77,23 +101,44 @@ kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef nam
   return dispatch;
 }
 
+void EntryPlanner::forEach(llvm::function_ref<void(kernel::DispatchOp)> dispatch, llvm::function_ref<void(ScanOp)> scan) {
+  for (Operation &op : entry.getFunctionBody().front())
+    if (auto own = dyn_cast<kernel::DispatchOp>(op)) {
+      dispatch(own);
+    } else if (auto repeated = dyn_cast<ScanOp>(op)) {
+      scan(repeated);
+      llvm::for_each(repeated.getBlock().getOps<kernel::DispatchOp>(), dispatch);
+    }
+}
+
 void EntryPlanner::number() {
   numLaunches = 0;
   positions.clear();
-  for (Operation &op : entry.getFunctionBody().front())
-    if (isa<kernel::DispatchOp>(op))
+  for (Operation &op : entry.getFunctionBody().front()) {
+    if (auto scan = dyn_cast<ScanOp>(op)) {
+      int64_t begin = numLaunches++;
+      for (auto inner : scan.getBlock().getOps<kernel::DispatchOp>())
+        positions[inner] = numLaunches++;
+      spans[scan] = {begin, numLaunches++};
+    } else if (isa<kernel::DispatchOp>(op)) {
       positions[&op] = numLaunches++;
+    }
+  }
 }
 
-/// The last launch that reads a storage, directly or through views; the number of launches if the entry
-/// returns it.
+/// The last launch that reads a storage, directly or through views; the number of launches if the entry returns it. A scan reads its operands until its end, and what an iteration
+/// yields is needed until then.
 int64_t EntryPlanner::lastUse(Value storage) {
   int64_t last = -1;
   for (Operation *user : storage.getUsers()) {
     if (auto view = dyn_cast<ReshapeOp>(user))
       last = std::max(last, lastUse(view));
+    else if (isa<ScanYieldOp>(user))
+      last = std::max(last, spans.at(user->getParentOp()).second);
     else if (user->hasTrait<OpTrait::IsTerminator>())
       last = numLaunches;
+    else if (isa<ScanOp>(user))
+      last = std::max(last, spans.at(user).second);
     else if (isa<kernel::DispatchOp>(user))
       last = std::max(last, positions.lookup(user));
   }
@@ -106,26 +151,90 @@ static bool readsTwice(kernel::DispatchOp dispatch, Value storage) {
   return llvm::count_if(dispatch.getInputs(), [&](Value input) { return storageOf(input) == storage; }) > 1;
 }
 
-/// Whether the assigned value can be computed into the variable's own buffer: every reader of the old value runs before, or is the same kernel and
-/// reads each element before it writes it.
-bool EntryPlanner::canAssignInPlace(train::AssignOp assign) {
-  Value v = storageOf(assign.getValue());
+/// Whether a value that is assigned to a variable, or carried to the next iteration, can be computed into the buffer of the old values `olds`: every reader of them runs before, or
+/// is the same kernel and reads each element before it writes it.
+bool EntryPlanner::canComputeInPlace(Value v, ValueRange olds) {
+  v = storageOf(v);
   auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
   if (!dispatch || homes.contains(v))
     return false;
   int64_t position = positions[dispatch];
-  for (train::ReadOp read : reads.lookup(assign.getVariableAttr())) {
-    if (lastUse(read) > position)
+  for (Value old : olds) {
+    if (lastUse(old) > position)
       return false;
-    if (lastUse(read) < position)
+    if (lastUse(old) < position)
       continue;
-    if (readsTwice(dispatch, read.getValue()))
+    if (readsTwice(dispatch, old))
       return false;
     for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
-      if (storageOf(input) == read.getValue() && !dispatch.mayReuse(cast<OpResult>(v).getResultNumber(), i))
+      if (storageOf(input) == old && !dispatch.mayReuse(cast<OpResult>(v).getResultNumber(), i))
         return false;
   }
   return true;
+}
+
+/// Whether the buffer of a scan's operand can become that of the carried value: this entry computes it, and nothing but this operand needs it from the scan on.
+bool EntryPlanner::ownsBuffer(OpOperand &init) {
+  Value storage = storageOf(init.get());
+  if (!storage.getDefiningOp<kernel::DispatchOp>() && !storage.getDefiningOp<ScanOp>())
+    return false;
+  Operation *scan = init.getOwner();
+  return !homes.contains(storage) && lastUse(storage) == spans.at(scan).second &&
+         llvm::count_if(scan->getOperands(), [&](Value v) { return storageOf(v) == storage; }) == 1;
+}
+
+/// Adds the copies that make every carried value end in the buffer in which the next iteration reads it, and every slice of a result in its place. Returns their number.
+int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
+  Block &body = scan.getBlock();
+  Operation *yield = body.getTerminator();
+  OpBuilder early = OpBuilder::atBlockBegin(&body), late(yield), before(scan);
+  int64_t copies = 0;
+  auto isComputed = [](Value v) { return bool(storageOf(v).getDefiningOp<kernel::DispatchOp>()); };
+  // What the iteration is given is copied first, before a carried value may be overwritten.
+  auto copyOut = [&](Value v, StringRef name) -> Value {
+    Value storage = storageOf(v);
+    if (!isa<BlockArgument>(storage))
+      return copy(late, v, name).getResult(0);
+    return reshapeTo(late, v.getLoc(), copy(early, storage, name).getResult(0), shapeOf(v));
+  };
+  for (OpOperand &init : scan->getOpOperands().take_front(scan.getInits().size()))
+    if (!ownsBuffer(init)) {
+      init.set(copy(before, init.get(), "carry").getResult(0));
+      ++copies;
+    }
+  for (auto [i, result] : llvm::enumerate(scan.getResults())) {
+    if (scan.isCarried(i))
+      continue;
+    OpOperand &yielded = yield->getOpOperand(i);
+    if (!isComputed(yielded.get()) || homes.contains(storageOf(yielded.get()))) {
+      yielded.set(copyOut(yielded.get(), "stack"));
+      ++copies;
+    }
+    int64_t bytes = bytesOf(yielded.get().getType());
+    homes[storageOf(yielded.get())] = {nullptr, result, scan.getReverse() ? (int64_t(scan.getTrips()) - 1) * bytes : 0, scan.getReverse() ? -bytes : bytes};
+  }
+  number();
+  for (auto [i, argument] : llvm::enumerate(scan.carried())) {
+    OpOperand &yielded = yield->getOpOperand(i);
+    Value v = yielded.get();
+    if (storageOf(v) == argument)
+      continue;
+    Home home{nullptr, scan.getResult(i)};
+    if (canComputeInPlace(v, argument)) {
+      homes[storageOf(v)] = home;
+      continue;
+    }
+    // Another carried value may be overwritten before this one takes it over.
+    if (auto other = dyn_cast<BlockArgument>(storageOf(v)); other && scan.isCarried(other.getArgNumber())) {
+      v = copyOut(v, "save");
+      ++copies;
+    }
+    yielded.set(copy(late, v, "carry").getResult(0));
+    homes[yielded.get()] = home;
+    ++copies;
+    number();
+  }
+  return copies;
 }
 
 /// Moves reads, and views of them, to the entry's start. Wherever a read stands, it reads the state before
@@ -159,7 +268,7 @@ int64_t EntryPlanner::insertCopies() {
   // not belong to the entry, and a variable that is read may be assigned. (Where that launch computes into a
   // variable's own buffer, the result lies there until the next entry.)
   for (OpOperand &operand : block.getTerminator()->getOpOperands())
-    if (!storageOf(operand.get()).getDefiningOp<kernel::DispatchOp>()) {
+    if (Operation *producer = storageOf(operand.get()).getDefiningOp(); !isa_and_nonnull<kernel::DispatchOp, ScanOp>(producer)) {
       operand.set(copy(back, operand.get(), "result").getResult(0));
       ++copies;
     }
@@ -167,8 +276,11 @@ int64_t EntryPlanner::insertCopies() {
   SmallVector<train::AssignOp> assigns(block.getOps<train::AssignOp>());
   for (train::AssignOp assign : assigns) {
     train::VariableOp variable = variables.lookup(assign.getVariableAttr());
-    if (canAssignInPlace(assign)) {
-      homes[storageOf(assign.getValue())] = variable;
+    SmallVector<Value> olds;
+    for (train::ReadOp read : reads.lookup(assign.getVariableAttr()))
+      olds.push_back(read.getValue());
+    if (canComputeInPlace(assign.getValue(), olds)) {
+      homes[storageOf(assign.getValue())] = {variable, {}};
       continue;
     }
     Value v = assign.getValue();
@@ -181,75 +293,108 @@ int64_t EntryPlanner::insertCopies() {
     auto last = copy(back, v, "assign");
     assign->moveAfter(last);
     assign.getValueMutable().assign(last.getResult(0));
-    homes[last.getResult(0)] = variable;
+    homes[last.getResult(0)] = {variable, {}};
     ++copies;
   }
   number();
+  for (auto scan : llvm::make_early_inc_range(block.getOps<ScanOp>()))
+    copies += insertScanCopies(scan);
+  number();
   return copies;
+}
+
+unsigned EntryPlanner::newInterval(int64_t bytes, int64_t first, int64_t last) {
+  intervals.push_back({std::max<int64_t>(bytes, 1), first, std::max(first, last)});
+  return unsigned(intervals.size() - 1);
+}
+
+/// A carried value keeps one buffer, from the operand to the result.
+void EntryPlanner::assignBuffers(ScanOp scan) {
+  auto [begin, end] = spans.at(scan);
+  for (auto [i, result] : llvm::enumerate(scan.getResults())) {
+    int64_t last = std::max(end, lastUse(result));
+    if (!scan.isCarried(i)) {
+      buffers[result] = newInterval(bytesOf(result.getType()), begin, last);
+      continue;
+    }
+    unsigned buffer = buffers[result] = buffers.lookup(storageOf(scan.getInits()[i]));
+    intervals[buffer].last = std::max(intervals[buffer].last, last);
+  }
+  for (auto [i, argument] : llvm::enumerate(scan.getBlock().getArguments())) {
+    int64_t bytes = bytesOf(argument.getType());
+    if (scan.isCarried(i))
+      homes[argument] = {nullptr, scan.getResult(i)};
+    else if (scan.isInvariant(i))
+      homes[argument] = {nullptr, scan.getOperand(i)};
+    else
+      homes[argument] = {nullptr, scan.getOperand(i), scan.getReverse() ? (int64_t(scan.getTrips()) - 1) * bytes : 0, scan.getReverse() ? -bytes : bytes};
+  }
+}
+
+/// Returns the number of results that took over a buffer.
+int64_t EntryPlanner::assignBuffers(kernel::DispatchOp dispatch) {
+  int64_t position = positions[dispatch], shared = 0;
+  llvm::SmallDenseSet<unsigned> taken;
+  SmallVector<int64_t> inPlace;
+  for (OpResult result : dispatch->getResults()) {
+    int64_t sharedInput = -1;
+    auto home = homes.find(result);
+    for (auto [i, input] : llvm::enumerate(dispatch.getInputs())) {
+      Value storage = storageOf(input);
+      if (home != homes.end()) {
+        // The result is computed into the buffer of an old value; if the kernel also reads that value, `in_place` has to name that input.
+        if (auto old = homes.find(storage); old != homes.end() && old->second == home->second)
+          sharedInput = i;
+        continue;
+      }
+      auto buffer = buffers.find(storage);
+      if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) || storage.getParentBlock() != dispatch->getBlock() ||
+          bytesOf(result.getType()) != intervals[buffer->second].bytes || intervals[buffer->second].last != position)
+        continue;
+      if (!readsTwice(dispatch, storage) && dispatch.mayReuse(result.getResultNumber(), i)) {
+        sharedInput = i;
+        taken.insert(buffer->second);
+        intervals[buffer->second].last = std::max(position, lastUse(result));
+        buffers[result] = buffer->second;
+        break;
+      }
+    }
+    if (home == homes.end() && sharedInput < 0)
+      buffers[result] = newInterval(bytesOf(result.getType()), position, lastUse(result));
+    shared += sharedInput >= 0 || home != homes.end();
+    inPlace.push_back(sharedInput);
+  }
+  if (llvm::any_of(inPlace, [](int64_t i) { return i >= 0; }))
+    dispatch.setInPlace(inPlace);
+  if (int64_t bytes = dispatch.getScratchBytes().value_or(0); bytes > 0)
+    scratches[dispatch] = newInterval(bytes, position, position);
+  return shared;
 }
 
 int64_t EntryPlanner::assignBuffers() {
   Block &block = entry.getFunctionBody().front();
   int64_t shared = 0;
   for (auto read : block.getOps<train::ReadOp>())
-    homes[read.getValue()] = variableOf(read);
-  auto newInterval = [&](int64_t bytes, int64_t first, int64_t last) {
-    intervals.push_back({std::max<int64_t>(bytes, 1), first, std::max(first, last)});
-    return unsigned(intervals.size() - 1);
-  };
+    homes[read.getValue()] = {variableOf(read), {}};
   for (BlockArgument arg : block.getArguments())
     buffers[arg] = newInterval(bytesOf(arg.getType()), -1, lastUse(arg));
-
-  for (auto dispatch : block.getOps<kernel::DispatchOp>()) {
-    int64_t position = positions[dispatch];
-    llvm::SmallDenseSet<unsigned> taken;
-    SmallVector<int64_t> inPlace;
-    for (OpResult result : dispatch->getResults()) {
-      int64_t sharedInput = -1;
-      auto home = homes.find(result);
-      for (auto [i, input] : llvm::enumerate(dispatch.getInputs())) {
-        Value storage = storageOf(input);
-        if (home != homes.end()) {
-          // The assignment is in place; if the kernel also reads the old value, `in_place` has to name that
-          // input.
-          if (auto read = storage.getDefiningOp<train::ReadOp>(); read && variableOf(read) == home->second)
-            sharedInput = i;
-          continue;
-        }
-        auto buffer = buffers.find(storage);
-        if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) ||
-            bytesOf(result.getType()) != intervals[buffer->second].bytes || intervals[buffer->second].last != position)
-          continue;
-        if (!readsTwice(dispatch, storage) && dispatch.mayReuse(result.getResultNumber(), i)) {
-          sharedInput = i;
-          taken.insert(buffer->second);
-          intervals[buffer->second].last = std::max(position, lastUse(result));
-          buffers[result] = buffer->second;
-          break;
-        }
-      }
-      if (home == homes.end() && sharedInput < 0)
-        buffers[result] = newInterval(bytesOf(result.getType()), position, lastUse(result));
-      shared += sharedInput >= 0 || home != homes.end();
-      inPlace.push_back(sharedInput);
-    }
-    if (llvm::any_of(inPlace, [](int64_t i) { return i >= 0; }))
-      dispatch.setInPlace(inPlace);
-    if (int64_t bytes = dispatch.getScratchBytes().value_or(0); bytes > 0)
-      scratches[dispatch] = newInterval(bytes, position, position);
-  }
+  forEach([&](kernel::DispatchOp dispatch) { shared += assignBuffers(dispatch); }, [&](ScanOp scan) { assignBuffers(scan); });
   return shared;
 }
 
-int64_t EntryPlanner::offsetOf(Value v) {
+Place EntryPlanner::placeOf(Value v) {
   Value storage = storageOf(v);
-  if (train::VariableOp variable = homes.lookup(storage))
-    return variable->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+  if (auto home = homes.find(storage); home != homes.end()) {
+    const Home &at = home->second;
+    if (at.variable)
+      return {at.variable->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt(), 0};
+    return {placeOf(at.of).offset + at.start, at.step};
+  }
   if (auto constant = storage.getDefiningOp<ConstantOp>())
-    return constant->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+    return {constant->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt(), 0};
   auto it = buffers.find(storage);
   assert(it != buffers.end() && "every stored value has a buffer");
-  return intervals[it->second].offset;
+  return {intervals[it->second].offset, 0};
 }
 
 void EntryPlanner::annotate() {
@@ -257,36 +402,42 @@ void EntryPlanner::annotate() {
   Builder builder(entry->getContext());
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   for (BlockArgument arg : block.getArguments())
-    entry.setArgAttr(arg.getArgNumber(), kOffsetAttr, i64(offsetOf(arg)));
+    entry.setArgAttr(arg.getArgNumber(), kOffsetAttr, i64(placeOf(arg).offset));
   for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
-    entry.setResultAttr(i, kOffsetAttr, i64(offsetOf(v)));
-  for (auto dispatch : block.getOps<kernel::DispatchOp>()) {
-    SmallVector<int64_t> args;
-    for (Value v : dispatch.getInputs())
-      args.push_back(offsetOf(v));
-    for (Value v : dispatch.getResults())
-      args.push_back(offsetOf(v));
+    entry.setResultAttr(i, kOffsetAttr, i64(placeOf(v).offset));
+  forEach([&](kernel::DispatchOp dispatch) {
+    SmallVector<int64_t> args, steps;
+    for (ValueRange values : {ValueRange(dispatch.getInputs()), ValueRange(dispatch.getResults())})
+      for (Value v : values) {
+        Place place = placeOf(v);
+        args.push_back(place.offset);
+        steps.push_back(place.step);
+      }
     dispatch.setArgs(args);
+    if (llvm::any_of(steps, [](int64_t step) { return step != 0; }))
+      dispatch.setArgSteps(steps);
     if (auto scratch = scratches.find(dispatch); scratch != scratches.end())
       dispatch.setScratchOffset(intervals[scratch->second].offset);
-  }
+  });
 }
 
-/// The dispatches that compute the results of a launch: the members of a batch, or else the dispatch itself.
-static std::vector<kernel::DispatchOp> unitsOf(kernel::DispatchOp dispatch) {
-  if (dispatch.isBatch())
-    return dispatch.members();
-  return {dispatch};
+/// The ops that compute the results of a launch or scan: the members of a batch, or else the op itself.
+static SmallVector<Operation *> unitsOf(Operation *op) {
+  if (auto batch = dyn_cast<kernel::DispatchOp>(op); batch && batch.isBatch())
+    return llvm::to_vector_of<Operation *>(batch.members());
+  return {op};
 }
-static kernel::DispatchOp unitOf(Value v) {
-  auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
-  return dispatch && dispatch.isBatch() ? dispatch.memberOf(cast<OpResult>(v).getResultNumber()).first : dispatch;
+/// The op that computes a storage; null for what is read or given.
+static Operation *unitOf(Value v) {
+  if (auto dispatch = v.getDefiningOp<kernel::DispatchOp>())
+    return dispatch.isBatch() ? dispatch.memberOf(cast<OpResult>(v).getResultNumber()).first : dispatch;
+  return v.getDefiningOp<ScanOp>();
 }
-/// The storages that such a dispatch reads.
-static SmallVector<Value> storagesOf(kernel::DispatchOp unit) {
+/// The storages that such an op reads.
+static SmallVector<Value> storagesOf(Operation *unit) {
   auto batch = dyn_cast<kernel::DispatchOp>(unit->getParentOp());
   SmallVector<Value> storages;
-  for (Value v : unit.getInputs())
+  for (Value v : unit->getOperands())
     storages.push_back(storageOf(batch ? batch.getInputs()[cast<BlockArgument>(v).getArgNumber()] : v));
   return storages;
 }
@@ -299,15 +450,17 @@ int64_t EntryPlanner::savedBytes() {
   // last one.
   llvm::SetVector<Operation *> forward;
   auto reach = [&](Value storage) {
-    if (kernel::DispatchOp unit = unitOf(storage))
+    if (Operation *unit = unitOf(storage))
       forward.insert(unit);
   };
   reach(storageOf(terminator->getOperand(0)));
   for (size_t i = 0; i < forward.size(); ++i)
-    llvm::for_each(storagesOf(cast<kernel::DispatchOp>(forward[i])), reach);
+    llvm::for_each(storagesOf(forward[i]), reach);
   llvm::SmallDenseSet<unsigned> saved;
-  for (auto dispatch : entry.getFunctionBody().front().getOps<kernel::DispatchOp>())
-    for (kernel::DispatchOp unit : unitsOf(dispatch)) {
+  for (Operation &op : entry.getFunctionBody().front()) {
+    if (!isa<kernel::DispatchOp, ScanOp>(op))
+      continue;
+    for (Operation *unit : unitsOf(&op)) {
       if (forward.contains(unit))
         continue;
       for (Value storage : storagesOf(unit)) {
@@ -316,6 +469,7 @@ int64_t EntryPlanner::savedBytes() {
           saved.insert(buffer->second);
       }
     }
+  }
   int64_t bytes = 0;
   for (unsigned i : saved)
     bytes += intervals[i].bytes;
@@ -331,7 +485,7 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
     // variables by their offsets.
     auto reserve = [&](Operation *op, int64_t bytes) {
       op->setAttr(kOffsetAttr, builder.getI64IntegerAttr(offset));
-      offset = llvm::alignTo(offset + std::max<int64_t>(bytes, 1), kAlignment);
+      offset = llvm::alignTo(offset + std::max<int64_t>(bytes, 1), kTensorAlignment);
     };
     for (auto variable : getOperation().getOps<train::VariableOp>())
       reserve(variable, bytesOf(variable.getType()));

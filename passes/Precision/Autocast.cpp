@@ -67,17 +67,16 @@ bool leavesRange(DenseElementsAttr constant, FloatType low) {
   return underflows;
 }
 
-/// Inserts the casts of one entry.
-class EntryCaster {
+/// Inserts the casts of one entry, or of the body of a scan.
+class BlockCaster {
 public:
-  EntryCaster(FunctionOpInterface entry, PrecisionPolicy &policy, const train::VariableTable &variables, bool cache)
-      : entry(entry), block(entry.getFunctionBody().front()), policy(policy), variables(variables), caster(cache),
-        f32(Float32Type::get(entry.getContext())) {}
+  BlockCaster(Block &block, PrecisionPolicy &policy, const train::VariableTable &variables, bool cache)
+      : block(block), policy(policy), variables(variables), cache(cache), caster(cache), f32(Float32Type::get(block.front().getContext())) {}
 
-  void run();
+  /// The block returns values of these types; a null type is that of whatever it returns.
+  void run(ArrayRef<Type> resultTypes);
 
-  Caster &casts() { return caster; }
-  unsigned numLow = 0, numUnknown = 0;
+  unsigned numLow = 0, numUnknown = 0, numCasts = 0;
 
 private:
   void findReachesLow();
@@ -88,37 +87,48 @@ private:
   bool isParameter(Value v) const;
   std::string reason(Operation *op, const Decision &decision, Type type);
   void castOp(Operation *op);
+  void castScan(ScanOp scan);
+  bool isLow(Operation *op);
   void retype(Operation *op, Type type);
-  void restoreResults();
+  void restoreResults(ArrayRef<Type> types);
   void eraseDead();
 
-  FunctionOpInterface entry;
   Block &block;
   PrecisionPolicy &policy;
   const train::VariableTable &variables;
+  bool cache;
   Caster caster;
   Type f32;
   /// The ops that are low (matmul, convolution) or have a low op downstream.
   llvm::DenseSet<Operation *> reachesLow;
 };
 
-bool EntryCaster::isParameter(Value v) const {
-  auto read = stripMoves(v).getDefiningOp<train::ReadOp>();
+bool BlockCaster::isParameter(Value v) const {
+  v = stripMoves(v);
+  if (auto argument = dyn_cast<BlockArgument>(v))
+    if (auto scan = dyn_cast<ScanOp>(argument.getOwner()->getParentOp()))
+      return scan.isInvariant(argument.getArgNumber()) && isParameter(scan.getOperand(argument.getArgNumber()));
+  auto read = v.getDefiningOp<train::ReadOp>();
   train::VariableOp variable = read ? variables.lookup(read.getVariableAttr()) : train::VariableOp();
   return variable && variable.getRole() == train::Role::parameter;
 }
 
-void EntryCaster::findReachesLow() {
+/// Returns whether an op computes in the low precision; a scan does if an op of its body does.
+bool BlockCaster::isLow(Operation *op) {
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return llvm::any_of(scan.getBlock(), [&](Operation &inner) { return isLow(&inner); });
+  return llvm::any_of(op->getOperands(), isFloatTensor) && policy.classify(op).precision == PrecisionClass::Low;
+}
+
+void BlockCaster::findReachesLow() {
   for (Operation &op : llvm::reverse(block)) {
-    bool low = llvm::any_of(op.getOperands(), isFloatTensor) &&
-               policy.classify(&op).precision == PrecisionClass::Low;
-    if (low || llvm::any_of(op.getUsers(), [&](Operation *user) { return reachesLow.contains(user); }))
+    if (isLow(&op) || llvm::any_of(op.getUsers(), [&](Operation *user) { return reachesLow.contains(user); }))
       reachesLow.insert(&op);
   }
 }
 
 /// Returns whether operand i counts for the type of a promoting or following op.
-bool EntryCaster::widens(Operation *op, unsigned i) {
+bool BlockCaster::widens(Operation *op, unsigned i) {
   Value v = op->getOperand(i);
   if (!isFloatTensor(v) || isFp32Operand(op, i))
     return false;
@@ -135,7 +145,7 @@ bool EntryCaster::widens(Operation *op, unsigned i) {
 }
 
 /// Returns the widest type among the operands that count, or among all operands if none counts.
-Type EntryCaster::widest(Operation *op) {
+Type BlockCaster::widest(Operation *op) {
   llvm::SmallBitVector says(op->getNumOperands());
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     says[i] = widens(op, i);
@@ -155,7 +165,7 @@ Type EntryCaster::widest(Operation *op) {
   return result;
 }
 
-Type EntryCaster::computeType(Operation *op, const Decision &decision) {
+Type BlockCaster::computeType(Operation *op, const Decision &decision) {
   switch (decision.precision) {
   case PrecisionClass::Low:
     return policy.low;
@@ -170,12 +180,13 @@ Type EntryCaster::computeType(Operation *op, const Decision &decision) {
   case PrecisionClass::Follow:
     return widest(op);
   case PrecisionClass::Neutral:
+  case PrecisionClass::Body:
     return {};
   }
   llvm_unreachable("all classes are handled");
 }
 
-std::string EntryCaster::reason(Operation *op, const Decision &decision, Type type) {
+std::string BlockCaster::reason(Operation *op, const Decision &decision, Type type) {
   std::string name = op->getName().stripDialect().str();
   if (decision.listed)
     return name + " is listed as " + stringify(decision.precision).str();
@@ -194,7 +205,7 @@ std::string EntryCaster::reason(Operation *op, const Decision &decision, Type ty
 }
 
 /// Gives the results the types that belong to operands of `type`.
-void EntryCaster::retype(Operation *op, Type type) {
+void BlockCaster::retype(Operation *op, Type type) {
   SmallVector<Type> types;
   if (auto infer = dyn_cast<InferTypeOpInterface>(op);
       infer && succeeded(infer.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
@@ -209,7 +220,32 @@ void EntryCaster::retype(Operation *op, Type type) {
       result.setType(typeOf(result).clone(type));
 }
 
-void EntryCaster::castOp(Operation *op) {
+/// Carried values keep their type, so that they are not rounded in each iteration. What a body reads has the type in which it was computed, and so have the slices that it returns.
+void BlockCaster::castScan(ScanOp scan) {
+  SmallVector<Type> types;
+  for (auto [i, argument] : llvm::enumerate(scan.getBlock().getArguments())) {
+    Value v = scan.getOperand(i);
+    if (!scan.isCarried(i))
+      argument.setType(scan.isStacked(i) ? ScanOp::sliceType(v.getType()) : v.getType());
+    else if (isFloatTensor(v))
+      scan->setOperand(i, caster.get(v, elementOf(argument), scan, "graph.scan carries " + typeName(elementOf(argument))));
+    if (scan.isCarried(i))
+      types.push_back(argument.getType());
+  }
+  types.resize(scan.getNumResults());
+  BlockCaster body(scan.getBlock(), policy, variables, cache);
+  body.run(types);
+  for (auto [i, v] : llvm::enumerate(scan.yielded()))
+    if (!scan.isCarried(i))
+      scan.getResult(i).setType(ScanOp::stackType(scan.getTrips(), v.getType()));
+  numCasts += body.numCasts;
+  numLow += body.numLow;
+  numUnknown += body.numUnknown;
+}
+
+void BlockCaster::castOp(Operation *op) {
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return castScan(scan);
   bool floats = llvm::any_of(op->getOperands(), isFloatTensor);
   bool wide =
       llvm::any_of(op->getOperands(), [](Value v) { return isFloatTensor(v) && elementOf(v).isF64(); });
@@ -242,14 +278,14 @@ void EntryCaster::castOp(Operation *op) {
                          [](Value v) { return isFloatTensor(v) && isLowPrecision(elementOf(v)); });
 }
 
-/// Gives what leaves the entry the type it had.
-void EntryCaster::restoreResults() {
+/// Gives what leaves the block the type it had.
+void BlockCaster::restoreResults(ArrayRef<Type> types) {
   Operation *terminator = block.getTerminator();
-  for (auto [i, type] : llvm::enumerate(entry.getResultTypes())) {
+  StringRef why = isa<ScanOp>(block.getParentOp()) ? "carried values keep their type" : "results of an entry keep their type";
+  for (auto [i, type] : llvm::enumerate(types)) {
     Value v = terminator->getOperand(i);
-    if (v.getType() != type)
-      terminator->setOperand(i, caster.get(v, llvm::cast<RankedTensorType>(type).getElementType(), terminator,
-                                           "results of an entry keep their type"));
+    if (type && v.getType() != type)
+      terminator->setOperand(i, caster.get(v, llvm::cast<RankedTensorType>(type).getElementType(), terminator, why));
   }
   for (train::AssignOp assign : block.getOps<train::AssignOp>()) {
     train::VariableOp variable = variables.lookup(assign.getVariableAttr());
@@ -260,19 +296,20 @@ void EntryCaster::restoreResults() {
 }
 
 /// Erases reshapes, constants and casts of which only the low-precision twin is used.
-void EntryCaster::eraseDead() {
+void BlockCaster::eraseDead() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op) && isa<ReshapeOp, TransposeOp, BroadcastOp, ConstantOp, CastOp>(op))
       op.erase();
 }
 
-void EntryCaster::run() {
+void BlockCaster::run(ArrayRef<Type> resultTypes) {
   findReachesLow();
   // A cast is inserted behind the value that it casts, never between an op and a successor that has not been seen.
   for (Operation *op : llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; }))
     castOp(op);
-  restoreResults();
+  restoreResults(resultTypes);
   eraseDead();
+  numCasts += caster.numCasts;
 }
 
 class AutocastPass : public mpc::impl::AutocastPassBase<AutocastPass> {
@@ -294,9 +331,9 @@ public:
     for (auto entry : module.getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;
-      EntryCaster entryCaster(entry, *policy, variables, castCache);
-      entryCaster.run();
-      numCasts += entryCaster.casts().numCasts;
+      BlockCaster entryCaster(entry.getFunctionBody().front(), *policy, variables, castCache);
+      entryCaster.run(llvm::to_vector(entry.getResultTypes()));
+      numCasts += entryCaster.numCasts;
       numLow += entryCaster.numLow;
       numUnknown += entryCaster.numUnknown;
     }

@@ -223,6 +223,52 @@ Launch parseLaunch(const json &object) {
   return launch;
 }
 
+/// A launch in a loop: by how many bytes its arguments, operands and results move from one iteration to the next.
+struct Repeated {
+  Launch launch;
+  std::vector<int64_t> args, operands, results;
+};
+
+std::vector<int64_t> parseFloatSteps(const json &object, const char *key) {
+  std::vector<int64_t> steps;
+  if (object.contains(key))
+    for (const json &item : object.at(key))
+      steps.push_back(item.size() > 3 ? item.at(3).get<int64_t>() : 0);
+  return steps;
+}
+
+/// Moves an offset on by `trip` steps. One that leaves the range of numbers becomes -1, which no offset may be.
+int64_t moved(int64_t offset, int64_t step, int64_t trip) {
+  int64_t distance, result;
+  return __builtin_mul_overflow(step, trip, &distance) || __builtin_add_overflow(offset, distance, &result) ? -1 : result;
+}
+
+/// Writes out the iterations of a loop: devices execute a list of launches.
+void addLoop(const json &object, std::vector<Launch> &launches) {
+  constexpr int64_t most = 1 << 24; // launches of an entry; each takes about 500 bytes
+  int64_t trips = object.at("loop");
+  std::vector<Repeated> body;
+  for (const json &item : object.at("launches"))
+    body.push_back({parseLaunch(item), integers(item, "steps"), parseFloatSteps(item, "operands"), parseFloatSteps(item, "results")});
+  for (Repeated &each : body) {
+    each.args.resize(each.args.empty() ? each.launch.args.size() : each.args.size());
+    if (each.args.size() != each.launch.args.size())
+      fail("loop", concat("launch '", each.launch.name, "' has ", each.args.size(), " steps for ", each.launch.args.size(), " arguments"), kAgain);
+  }
+  if (trips < 0 || (!body.empty() && trips > (most - int64_t(launches.size())) / int64_t(body.size())))
+    fail("loop", concat("impossible number of iterations: ", trips), kAgain);
+  for (int64_t trip = 0; trip < trips; ++trip)
+    for (const Repeated &each : body) {
+      Launch &launch = launches.emplace_back(each.launch);
+      for (size_t i = 0; i < launch.args.size(); ++i)
+        launch.args[i] = moved(launch.args[i], each.args[i], trip);
+      for (size_t i = 0; i < launch.operands.size(); ++i)
+        launch.operands[i].offset = moved(launch.operands[i].offset, each.operands[i], trip);
+      for (size_t i = 0; i < launch.results.size(); ++i)
+        launch.results[i].offset = moved(launch.results[i].offset, each.results[i], trip);
+    }
+}
+
 Entry parseEntry(const json &object) {
   Entry entry;
   entry.name = object.at("name");
@@ -232,7 +278,10 @@ Entry parseEntry(const json &object) {
   for (const json &item : object.at("outputs"))
     entry.outputs.push_back(parsePort(item));
   for (const json &item : object.at("launches"))
-    entry.launches.push_back(parseLaunch(item));
+    if (item.contains("loop"))
+      addLoop(item, entry.launches);
+    else
+      entry.launches.push_back(parseLaunch(item));
   return entry;
 }
 

@@ -190,7 +190,7 @@ TEST_P(Storage, CopiesHave16BitsAndMasters32) {
     EXPECT_TRUE(isLow(variable.getTensorType())) << variable.getSymName().str();
     // Variables lie one behind the other.
     if (i + 1 < variables.size()) {
-      EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(), offset + int64_t(llvm::alignTo(2 * elements, memory::kAlignment)));
+      EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(), offset + int64_t(llvm::alignTo(2 * elements, graph::kTensorAlignment)));
     }
     // And the step refreshes it from the master it has just written.
     bool assigned = false;

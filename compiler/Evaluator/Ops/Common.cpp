@@ -87,6 +87,7 @@ void mpc::registerEvaluatorModels(DialectRegistry &registry) {
     attachBinaryModels(*context);
     attachReduceModels(*context);
     attachTensorModels(*context);
+    attachScanModels(*context);
     attachGatherModels(*context);
     attachMatmulModels(*context);
     attachPoolingModels(*context);

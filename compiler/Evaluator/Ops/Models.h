@@ -15,6 +15,7 @@ void attachRandomModels(mlir::MLIRContext &context);
 void attachBinaryModels(mlir::MLIRContext &context);
 void attachReduceModels(mlir::MLIRContext &context);
 void attachTensorModels(mlir::MLIRContext &context);
+void attachScanModels(mlir::MLIRContext &context);
 void attachGatherModels(mlir::MLIRContext &context);
 void attachMatmulModels(mlir::MLIRContext &context);
 void attachPoolingModels(mlir::MLIRContext &context);

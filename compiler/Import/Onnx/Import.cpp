@@ -387,7 +387,7 @@ void Import::convertNodes(std::vector<FlatNode> &nodes) {
   }
 }
 
-std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, Location loc) {
+std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, Location loc, ArrayRef<Entry> inputs) {
   std::vector<const onnx::NodeProto *> protos;
   for (const auto &node : graph.node())
     protos.push_back(&node);
@@ -400,6 +400,8 @@ std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, L
   std::set<std::string> own;
   for (const auto &initializer : graph.initializer())
     own.insert(initializer.name());
+  for (const auto &input : graph.input())
+    own.insert(input.name());
   for (const auto &node : graph.node())
     own.insert(node.output().begin(), node.output().end());
   own.erase("");
@@ -423,6 +425,8 @@ std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, L
         useCount.erase(it);
   });
 
+  for (auto [input, entry] : llvm::zip(graph.input(), inputs))
+    define(input.name(), entry);
   for (auto &initializer : *graph.mutable_initializer()) {
     Entry entry;
     entry.constant = current->tensor(context, initializer, printable(initializer.name()));

@@ -68,7 +68,7 @@ public:
   void markIndices(mlir::Value indices, llvm::ArrayRef<int64_t> extents, mlir::Location node);
   /// Imports a subgraph's nodes in place, in a scope of their own; returns its outputs. Throws ImportError
   /// for a cycle, for names that the graph around it uses, and for outputs that no node makes.
-  std::vector<Entry> inlineGraph(onnx::GraphProto &, int64_t opset, mlir::Location);
+  std::vector<Entry> inlineGraph(onnx::GraphProto &, int64_t opset, mlir::Location, llvm::ArrayRef<Entry> inputs = {});
   /// Adds a note about something that the importer changed; each text is reported once.
   void note(const std::string &text, const std::string &node);
   void note(const std::string &text, mlir::Location node) {

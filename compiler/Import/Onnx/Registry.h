@@ -69,6 +69,7 @@ struct OpFamily {
 /// Each file of Ops/ defines one of these functions, which return the families.
 OpFamily mathOps();
 OpFamily logicOps();
+OpFamily controlOps();
 OpFamily nnOps();
 OpFamily normOps();
 OpFamily lossOps();

@@ -53,6 +53,7 @@ def Fp32Range : Precision<"Fp32Range">;
 def Promote : Precision<"Promote">;
 def Follow : Precision<"Follow">;
 def Neutral : Precision<"Neutral">;
+def BodyPrecision : Precision<"Body">;
 
 // The gradient states what an op's derivative is, see dialects/Interfaces/Differentiable.td.
 class Gradient<list<Trait> t, string w = ""> { list<Trait> traits = t; string why = w; }
@@ -72,6 +73,7 @@ def ReductionLoop : Loop<"Reduction">;
 def ScatterLoop : Loop<"Scatter">;
 def ContractionLoop : Loop<"Contraction">;
 def CompositeLoop : Loop<"Composite">;
+def RepeatLoop : Loop<"Repeat">;
 
 class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits>
     : Op<Graph_Dialect, mnemonic, !listconcat([Pure, PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {

@@ -5,4 +5,5 @@ include "dialects/Graph/IR/MathOps.td"
 include "dialects/Graph/IR/ReduceOps.td"
 include "dialects/Graph/IR/TensorOps.td"
 include "dialects/Graph/IR/NNOps.td"
+include "dialects/Graph/IR/ScanOps.td"
 #endif

@@ -9,6 +9,9 @@
 
 namespace mpc::graph {
 
+/// The alignment in bytes of every tensor that a launch reads or writes: one cache line, one AVX-512 vector. Kernels rely on it.
+inline constexpr int64_t kTensorAlignment = 64;
+
 /// Returns the bytes of a tensor in memory (an i1 takes a byte).
 int64_t bytesOf(mlir::Type tensor);
 /// Returns the value whose memory v is a view of, or v itself if it is no view.

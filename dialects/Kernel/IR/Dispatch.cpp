@@ -43,6 +43,10 @@ LogicalResult DispatchOp::verifyPlaces() {
     return emitOpError("args has ") << getArgs()->size() << " entries for " << getNumOperands() + getNumResults() << " inputs and results";
   if (getArgs() && llvm::any_of(*getArgs(), [](int64_t offset) { return offset < 0; }))
     return emitOpError("args are offsets in the arena, none of them negative");
+  if (getArgSteps() && (!getArgs() || getArgSteps()->size() != getArgs()->size()))
+    return emitOpError("arg_steps has an entry for each entry of args");
+  if (getArgSteps() && !isa<graph::ScanOp>((*this)->getParentOp()))
+    return emitOpError("has arg_steps, but does not stand in the body of a graph.scan");
   if (int64_t(getScratchBytes().value_or(0)) < 0 || int64_t(getScratchOffset().value_or(0)) < 0)
     return emitOpError("scratch has a size and an offset that are not negative");
   if (getScratchOffset() && !getScratchBytes())

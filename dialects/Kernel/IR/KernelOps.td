@@ -30,11 +30,12 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     - `may_reuse`, with an entry for each result: the inputs whose buffer the result may take over, because no element of them is read after it was written;
     - `in_place`, with an entry for each result: the input whose buffer the result does take over, or -1;
     - `args`: the offsets in the arena, in bytes, of the inputs and then of the results; `scratch_offset` is that of the scratch;
+    - `arg_steps`, in the body of a graph.scan: by how many bytes each of these offsets moves from one iteration to the next; `args` are those of the first iteration;
     - `launches`: the kernels that compute it, in the order of their launches. Members of a batch have none.
   }];
   let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<Kernel_ContractionAttr>:$schedule,
                        OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "numbers of inputs, for each result">>:$may_reuse, OptionalAttr<DenseI64ArrayAttr>:$in_place,
-                       OptionalAttr<DenseI64ArrayAttr>:$args, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$scratch_offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$args, OptionalAttr<DenseI64ArrayAttr>:$arg_steps, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$scratch_offset,
                        OptionalAttr<TypedArrayAttrBase<Kernel_LaunchAttr, "launches">>:$launches);
   let results = (outs Variadic<Graph_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -58,7 +59,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     ::llvm::SmallVector<int64_t> inPlaceInputs();
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$name, "::mlir::ValueRange":$inputs, "::mlir::UnitAttr":$library), [{
-    build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {}, {}, {}, {});
+    build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {}, {}, {}, {}, {});
   }]>];
   let hasVerifier = 1;
 }

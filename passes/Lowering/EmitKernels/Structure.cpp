@@ -8,7 +8,7 @@ std::string mpc::structureOf(kernel::DispatchOp dispatch) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   // Any other attribute may change the dispatch's code; its name and the places of its memory do not.
-  const StringAttr others[] = {dispatch.getNameAttrName(), dispatch.getArgsAttrName(), dispatch.getScratchBytesAttrName(),
+  const StringAttr others[] = {dispatch.getNameAttrName(), dispatch.getArgsAttrName(), dispatch.getArgStepsAttrName(), dispatch.getScratchBytesAttrName(),
                                dispatch.getScratchOffsetAttrName(), dispatch.getMayReuseAttrName(), dispatch.getLaunchesAttrName()};
   for (NamedAttribute attribute : dispatch->getAttrDictionary())
     if (!llvm::is_contained(others, attribute.getName()))

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
@@ -99,7 +100,7 @@ HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLa
   LLVM::ReturnOp::create(b, loc, ValueRange{});
   llvm::DenseMap<int, Value> parameters;
   for (auto [i, position] : llvm::enumerate(unique)) {
-    function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
+    function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(graph::kTensorAlignment));
     // A buffer that is read and written in place may be written through a tensor map. LLVM does not see that
     // and must not take the buffer for constant memory, so it is not noalias.
     if (!written.contains(position) || position >= int(dispatch.getInputs().size()))

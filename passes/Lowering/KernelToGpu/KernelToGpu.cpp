@@ -1,5 +1,6 @@
 //===- KernelToGpu.cpp - a loop dispatch becomes a GPU kernel ---------------------===//
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,7 +20,7 @@ LLVM::LLVMFuncOp mpc::createGpuFunction(OpBuilder &b, kernel::DispatchOp dispatc
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(buffers, global));
   auto function = LLVM::LLVMFuncOp::create(b, dispatch.getLoc(), symbol, type);
   for (size_t i = 0; i < buffers; ++i) {
-    function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(64)); // the arena's alignment
+    function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(graph::kTensorAlignment));
     function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
     bool written = i >= inputs || llvm::is_contained(inPlace, int64_t(i));
     if (!written)

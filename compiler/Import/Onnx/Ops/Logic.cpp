@@ -1,4 +1,4 @@
-//===- Logic.cpp - comparisons, logic, selection, control --------------------===//
+//===- Logic.cpp - comparisons, logic, selection --------------------===//
 #include "compiler/Import/Onnx/Import.h"
 
 using namespace mlir;
@@ -31,19 +31,6 @@ static void isInf(Node &n) {
   n.out(0, n.compare(Predicate::eq, x, n.number(positive ? infinity : -infinity, x)));
 }
 
-/// An If whose condition is known at import is replaced by the branch.
-static void ifOp(Node &n) {
-  bool condition = n.constantNumber(0, "the condition") != 0;
-  auto *branch = n.attribute(condition ? "then_branch" : "else_branch", {onnx::AttributeProto::GRAPH});
-  n.ignore({"then_branch", "else_branch"});
-  if (!branch || !branch->has_g())
-    n.fail("the branch is missing");
-  std::vector<Entry> results = n.import.inlineGraph(*branch->mutable_g(), n.opset, n.loc);
-  if (results.size() < n.numOutputs())
-    n.fail("the branch has " + Twine(results.size()) + " outputs, the node " + Twine(n.numOutputs()));
-  n.adopt(results);
-}
-
 OpFamily onnx_import::logicOps() {
   static const OpRow rows[] = {
       {"Equal", 7, kMaxOpset, 2, 1, "", "no strings", comparison<Predicate::eq>},
@@ -58,7 +45,6 @@ OpFamily onnx_import::logicOps() {
       {"Where", 9, kMaxOpset, 3, 1, "", "", where},
       {"IsNaN", 9, kMaxOpset, 1, 1, "", "", isNaN},
       {"IsInf", 10, kMaxOpset, 1, 1, "", "", isInf},
-      {"If", 7, kMaxOpset, 1, kAnyNumber, "", "a condition that is known at compile time", ifOp},
   };
   return {"Logic", rows};
 }
