@@ -21,6 +21,8 @@ TEST(OpKernel, EveryOpHasALowering) {
   auto *dialect = context->getOrLoadDialect<graph::GraphDialect>();
   int ops = 0;
   for (mlir::RegisteredOperationName name : context->getRegisteredOperationsByDialect(dialect->getNamespace())) {
+    if (name.hasTrait<mlir::OpTrait::IsTerminator>())
+      continue;
     mlir::OperationState state(mlir::UnknownLoc::get(context.get()), name);
     mlir::Operation *op = mlir::Operation::create(state);
     std::optional<LoopKind> kind = loopKindOf(op);

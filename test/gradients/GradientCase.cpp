@@ -16,6 +16,7 @@ const std::vector<Case> &test::allCases() {
     addMatmulCases(all);
     addPoolingCases(all);
     addNormalizationCases(all);
+    addScanCases(all);
     return all;
   }();
   return cases;

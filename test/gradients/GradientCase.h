@@ -41,6 +41,7 @@ void addTensorCases(std::vector<Case> &);
 void addMatmulCases(std::vector<Case> &);
 void addPoolingCases(std::vector<Case> &);
 void addNormalizationCases(std::vector<Case> &);
+void addScanCases(std::vector<Case> &);
 const std::vector<Case> &allCases();
 
 //===-- Inputs, from one generator with a fixed seed ---------------------------------===//

@@ -155,6 +155,8 @@ TEST(GradientCoverage, EveryDifferentiableOpHasACase) {
 /// An op says exactly one of: here is my VJP; my derivative is zero; I have none, because.
 TEST(GradientCoverage, EveryOpStatesItsDerivative) {
   for (RegisteredOperationName name : testContext().getRegisteredOperationsByDialect("graph")) {
+    if (name.hasTrait<OpTrait::IsTerminator>())
+      continue;
     int statements = name.hasInterface<DifferentiableOpInterface>() + name.hasInterface<NoGradientOpInterface>() +
                      name.hasTrait<ZeroGradient>();
     EXPECT_EQ(statements, 1) << name.getStringRef().str();
