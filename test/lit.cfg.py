@@ -12,12 +12,12 @@ config.test_exec_root = config.mpc_test_out
 config.environment["PATH"] = os.pathsep.join(
     [config.mpc_bin_dir, config.llvm_tools_dir, config.environment.get("PATH", "")])
 config.substitutions += [("%build", os.path.dirname(config.mpc_bin_dir)), ("%source", config.mpc_source_dir)]
-# Compiled programs lie elsewhere and find oneDNN by this.
+# Compiled programs are in other folders and find oneDNN by this variable.
 config.environment["MPC_LIBRARY_PATH"] = config.mpc_bin_dir
 config.substitutions.append(("%shared", os.path.join(config.mpc_source_dir, "..", "shared")))
 if os.path.isdir(os.path.join(config.mpc_source_dir, "..", "shared")):
     config.available_features.add("shared")
-# What measures sizes and memory, or links a program without the sanitizers, is for other builds.
+# Tests that measure sizes and memory, or link a program without the sanitizers, are left out of sanitized builds.
 if config.mpc_sanitized:
     config.available_features.add("sanitized")
 # Assembling PTX is optional: ptxas comes with the CUDA toolkit.

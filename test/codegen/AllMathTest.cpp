@@ -1,7 +1,7 @@
 //===- AllMathTest.cpp - error bounds of the math that replaces libm on GPUs -----------//
 //
-// expandAllMath's code, compiled for the host (its operations are exact on both), against libm in the next precision: double for f32, x87's 64 bits for f64. The bounds are
-// those that passes/Lowering/MathApprox/MathApprox.h promises.
+// The code of expandAllMath is compiled for the host, which carries out its operations exactly as GPUs do, and compared with libm in the next wider precision:
+// double for f32, x87's 64 bits of mantissa for f64. MathApprox.h (passes/Lowering/MathApprox) promises the bounds that are checked here.
 //
 //===----------------------------------------------------------------------===//
 #include "CompiledArithmetic.h"
@@ -19,7 +19,7 @@ struct Function {
   const char *op;
   Long (*reference)(Long);
   double ulps32, ulps64;
-  double limit32 = INFINITY, limit64 = INFINITY; ///< of |x|
+  double limit32 = INFINITY, limit64 = INFINITY; ///< largest |x| that is checked
 };
 } // namespace
 
@@ -44,7 +44,7 @@ static const Function functions[] = {
     {"math.erfc", std::erfc, 4, 8},
 };
 
-/// |got - want| in units of `want`'s last place.
+/// Returns |got - want| in units in the last place of `want`.
 template <typename T>
 static double ulps(T got, Long want) {
   if (T(want) == got || (std::isnan(got) && std::isnan(want)))
@@ -90,7 +90,7 @@ static void check(const std::vector<T> &in, const CompiledArithmetic &compiled, 
 }
 
 TEST(AllMath, F32) {
-  std::vector<float> in; // every 4099th f32 of all 2^32: one million
+  std::vector<float> in; // every 4099th of all 2^32 bit patterns of f32: one million
   for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 4099)
     in.push_back(fromBits<float>(uint32_t(bits)));
   for (float x : {0.f, -0.f, 1.f, -1.f, INFINITY, -INFINITY, NAN})
@@ -102,20 +102,20 @@ TEST(AllMath, F64) {
   std::vector<double> in = {0., -0., 1., -1., 0.5, -0.5, INFINITY, -INFINITY, NAN};
   std::mt19937_64 random(7);
   for (int i = 0; i < 200000; ++i)
-    in.push_back(fromBits<double>(random())); // every exponent
+    in.push_back(fromBits<double>(random())); // random bits reach every exponent
   std::uniform_real_distribution<double> near(-4, 4), middle(-40, 40), far(-750, 750), whole(-1e6, 1e6);
   for (int i = 0; i < 100000; ++i) {
     in.push_back(near(random)), in.push_back(middle(random)), in.push_back(far(random)), in.push_back(whole(random));
     in.push_back(1 + near(random) * 1e-3);
   }
-  for (int i = -2000; i <= 2000; ++i) { // around multiples of pi/4
+  for (int i = -2000; i <= 2000; ++i) { // the neighbours of multiples of pi/4
     double x = i * 0.78539816339744831;
     in.push_back(x), in.push_back(std::nextafter(x, 1e9));
   }
   check(in, CompiledArithmetic(allFunctions("f64")), true);
 }
 
-/// pow and fmod of every pair of awkward numbers and of random ones.
+/// Checks pow and fmod on every pair of awkward numbers and on random pairs.
 template <typename T>
 static void checkBinary(const char *type, double powBound) {
   auto binary = [&](const std::string &name, const std::string &op) {
@@ -172,7 +172,7 @@ TEST(AllMath, PowersOfIntegersAreExact) {
     EXPECT_EQ(out[i], want[i]) << x[i] << " to the " << y[i];
 }
 
-/// f(x) in f32, rounded to f16 or bf16, is within one unit of the exact value rounded: every value of both types.
+/// f(x) is computed in f32 and rounded to f16 or bf16. For every value of both types it is within one unit of the exact value, rounded.
 TEST(AllMath, HalfResultsWithinOneUlp) {
   CompiledArithmetic compiled(allFunctions("f32"));
   for (bool brain : {false, true}) {
@@ -180,7 +180,7 @@ TEST(AllMath, HalfResultsWithinOneUlp) {
     std::vector<float> in, out(1 << 16);
     for (uint32_t bits = 0; bits < (1 << 16); ++bits)
       in.push_back(llvm::APFloat(semantics, llvm::APInt(16, bits)).convertToFloat());
-    auto rounded = [&](double v) { // as an ordinal: neighbours differ by one
+    auto rounded = [&](double v) { // maps a value to an ordinal, so that neighbours differ by one
       llvm::APFloat f(v);
       bool loses;
       f.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &loses);

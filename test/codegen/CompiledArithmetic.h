@@ -5,14 +5,14 @@
 
 namespace mpc::test {
 
-/// `void name(in0, in1, out, n)` that applies an op to arrays. `op`: an operation on %x, and %y with
-/// `binary`, of type `from`, that defines %r of type `to`.
+/// Returns the function `void name(in0, in1, out, n)` that applies `op` to arrays. `op` is an operation on
+/// %x, and on %y with `binary`, of type `from`; it defines %r of type `to`.
 std::string loopOver(const std::string &name, const std::string &op, bool binary, const std::string &from,
                      const std::string &to);
 using ArrayFunction = void (*)(const void *, const void *, void *, int64_t);
 
-/// The functions of a module in text, their arithmetic expanded as for GPUs and compiled without libm: an
-/// undefined symbol would fail to link.
+/// Compiles the functions of a module in MLIR text, with arithmetic expanded as for GPUs. It links without
+/// libm, so that an undefined symbol fails to link.
 class CompiledArithmetic {
 public:
   explicit CompiledArithmetic(const std::string &text);

@@ -43,7 +43,7 @@ static void check(const std::string &arguments, const std::string &body, const s
 TEST(Decompose, Softmax) {
   for (std::string t : {"f32", "f16", "bf16", "f64"}) {
     std::string x = "tensor<5x40x3x" + t + ">";
-    // exp turns the rounding of x - max, up to 8, into 8/2 ulp; 16-bit results round once more.
+    // exp magnifies the rounding error of x - max: where that is 8, half an ULP of it becomes 8/2 ULPs of the result. Results of 16 bits are rounded once more.
     check("%x: " + x, "%r = graph.softmax %x {axis = 1 : i64} : " + x, x, 8, 0);
     check("%x: " + x, "%r = graph.log_softmax %x {axis = 2 : i64} : " + x, x, 2, 2e-6);
   }
@@ -57,7 +57,7 @@ TEST(Decompose, MatricesThatRepeatInPart) {
   };
   product("tensor<2x3x4x5xf32>", "tensor<3x5x6xf32>", "tensor<2x3x4x6xf32>");
   product("tensor<3x4x5xf16>", "tensor<2x3x6x5xf16>", "tensor<2x3x4x6xf16>", "{transpose_b}");
-  product("tensor<2x1x4x5xf32>", "tensor<1x3x5x6xf32>", "tensor<2x3x4x6xf32>"); // both
+  product("tensor<2x1x4x5xf32>", "tensor<1x3x5x6xf32>", "tensor<2x3x4x6xf32>"); // both operands repeat in part
 }
 
 TEST(Decompose, Losses) {
@@ -79,7 +79,7 @@ TEST(Decompose, BatchNorm) {
     for (auto [shape, axis] : {std::pair<std::string, std::string>{"6x5x4x3", "1"}, {"6x5x4x3", "3"}, {"40x7", "1"}, {"4x64x64x8", "3"}}) {
       std::string s = t == "f64" ? "f64" : "f32", c = axis == "1" ? (shape == "40x7" ? "7" : "5") : shape.substr(shape.rfind('x') + 1);
       std::string x = "tensor<" + shape + "x" + t + ">", v = "tensor<" + c + "x" + s + ">", attrs = " {epsilon = 1.0e-5 : f64, axis = " + axis + " : i64} : ";
-      // Statistics of numbers around 10: their rounding, relative to the deviation of 2, times a handful of steps.
+      // The statistics are of numbers around 10, whose rounding is relative to 10 while the deviation is 2. The bound allows a handful of such roundings.
       std::vector<Draw> draws = {{6, 14}, {0.5, 2}, {0.5, 2}, {0.5, 2}};
       check("%x: " + x + ", %s: " + v + ", %b: " + v, "%r, %m, %v = graph.batch_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + v + ", " + v + ")", x + ", " + v + ", " + v, 16,
             3e-6, draws);
@@ -102,7 +102,7 @@ TEST(Decompose, LayerNorm) {
         std::string s = t == "f64" ? "f64" : "f32", x = "tensor<" + form.x + "x" + t + ">", v = "tensor<" + form.scale + "x" + s + ">",
                     m = "tensor<" + form.statistics + "x" + s + ">";
         std::string attrs = " {axes = array<i64: " + form.axes + ">, epsilon = 1.0e-5 : f64, kind = #graph<norm " + kind + ">} : ";
-        // Numbers around 10, as for batch norms; the rms and the l2 norm of such cancel nothing.
+        // The numbers are around 10, as for batch norms. Nothing cancels in their rms and l2 norms.
         check("%x: " + x + ", %s: " + v + ", %b: " + v,
               "%r, %m, %i = graph.layer_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + m + ", " + m + ")",
               x + ", " + m + ", " + m, 16, 3e-6, {{6, 14}, {0.5, 2}, {0.5, 2}});
@@ -134,7 +134,7 @@ TEST(Decompose, ReduceL2) {
   for (std::string t : {"f32", "f16", "bf16", "f64"})
     for (std::string axes : {"1", "0, 1"}) {
       std::string x = "tensor<30x40x" + t + ">", y = "tensor<" + std::string(axes == "1" ? "30x" : "") + t + ">";
-      // The squares of these leave f16: they are summed in f32.
+      // The squares of these numbers are beyond f16, so they are summed in f32.
       check("%x: " + x, "%r = graph.reduce_l2 %x {axes = array<i64: " + axes + ">, keepdims = false} : (" + x + ") -> " + y, y, 8, 0, {{-600, 600}});
     }
 }

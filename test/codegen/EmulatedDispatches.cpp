@@ -37,14 +37,14 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
   for (const GpuKernel &kernel : kernels) {
     std::vector<rt::emulator::Buffer> arguments;
     for (int position : kernel.args)
-      // The first launch writes the scratch, the last one reads it.
+      // The first launch writes the scratch and the last one reads it.
       arguments.push_back(
           position == scratchArgument
               ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), &kernel == kernels.begin()}
               : buffers[position]);
     auto extent = [&](int axis) { return uint32_t(kernel.launch.grid[axis]); };
-    // Of those that are right for any number of blocks: with one or two clusters, each does several pieces of
-    // work.
+    // A resident kernel is right for any number of blocks. It gets one or two clusters here, so that each of
+    // them does several pieces of work.
     uint32_t blocks = extent(0);
     if (kernel.launch.resident > 0)
       blocks = std::min<uint32_t>(blocks, (1 + seed % 2) * kernel.launch.cluster);

@@ -10,14 +10,14 @@ class Module;
 
 namespace mpc::test {
 
-/// Runs the launches of one dispatch on these inputs, all checks on: a finding fails the test, and so does a
-/// write beyond a buffer. Results lie in the buffers of inputs where `in_place` says so; the other inputs are
-/// read-only. `seed`: the order of threads.
+/// Runs the launches of one dispatch on these inputs with all checks on. A finding fails the test, and so
+/// does a write beyond a buffer. Results are computed in the buffers of inputs where `in_place` says so; the
+/// other inputs are read-only. `seed` decides the order of threads.
 std::vector<HostTensor> launchEmulated(kernel::DispatchOp dispatch, llvm::ArrayRef<GpuKernel> kernels,
                                        int64_t scratchBytes, rt::emulator::Module &object,
                                        llvm::ArrayRef<HostTensor> inputs, uint64_t seed);
 
-/// The kernels of many dispatches in one object.
+/// Holds the kernels of many dispatches in one object.
 class EmulatedDispatches {
 public:
   EmulatedDispatches(mlir::MLIRContext *context, const GpuArch &arch);
@@ -25,7 +25,7 @@ public:
 
   /// Emits the kernels of a dispatch; a failure fails the test.
   void add(kernel::DispatchOp dispatch);
-  /// Compiles all of them and opens the object.
+  /// Compiles all added kernels and opens the object.
   void compile();
   std::vector<HostTensor> run(kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs,
                               uint64_t seed = 1);

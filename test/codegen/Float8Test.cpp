@@ -45,7 +45,7 @@ TEST(Float8, AllCodesDecode) {
       EXPECT_TRUE(values[i] == want || (std::isnan(values[i]) && std::isnan(want)))
           << format.type << " " << i << ": " << values[i];
       EXPECT_TRUE(std::isnan(want) || std::signbit(values[i]) == ((i & 0x80) != 0)) << i;
-      // And back: infinities saturate, all NaNs become one.
+      // The way back is checked too: infinities saturate, and all NaNs become one code.
       uint8_t code = std::isnan(want)   ? 0x7f
                      : std::isinf(want) ? uint8_t(format.largest | (i & 0x80))
                                         : uint8_t(i);
@@ -56,8 +56,8 @@ TEST(Float8, AllCodesDecode) {
 
 TEST(Float8, RoundingBoundaries) {
   for (const Format &format : formats) {
-    // Around every code and between it and the next: halves go to the even code. Behind the largest
-    // everything is it.
+    // The inputs are each code's value, the midpoint between it and the next, and the neighbours of that
+    // midpoint. A midpoint goes to the even code. Everything beyond the largest value saturates to it.
     std::vector<float> in;
     std::vector<uint8_t> want;
     auto add = [&](float x, int code) {
@@ -69,7 +69,7 @@ TEST(Float8, RoundingBoundaries) {
       add(value, code);
       if (code == format.largest)
         break;
-      float half = float((double(value) + valueOf(format, uint8_t(code + 1))) / 2); // exact
+      float half = float((double(value) + valueOf(format, uint8_t(code + 1))) / 2); // exact in f32
       add(half, code + (code & 1));
       add(std::nextafter(half, 0.0f), code);
       add(std::nextafter(half, INFINITY), code + 1);
@@ -89,7 +89,7 @@ TEST(Float8, RoundingBoundaries) {
     auto element = llvm::cast<mlir::FloatType>(mlir::parseType(format.type, context.get()));
     for (size_t i = 0; i < in.size(); ++i) {
       EXPECT_EQ(got[i], want[i]) << format.type << " of " << in[i];
-      // The evaluator's and the folder's rounding are others' code.
+      // The evaluator and the constant folder have their own implementations of this rounding.
       double value = valueOf(format, want[i]), evaluated = roundTo(element, double(in[i]));
       EXPECT_TRUE(evaluated == value || (std::isnan(evaluated) && std::isnan(value)))
           << format.type << " of " << in[i];
@@ -103,7 +103,7 @@ TEST(Float8, RoundingBoundaries) {
 
 TEST(Float8, RandomFloatsRoundAsTheEvaluatorSays) {
   for (const Format &format : formats) {
-    std::vector<float> in; // a million of all bit patterns
+    std::vector<float> in; // a million bit patterns from all over f32
     for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 4099) {
       uint32_t low = uint32_t(bits);
       float x;
@@ -125,7 +125,7 @@ TEST(Float8, RandomFloatsRoundAsTheEvaluatorSays) {
   }
 }
 
-// Casts to and from all that a kernel may hold, on the host and as GPU kernels.
+// Covers casts to and from every type that a kernel may hold, on the host and as GPU kernels.
 TEST(Float8, Casts) {
   Batch batch;
   for (const Format &format : formats) {
@@ -148,7 +148,7 @@ TEST(Float8, Casts) {
   batch.run();
 }
 
-/// y = x scale in 8 bits, and its transpose.
+/// Makes the case y = x * scale in 8 bits, together with its transpose.
 static Case factorCase(const std::string &dims, const std::string &swapped, int rank, const std::string &from,
                        const std::string &to) {
   std::string x = "tensor<" + dims + "x" + from + ">", wide = "tensor<" + dims + "x" + "f32>",
@@ -174,7 +174,7 @@ TEST(Float8, FactorsAndTheirTransposes) {
         batch.add(factorCase(dims, swapped, 2, from, format.type));
   batch.add(factorCase("3x80x144", "3x144x80", 3, "f16", "f8E4M3FN"));
   batch.add(factorCase("2x17x65", "2x65x17", 3, "bf16", "f8E5M2"));
-  // Other elements are written so, too; the transpose alone; two of both.
+  // Kernels of the same form also write wider elements, only the transpose, or results of two types.
   batch.add(factorCase("96x136", "136x96", 2, "f32", "f16"));
   batch.add(factorCase("65x70", "70x65", 2, "f16", "bf16"));
   Case alone = factorCase("80x144", "144x80", 2, "f16", "f8E4M3FN");

@@ -40,7 +40,7 @@ TEST(HostKernel, ReductionRows) {
       for (int64_t cols : {1, 3, 64, 1000, 4099}) {
         std::string x = "tensor<" + std::to_string(rows) + "x" + std::to_string(cols) + "x" + t + ">", y = "tensor<" + std::to_string(rows) + "x" + t + ">";
         std::string to = " : (" + x + ") -> " + y;
-        // Error of a sum: half an ulp per addition of the largest partial sum, here below 4 * cols; sqrt(cols) of them in practice.
+        // Each addition may round by half an ULP of the largest partial sum, which is below 4 * cols here. In practice the error grows like sqrt(cols).
         batch.add({.name = "rows " + x,
                    .inputs = {x},
                    .body = "%s = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false}" + to +
@@ -82,7 +82,7 @@ TEST(HostKernel, Softmax) {
                .body = "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x +
                        "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs + "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x,
                .yields = {"%y : " + x},
-               .ulps = 8, // exp 1, division 1/2, and the sum of a thousand exponentials some more
+               .ulps = 8, // 1 from exp, 1/2 from the division, and more from the sum of a thousand exponentials
                .form = LoopForm::Row});
   }
   batch.run();
@@ -100,8 +100,9 @@ TEST(HostKernel, SharedBuffers) {
   EXPECT_TRUE(may(add, 0, 1));
   EXPECT_FALSE(may({.name = "transposed", .inputs = {x}, .body = "%a = graph.transpose %0 {permutation = array<i64: 1, 0>} : (" + x + ") -> " + t, .yields = {"%a : " + t}}, 0, 0));
   EXPECT_FALSE(may({.name = "reversed", .inputs = {x}, .body = "%a = graph.slice %0 {starts = array<i64: 0, 9>, sizes = array<i64: 6, 10>, strides = array<i64: 1, -1>} : (" + x + ") -> " + x, .yields = {"%a : " + x}}, 0, 0));
-  EXPECT_FALSE(may({.name = "narrowed", .inputs = {x}, .body = "%a = graph.cast %0 : " + x + " to " + h, .yields = {"%a : " + h}}, 0, 0)); // other slices would overwrite what is still to read
-  // Softmax reads its row three times and writes it last.
+  // f16 elements are narrower: a slice of the grid would overwrite elements that other slices have yet to read.
+  EXPECT_FALSE(may({.name = "narrowed", .inputs = {x}, .body = "%a = graph.cast %0 : " + x + " to " + h, .yields = {"%a : " + h}}, 0, 0));
+  // Softmax reads its row three times and writes it last, so that its result may overwrite the row.
   std::string attrs = " {axes = array<i64: 1>, keepdims = true} : (" + x + ") -> " + r;
   Case softmax{.name = "softmax", .inputs = {x}, .body = "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x + "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs +
                "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x, .yields = {"%y : " + x}, .ulps = 8};

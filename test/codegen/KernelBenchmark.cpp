@@ -1,6 +1,7 @@
 //===- KernelBenchmark.cpp - bandwidth of host kernels, against memcpy ----------------===//
 //
-// Not a test: `ninja mpc-kernel-benchmark && build/bin/mpc-kernel-benchmark [cpu]`. One thread; bytes are those of the operands and results.
+// This is not a test. Run it with `ninja mpc-kernel-benchmark && build/bin/mpc-kernel-benchmark [cpu]`. It uses one thread and counts the bytes of the operands
+// and results.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
@@ -14,7 +15,7 @@
 using namespace mpc;
 using namespace mpc::test;
 
-/// Best of many runs, in seconds.
+/// Returns the shortest time of many runs, in seconds.
 static double bestTime(const std::function<void()> &f) {
   using Clock = std::chrono::steady_clock;
   double best = 1e9;
@@ -145,7 +146,7 @@ int main(int argc, char **argv) {
     std::printf("%-52s %9.1f us %7.2f GB/s %5.0f%% of memcpy  grid %lld grain %lld %s\n", item.c.name.c_str(), t * 1e6, speed / 1e9, 100 * speed / memcpySpeed(bytes / 2),
                 (long long)item.kernel.grid, (long long)item.kernel.grain, item.kernel.symbol.c_str());
   }
-  if (argc > 2) { // print the optimised LLVM IR too
+  if (argc > 2) { // also print the optimised LLVM IR
     auto ir = codegen.llvmIR(cpu);
     if (succeeded(ir))
       std::puts(ir->c_str());

@@ -117,7 +117,7 @@ std::unique_ptr<MLIRContext> mpc::test::makeContext() {
   registerHostDialects(registry);
   registerEvaluatorModels(registry);
   auto context = std::make_unique<MLIRContext>(registry);
-  context->loadAllAvailableDialects(); // what kernels are made of, too
+  context->loadAllAvailableDialects(); // also the dialects that kernels are lowered to
   return context;
 }
 
@@ -232,7 +232,7 @@ void Batch::add(const Case &c) {
     std::optional<LoopForm> form = classify(dispatch);
     EXPECT_TRUE(form && *form == *c.form) << c.name << ": form " << (form ? int(*form) : -1);
   }
-  // Reuse is asked of dispatches that nothing was decided for yet.
+  // reusableInputs expects a dispatch for which no reuse has been decided yet.
   Case undecided = c;
   undecided.inPlace.clear();
   Reuses reuses = reusableInputs(dispatchOf(*parseCase(context(), undecided)));
@@ -246,7 +246,7 @@ void Batch::add(const Case &c) {
 
 void Batch::run() {
   std::vector<Impl::Item> &items = impl->items;
-  // What every test machine has, and what this one has.
+  // Every test machine has x86-64-v3; this machine may have more.
   auto objects = impl->kernels.compile({HostCpu::v3(), HostCpu::native()});
   ASSERT_TRUE(succeeded(objects));
   for (const HostObject &object : *objects) {
@@ -258,7 +258,7 @@ void Batch::run() {
     });
   }
   SCOPED_TRACE("emulator");
-  EmulatedDispatches emulated(context(), *findGpuArch("sm_80")); // loops are the same for all
+  EmulatedDispatches emulated(context(), *findGpuArch("sm_80")); // all GPUs have the same loops
   for (Impl::Item &item : items)
     emulated.add(dispatchOf(*item.module));
   emulated.compile();

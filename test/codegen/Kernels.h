@@ -7,16 +7,16 @@
 
 namespace mpc::test {
 
-/// Emits dispatches that lie in modules of their own into one module.
+/// Emits the kernels of dispatches, each of which is in a module of its own, into one module.
 class Kernels {
 public:
-  /// `gpu`: null for the host.
+  /// `gpu` is null for the host.
   explicit Kernels(mlir::MLIRContext *context, const GpuArch *gpu = nullptr)
       : parent(mlir::ModuleOp::create(mlir::UnknownLoc::get(context))), emitter(*parent, gpu, gpu ? 1 : hostUnits) {}
 
-  /// All launches of a dispatch: [#kernel.launch].
+  /// Returns all launches of a dispatch: [#kernel.launch].
   mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) { return emitter.add(dispatch); }
-  /// The one launch of a dispatch.
+  /// Returns the launch of a dispatch that has only one.
   mlir::FailureOr<kernel::LaunchAttr> add(kernel::DispatchOp dispatch) {
     mlir::FailureOr<mlir::ArrayAttr> launches = emitter.add(dispatch);
     if (failed(launches))

@@ -36,7 +36,7 @@ TEST(OpKernel, EveryOpHasALowering) {
 }
 
 TEST(OpKernel, UnaryFloat) {
-  // ULPs of the f32 (f64: libm) result; 16-bit ones may round the other way, one ulp.
+  // The numbers are ULPs of the f32 result, and of the f64 result, which libm computes. A result of 16 bits may be rounded the other way: one ULP.
   const std::vector<std::tuple<std::string, double, Draw>> ops = {
       {"abs", 0, {-4, 4, true}}, {"neg", 0, {-4, 4, true}}, {"sign", 0, {-4, 4}}, {"floor", 0, {-4, 4, true}}, {"ceil", 0, {-4, 4, true}},
       {"round", 0, {-4, 4, true}}, {"exp", 1, {-20, 20, true}}, {"log", 1, {-1, 50, true}}, {"sqrt", 0.5, {-1, 50, true}},
@@ -49,7 +49,7 @@ TEST(OpKernel, UnaryFloat) {
     for (const std::string &t : floats) {
       std::string x = tensor("1003", t);
       double allowed = ulps == 0 ? 0 : t == "f32" ? ulps : t == "f64" ? std::max(ulps, 1.0) : 1;
-      // x/6 + 1/2 loses its leading digits near -3: half an ulp of 1/2 in the gate, times x.
+      // x/6 + 1/2 loses its leading digits near -3: the gate is wrong by half an ULP of 1/2, which is multiplied by x.
       double absolute = op == "hard_swish" ? (t == "f64" ? 4e-16 : 2e-7) : 0;
       batch.add({.name = op + " " + x, .inputs = {x}, .body = "%y = graph." + op + " %0 : " + x, .yields = {"%y : " + x}, .ulps = allowed, .absolute = absolute, .draws = {how}});
     }
@@ -65,8 +65,8 @@ TEST(OpKernel, Activations) {
   for (auto &[op, attrs, ulps] : ops)
     for (const std::string &t : floats) {
       std::string x = tensor("1003", t);
-      // gelu: the rounding of the argument of erfc or exp is magnified by its square or its size, up to 25 here.
-      // elu near 0 and hard_sigmoid near its corner cancel: an ulp of 1.
+      // In gelu, the rounding of the argument of erfc or exp is magnified by the argument's square or size, which is up to 25 here. elu near 0 and hard_sigmoid
+      // near its corner cancel and are wrong by an ULP of 1.
       double allowed = ulps == 0 ? 0 : t == "f32" || t == "f64" ? ulps : 1;
       batch.add({.name = op + attrs + " " + x, .inputs = {x}, .body = "%y = graph." + op + " %0" + attrs + " : " + x, .yields = {"%y : " + x}, .ulps = allowed, .absolute = op == "elu" || op == "hard_sigmoid" ? (t == "f64" ? 3e-16 : 1.2e-7) : 0, .draws = {{-5, 5}}});
     }
@@ -82,7 +82,7 @@ TEST(OpKernel, UnaryIntegerAndPredicates) {
   for (const std::string &t : integers)
     for (std::string op : {"abs", "neg", "sign", "relu"}) {
       if (t == "ui64" && op == "neg")
-        continue; // 2^64 - x is beyond the evaluator's doubles
+        continue; // 2^64 - x has more digits than the evaluator's doubles
       std::string x = tensor("5x13", t);
       batch.add({.name = op + " " + x, .inputs = {x}, .body = "%y = graph." + op + " %0 : " + x, .yields = {"%y : " + x}, .draws = {{-100, 100}}});
     }
@@ -106,11 +106,11 @@ TEST(OpKernel, Binary) {
     std::string x = tensor("3x7x33", t), y = tensor("7x1", t), b = tensor("3x7x33", "i1");
     for (std::string op : {"add", "sub", "mul", "div", "min", "max", "mod", "mod {fmod}"}) {
       if (t == "ui64" && op == "sub")
-        continue; // 2^64 - x is beyond the evaluator's doubles
-      // Zeros among the divisors of integers, too.
+        continue; // 2^64 - x has more digits than the evaluator's doubles
+      // The divisors of integers include zeros.
       Draw second{-60, 60, isFloat && op != "mod" && op[0] != 'm'};
       if (op == "mod" && isFloat && (t == "bf16" || t == "f16"))
-        second = {0.5, 60}; // r + b rounds once here as there
+        second = {0.5, 60}; // the kernel rounds r + b once, as the evaluator does
       std::string name = op.substr(0, 3), attrs = op.size() > 3 ? op.substr(3) : "";
       batch.add({.name = op + " " + t, .inputs = {x, y}, .body = "%r = graph." + name + " %0, %1" + attrs + " : (" + x + ", " + y + ") -> " + x,
                  .yields = {"%r : " + x}, .draws = {{isUnsigned ? 0.0 : -60, 60, isFloat && op[0] != 'm'}, second}});
@@ -188,7 +188,7 @@ TEST(OpKernel, Movement) {
   batch.run();
 }
 
-/// Bit for bit.
+/// Random numbers agree with the evaluator's bit for bit.
 TEST(OpKernel, Random) {
   Batch batch;
   for (const std::string &t : floats)
@@ -198,7 +198,7 @@ TEST(OpKernel, Random) {
         batch.add({.name = distribution + " " + y, .inputs = {"tensor<i64>", "tensor<i64>"}, .body = "%r = graph.random " + distribution + " %0, %1 {salt = 77 : i64} : (tensor<i64>, tensor<i64>) -> " + y,
                    .yields = {"%r : " + y}, .draws = {{0, 1e15}}});
       }
-  // In a row, the loop goes over one element at a time: the words are chosen at run time.
+  // In a row the loop goes over one element at a time, so that the words of a Philox block are chosen at run time.
   batch.add({.name = "normal in a sum", .inputs = {"tensor<3x64xf32>", "tensor<i64>"}, .body = "%z = graph.random normal %1, %1 {salt = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<3x64xf32>\n"
              "%s = graph.mul %0, %z : (tensor<3x64xf32>, tensor<3x64xf32>) -> tensor<3x64xf32>\n%r = graph.reduce_max %s {axes = array<i64: 1>, keepdims = false} : (tensor<3x64xf32>) -> tensor<3xf32>",
              .yields = {"%r : tensor<3xf32>"}, .draws = {{-4, 4}, {0, 1e15}}});
@@ -207,7 +207,7 @@ TEST(OpKernel, Random) {
 
 TEST(OpKernel, Bitcast) {
   Batch batch;
-  // Of f16 and bf16 pairs the values of one are subnormal in the other at most; what is drawn is finite.
+  // Values of f16 are at most subnormal as bf16 and the other way round, so that finite inputs stay finite.
   const std::vector<std::vector<std::string>> widths = {{"i8", "ui8"}, {"f16", "i16", "ui16"}, {"bf16", "i16", "ui16"}, {"f32", "i32", "ui32"}};
   for (const auto &types : widths)
     for (const std::string &from : types)

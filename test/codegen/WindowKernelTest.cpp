@@ -9,7 +9,7 @@ namespace {
 std::string tensor(const std::string &shape, const std::string &element) { return "tensor<" + shape + "x" + element + ">"; }
 
 struct Window {
-  std::string kernel, strides, dilations, low, high, in, out; ///< two dimensions each; in and out as "HxW"
+  std::string kernel, strides, dilations, low, high, in, out; ///< two dimensions each; in and out are written "HxW"
   std::string flags = {};
   std::string attributes(bool last) const {
     return "kernel = array<i64: " + kernel + ">, strides = array<i64: " + strides + ">, dilations = array<i64: " + dilations + ">, pad_low = array<i64: " + low + ">, pad_high = array<i64: " + high + ">" +
@@ -54,7 +54,7 @@ TEST(WindowKernel, AvgPool) {
       for (std::string include : {"", ", count_include_pad"})
         for (std::string t : {"f32", "f16", "f64"}) {
           std::string x = tensor(w.shape(w.in, last), t), y = tensor(w.shape(w.out, last), t), attrs = " {" + w.attributes(last) + include + w.flags + "} : (";
-          // The rounding of up to 25 additions of numbers below 4 * 25, before the division.
+          // The bound is the rounding of up to 25 additions of numbers below 4 * 25, before the division.
           batch.add({.name = "avg_pool " + x, .inputs = {x}, .body = "%y = graph.avg_pool %0" + attrs + x + ") -> " + y, .yields = {"%y : " + y}, .ulps = 1, .absolute = 4e-6});
           batch.add({.name = "avg_pool_grad " + x, .inputs = {y}, .body = "%x = graph.avg_pool_grad %0" + attrs + y + ") -> " + x, .yields = {"%x : " + x}, .ulps = 1, .absolute = 4e-6});
         }

@@ -1,17 +1,18 @@
 //===- Main.cpp - mpc-differential: compiles, evaluates and runs one model after the other ---------------------===//
 //
-// The worker of fuzz.py. Starting a process costs more than a small graph, so one process takes many: a request is one line of JSON on stdin,
-// its answer one line on stdout. Whoever sends requests ends the process when a request takes too long, and reads a crash off its status.
+// This is the worker of fuzz.py. Starting a process costs more than a small graph, so one process takes many: a request is one line of JSON on stdin,
+// and its answer is one line on stdout. The sender of requests ends the process when a request takes too long, and recognises a crash by its exit
+// status.
 //
 //   {"model": FILE.onnx, "data": FILE.npz, "out": FILE, "loss": SPEC, "trainable": REGEX, "work": [{"kind": ..., ...}, ...]}
 //
-// `work` names what is done, each from the file anew:
+// `work` is a list of what is to be done. Each item starts from the file again:
 //   {"kind": "check"}                     the report of mpc check
 //   {"kind": "forward"}                   the network's outputs by the evaluator
 //   {"kind": "evaluate", "at": "autodiff" | "training" | "planned"}   loss and gradients by the evaluator after these stages
 //   {"kind": "run"}                       loss and gradients of the compiled program's first step
-// with "precision", "level", "scale", "mode" (exact, rounded). The answer has one object for each: "ok", "errors" (where, what, hints), and "tensors"
-// (name, shape, offset) whose elements are float64 numbers in OUT.
+// Items also have "precision", "level", "scale" and "mode" (exact or rounded). The answer has one object for each item: "ok", "errors" (where, what,
+// hints), and "tensors" (name, shape, offset), whose elements are float64 numbers in OUT.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "test/differential/Work.h"

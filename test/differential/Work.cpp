@@ -22,7 +22,7 @@ std::string textOf(const json &object, const char *key, const char *otherwise = 
   return entry == object.end() ? otherwise : entry->get<std::string>();
 }
 
-/// One item of work: a context of its own, so that nothing of an earlier one is left.
+/// One item of work. It has a context of its own, so that nothing of an earlier item is left.
 class Task {
 public:
   Task(const json &request, const json &work, std::vector<double> &values) : request(request), work(work), values(values) {
@@ -88,7 +88,7 @@ private:
 
   OwningOpRef<ModuleOp> imported() { return importOnnx(*context, model(), importing); }
 
-  /// The entry's inputs from the data file, in stored order.
+  /// Reads the entry's inputs from the data file and returns them in stored order.
   SmallVector<HostTensor> inputsOf(FunctionOpInterface entry) {
     rt::NpzReader data(textOf(request, "data"));
     SmallVector<HostTensor> inputs;
@@ -114,7 +114,7 @@ private:
     return inputs;
   }
 
-  /// Runs an entry; its loss, outputs and gradients become tensors of the answer.
+  /// Runs an entry. Its loss, outputs and gradients become tensors of the answer.
   LogicalResult runEntry(ModuleOp module, StringRef name) {
     auto entry = dyn_cast_or_null<FunctionOpInterface>(module.lookupSymbol(name));
     if (!entry)
@@ -162,7 +162,7 @@ private:
       return success();
     if (at == "planned" && failed(planForHost(*module, host())))
       return failure();
-    // Without a gradient anywhere there is nothing to trace.
+    // A graph without any gradient has no trace entry.
     return runEntry(*module, module->lookupSymbol("main.trace") ? "main.trace" : "main");
   }
 

@@ -6,7 +6,7 @@
 
 namespace mpc::test {
 
-/// Does one item of a request's work (Main.cpp); tensors of the answer are appended to `values`.
+/// Does one item of a request's work (Main.cpp) and appends the tensors of its answer to `values`.
 nlohmann::json perform(const nlohmann::json &request, const nlohmann::json &work, std::vector<double> &values);
 
 } // namespace mpc::test

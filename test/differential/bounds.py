@@ -1,10 +1,11 @@
-"""How far results may be from float64, and where that comes from.
+"""How far results may be from float64, and where these bounds come from.
 
 A precision is a relative rounding error u (half an ULP of 1) and an absolute one (half the smallest subnormal). The reference is run again a few times with
-every stored value, the cotangent of every use, and every inner step of a norm changed by +-u of itself, at random (inner steps: of fp32), once with all of
-them rounded to the type itself: what that does to a result is what roundings in storage do to it. FACTOR covers that a few draws are not the worst ones and
-that an op may round a few times inside. Sums are accumulated in fp32: one of n terms may lose n*2^-24 of their magnitudes. Beside 16-bit roundings that is
-nothing; for fp32 the factor grows with the elements of the largest tensor, no sum being longer, from one that is as exact as a tree of LANES sums.
+every stored value, the cotangent of every use, and every inner step of a norm changed by +-u of itself, at random (inner steps: by the u of fp32); in one of
+the runs all of them are rounded to the type itself. What that does to a result is what rounding stored values does to it. FACTOR allows for two facts: a few
+draws are not the worst ones, and an op may round a few times inside. Sums are accumulated in fp32: a sum of n terms may lose n*2^-24 of their magnitudes.
+That is negligible beside 16-bit roundings. For fp32 the factor grows with the number of elements of the largest tensor, since no sum is longer; it starts at
+the error of a sum that is added up as a tree of LANES sums.
 """
 import numpy as np
 import torch
@@ -16,14 +17,14 @@ import reference_ops  # noqa: F401
 FACTOR = 16
 LANES = 64
 DRAWS = 4
-# name: (u, smallest subnormal / 2, largest finite)
+# Each entry is name: (u, half the smallest subnormal, largest finite number).
 PRECISIONS = {"fp32": (2.0 ** -24, 2.0 ** -150, 3e38), "fp16": (2.0 ** -11, 2.0 ** -25, 65504.0), "bf16": (2.0 ** -8, 2.0 ** -134, 3e38)}
 
 TYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Oracle:
-    """What a graph's results are, and how far others may be from them."""
+    """The reference results of a graph, and how far other results may be from them."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -36,7 +37,7 @@ class Oracle:
         return all(np.all(np.isfinite(v)) for v in self.exact.values())
 
     def fits(self, precision, scale=1.0):
-        """Whether values and scaled cotangents stay clear of the storage type's largest number, by a factor of 2."""
+        """Returns whether values and scaled cotangents stay below half of the storage type's largest number."""
         top = PRECISIONS[precision][2]
         return self.largest < top / 2 and self.largest_cotangent * scale < top / 2
 
@@ -47,7 +48,8 @@ class Oracle:
             worst = {name: 0.0 for name in self.exact}
             for seed in range(DRAWS):
                 source = reference.NoiseSource(u, absolute, absolute / scale, seed)
-                if seed == 0 and precision in TYPES:  # as it is stored: what is below the smallest subnormal goes to zero everywhere
+                # One run rounds values as they are stored: what is below the smallest subnormal becomes zero everywhere.
+                if seed == 0 and precision in TYPES:
                     source.rounding, source.scale = TYPES[precision], scale
                 noisy = reference.evaluate(self.graph, source)
                 for name, value in noisy.items():
@@ -59,19 +61,19 @@ class Oracle:
         return self.deviations[key]
 
     def least(self, name, precision):
-        """What is allowed without knowing more: cheap."""
+        """Returns the error that is allowed in any case. It is cheap, because it needs no further run of the reference."""
         u, absolute, _ = PRECISIONS[precision]
         value = self.exact[name]
         return 4 * u * float(np.max(np.abs(value))) + 4 * absolute if value.size else 0.0
 
     def allowed(self, name, precision, scale):
-        """The largest error of an element of this tensor."""
+        """Returns the largest error that an element of this tensor may have."""
         allowed = self.least(name, precision) + FACTOR * self.deviation(precision, scale)[name]
         return allowed * (1 + self.elements / LANES) if precision == "fp32" else allowed
 
     def compare(self, tensors, precisions, scale=1.0, training=True):
-        """Sentences about what is wrong with these results; none when all are within bounds. precisions: what values are rounded to, one or several: f16 has more
-        digits than bf16 and loses small numbers that bf16 keeps."""
+        """Returns sentences about what is wrong with these results, and none when all of them are within bounds. `precisions` names one type or several to
+        which values are rounded: f16 has more digits than bf16 and loses small numbers that bf16 keeps."""
         said = []
         for name, want in self.exact.items():
             if name not in tensors:

@@ -1,4 +1,4 @@
-"""Makes one random graph step by step: every node is evaluated by the reference as it is added, so that shapes, types and magnitudes are known."""
+"""Makes one random graph step by step. The reference evaluates every node as it is added, so that shapes, types and magnitudes are known."""
 import math
 
 import numpy as np
@@ -14,7 +14,7 @@ LIMITS = {"i64": 1 << 40, "i32": (1 << 31) - 1, "i16": (1 << 15) - 1, "i8": 127,
 
 
 class Reject(Exception):
-    """What was tried has no meaning here; the generator tries something else."""
+    """The attempted node has no meaning here; the generator tries something else."""
 
 
 class Builder:
@@ -24,7 +24,7 @@ class Builder:
         self.values = {}
         self.variable = set()  # tensors that depend on a parameter
         self.batch = int(self.rng.integers(1, 5))
-        self.zeros = self.chance(0.1)  # extents of zero
+        self.zeros = self.chance(0.1)  # whether extents may be zero
         self.graph.extreme = self.chance(0.15)
         self.limit = 1e30 if self.graph.extreme else 3e3
         self.quiet = reference.NoiseSource()
@@ -45,7 +45,7 @@ class Builder:
         return items[int(self.rng.integers(len(items)))]
 
     def number(self, low, high):
-        """A whole number, both ends included."""
+        """Returns a whole number between low and high, both included."""
         return int(self.rng.integers(low, high + 1))
 
     def extent(self):
@@ -68,13 +68,14 @@ class Builder:
         if not is_float(dtype):
             return self.rng.integers(0 if dtype == "u8" else -4, 6, shape)
         scale = 1.0
-        if self.graph.extreme and self.chance(0.3):  # from below fp16's subnormals to its largest numbers
+        # The values reach from below fp16's subnormals to its largest numbers.
+        if self.graph.extreme and self.chance(0.3):
             scale = 10 ** self.rng.uniform(-8, 4.5)
         elif self.chance(0.3):
             scale = 10 ** self.rng.uniform(-2, 1)
         values = self.rng.normal(0, scale, shape) + (scale * self.rng.normal() * 2 if self.chance(0.15) else 0)
         if self.chance(0.1):
-            values = np.round(values)  # ties and zeros
+            values = np.round(values)  # rounding makes ties and zeros
         if self.chance(0.05):
             values = np.where(self.rng.random(shape) < 0.2, -0.0, values)
         return values if np.ndim(values) else np.float64(values)
@@ -97,7 +98,7 @@ class Builder:
         return name
 
     def constant(self, values, dtype):
-        """An initializer that is not trained, or a Constant node."""
+        """Adds an initializer that is not trained, or a Constant node."""
         values = round_to(dtype, values)
         name = self.fresh("c")
         if self.chance(0.2):
@@ -112,7 +113,7 @@ class Builder:
         return self.constant(np.asarray(values, np.int64), "i64")
 
     def weight(self, shape, dtype="f32"):
-        """A tensor for an operand's place: mostly trained; one that is there already, where one fits."""
+        """Returns a tensor for an operand: an initializer of the graph that fits, or a new one, which is mostly trained."""
         if self.chance(0.15):
             old = [n for n in self.graph.initializers if self.shape(n) == tuple(shape) and self.type(n) == dtype]
             if old:
@@ -129,7 +130,7 @@ class Builder:
         return self.graph.types[name]
 
     def pick(self, types=FLOATS, rank=None, where=None):
-        """One of the tensors so far, later ones more often, of these types and ranks."""
+        """Picks one of the tensors so far that has one of these types and ranks. Later tensors are picked more often."""
         low, high = rank if isinstance(rank, tuple) else (rank, rank) if rank is not None else (0, 9)
         names = [n for n, v in self.values.items() if self.type(n) in types and low <= v.dim() <= high and n not in self.graph.targets and (not where or where(n))]
         names = [n for n in names if not n.startswith("c")] or names
@@ -140,7 +141,8 @@ class Builder:
 
     # -- nodes -----------------------------------------------------------------------------------------
     def add(self, op, inputs, attributes=None, types=None, outputs=1):
-        """Adds a node when its results are small enough, finite, and what their types can hold. `types`: of the results (default: the first input's)."""
+        """Adds a node if its results are small enough, finite, and within the range of their types. `types` are those of the results; the default is the first
+        input's."""
         names = [self.fresh("t") for _ in range(outputs)]
         types = [types or self.type(inputs[0])] * outputs if not isinstance(types, list) else types
         node = Node(op, inputs, names, attributes)
@@ -175,7 +177,7 @@ class Builder:
             raise Reject
 
     def axes_argument(self, axes, since):
-        """(inputs behind the first, attributes) of an op whose axes became an input."""
+        """Returns (inputs after the first, attributes) of an op whose axes became an input in opset `since`."""
         if self.opset < since:
             return [], {"axes": list(axes)}
         return [self.integers(axes)], {}

@@ -1,12 +1,12 @@
-"""One graph through the worker: what is asked, and what in the answers is a fault."""
+"""Runs one graph through the worker: what the worker is asked to do, and which of its answers are faults."""
 import re
 
 from bounds import PRECISIONS, Oracle
 from worker import Ended
 
-# What prints IR at a user.
+# This pattern matches IR in a message, which a user should not see.
 DUMP = re.compile(r"^\s*%\S+ = |see current operation|\"?(graph|kernel|train)\.\w+\"?\(%|<<UNKNOWN SSA VALUE>>", re.MULTILINE)
-SCALE = 128.0  # of fp16 gradients
+SCALE = 128.0  # loss scale of fp16 gradients
 
 
 class Fault:
@@ -35,20 +35,22 @@ COARSER = {"fp32": 1, "fp16": 2, "bf16": 3}
 
 
 def precisions_of(graph, work):
-    """What values are rounded to, the coarsest last: the types of the graph, and what it is compiled to."""
+    """Returns the precisions to which values are rounded, the coarsest last: those of the graph's types, and the one it is compiled
+    to."""
     own = {"f16": "fp16", "bf16": "bf16"}
     used = {n for node in graph.nodes for n in node.inputs + node.outputs if n}
-    # Also without rounding: constants of the compiler's own (1/n, 2/sqrt(pi)) and what it folds have the type of what they meet.
+    # This matters even in exact mode: constants that the compiler adds (1/n, 2/sqrt(pi)), and those that it folds, have the types of
+    # the values they are used with.
     return sorted({own[graph.types[n]] for n in used if graph.types[n] in own} | {work.get("precision", "fp32")}, key=COARSER.get)
 
 
 def generalise(text):
-    """A message without its names and numbers."""
+    """Returns a message without its names and numbers, so that equal faults are counted as one."""
     return re.sub(r"-?\d+(\.\d+)?(e[-+]\d+)?", "N", re.sub(r"'[^']*'", "'...'", text))[:160]
 
 
 def refusals(answer, stage):
-    """Faults of how an error is said."""
+    """Returns the faults in the form of error messages."""
     faults = []
     for error in answer["errors"]:
         text = "\n".join([error["what"]] + error.get("notes", []))
@@ -64,7 +66,7 @@ def refusals(answer, stage):
 
 
 def examine(graph, worker, work, refused=None, oracle=None):
-    """The faults of a graph under this work. `refused` counts what the compiler says it does not support."""
+    """Returns the faults of a graph under this work. `refused` counts what the compiler says it does not support."""
     try:
         answers = worker.ask(graph, work)
     except Ended as ended:
@@ -88,7 +90,7 @@ def examine(graph, worker, work, refused=None, oracle=None):
     oracle = oracle or Oracle(graph)
     for w, a in zip(work, answers):
         if w["kind"] == "check" or (w["kind"] == "forward" and any(n.op == "BatchNormalization" for n in graph.nodes)):
-            continue  # forward, batch norms use running statistics
+            continue  # a forward run reads the running statistics of batch norms, the reference those of the batch
         precisions = precisions_of(graph, w)
         scale = SCALE if w.get("precision") == "fp16" else 1.0
         if not all(oracle.fits(p, scale) for p in precisions) or not oracle.finite():

@@ -1,4 +1,4 @@
-"""What the generator adds to a graph: one function per family of ops, each takes a Builder and adds a node or a few, or raises Reject."""
+"""What the generator adds to a graph: there is one function for each family of ops. Each takes a Builder and adds a node or a few, or raises Reject."""
 import math
 
 import numpy as np
@@ -41,13 +41,13 @@ def activation(b):
 
 
 def broadcast_to(b, shape):
-    """A shape that broadcasts one way to this one."""
+    """Returns a shape that broadcasts one way to this one."""
     result = [1 if b.chance(0.35) else d for d in shape]
     return tuple(result[b.number(0, len(shape)):] if b.chance(0.4) else result)
 
 
 def partner(b, x, types=None):
-    """Another operand for an elementwise op, of x's type."""
+    """Returns another operand for an elementwise op, of x's type."""
     dtype, shape = b.type(x), b.shape(x)
 
     def fits(name):
@@ -291,7 +291,7 @@ def trilu(b):
 
 
 def indices(b, shape, length):
-    """Integers that index `length` elements."""
+    """Returns integers that index `length` elements."""
     if length == 0:
         raise Reject
     values = b.rng.integers(-length if b.opset >= 11 and b.chance(0.3) else 0, length, shape)
@@ -323,7 +323,7 @@ def gather(b):
         added = b.opset >= 16 and b.chance(0.5)
         if added:
             index = indices(b, wanted, shape[axis])
-        else:  # without duplicates: which of them wins is not defined
+        else:  # indices are unique, since it is undefined which of two duplicates wins
             index = np.broadcast_to(b.rng.permutation(shape[axis])[:wanted[axis]].reshape([-1 if i == axis else 1 for i in range(rank)]), wanted)
         return b.add(name, [x, b.constant(index, kind), b.weight(wanted, b.type(x))], {"axis": axis, **({"reduction": "add"} if added else {})})
     depth = b.number(1, rank)
@@ -338,7 +338,7 @@ def gather(b):
 
 
 def shape_sums(b):
-    """Shapes computed from shapes, as exporters write them; they fold away."""
+    """Adds shapes that are computed from shapes, as exporters write them; the importer folds them away."""
     x = b.pick(rank=(1, 4))
     rank = b.rank(x)
     sizes = b.add("Shape", [x], types="i64")
@@ -361,7 +361,7 @@ def shape_sums(b):
 
 
 def extremes_of_floats(b):
-    """IsInf, EyeLike."""
+    """Adds an IsInf or an EyeLike."""
     x = b.pick(rank=2) if b.chance(0.5) else b.pick()
     if b.rank(x) == 2 and b.chance(0.6):
         eye = b.add("EyeLike", [x], {"k": b.number(-1, 1)} if b.chance(0.5) else {})
@@ -371,7 +371,7 @@ def extremes_of_floats(b):
 
 
 def data_gather(b):
-    """Indices that are data: rows of a table, as embeddings."""
+    """Adds indices that are data: they select rows of a table, as embeddings do."""
     rows = b.number(2, 6)
     index = b.register(b.graph.inputs, b.fresh("x"), b.rng.integers(0, rows, (b.batch,) + tuple(b.number(1, 3) for _ in range(b.number(0, 1)))), b.choose(["i64", "i32"]))
     b.add("Gather", [b.weight((rows, b.number(1, 5))), index], {"axis": 0}, "f32")

@@ -1,4 +1,4 @@
-"""The generator's products, convolutions, pools, norms, losses and whole chains of them (families.py)."""
+"""The generator's products, convolutions, pools, norms and losses, and whole chains of them (see families.py)."""
 import math
 
 import numpy as np
@@ -9,7 +9,7 @@ from graph import ONNX_TYPES
 
 
 def scaled(b, shape, dtype="f32"):
-    """A weight whose products stay about as large as their operands."""
+    """Returns a weight whose products stay about as large as their operands."""
     fan = max(1, math.prod(shape[1:]) if len(shape) > 1 else 1)
     if b.chance(0.8):
         return b.parameter(shape, dtype, b.rng.normal(0, fan ** -0.5, shape))
@@ -17,7 +17,7 @@ def scaled(b, shape, dtype="f32"):
 
 
 def with_rank(b, low, high):
-    """A float tensor of such a rank, reshaped to it where there is none."""
+    """Returns a float tensor whose rank is between low and high. Where there is none, it reshapes another one."""
     try:
         return b.pick(rank=(low, high))
     except Reject:
@@ -53,7 +53,7 @@ def gemm(b):
 
 
 def geometry(b, shape, transposed=False):
-    """kernel_shape and window attributes for the spatial dimensions of a shape."""
+    """Returns kernel_shape and window attributes for the spatial dimensions of a shape."""
     spatial = shape[2:]
     kernel = [b.choose([k for k in (1, 2, 3) if k <= max(d, 1) + 2]) for d in spatial]
     a = {}
@@ -164,7 +164,7 @@ def norm(b, x=None):
 
 
 def composed_norm(b, x=None):
-    """As exporters write layer, RMS and L2 norms."""
+    """Adds a layer, RMS or L2 norm of primitive ops, as exporters write it."""
     x = x or b.pick(rank=(1, 5))
     dtype, rank, shape = b.type(x), b.rank(x), b.shape(x)
     if 0 in shape:
@@ -232,7 +232,7 @@ def loss_op(b):
 
 
 def chain(b):
-    """Convolution or product, then what exporters put around it: transposes, reshapes, norms, activations, concatenations."""
+    """Adds a convolution or product, and then what exporters put around it: transposes, reshapes, norms, activations, concatenations."""
     if b.chance(0.5):
         conv(b, out=b.number(1, 5))
     else:
@@ -256,7 +256,7 @@ def chain(b):
 
 
 def attention(b):
-    """Scores of rows with each other, softmax, weighted sum."""
+    """Adds an attention: scores of rows with each other, a softmax, and a weighted sum."""
     x = b.pick(rank=(2, 4))
     rank, width = b.rank(x), b.shape(x)[-1]
     k = b.number(1, 5)

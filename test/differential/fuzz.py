@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The differential fuzzer: random typed ONNX graphs through import, gradients, the evaluator, every stage of the host's plan, and compiled programs, against
-torch in float64. A graph is a function of its seed. Needs torch (a CPU build is enough), numpy and onnx; takes hours or minutes, as --count says.
+"""The differential fuzzer: it takes random typed ONNX graphs through import, gradients, the evaluator, every stage of the host's plan, and compiled programs,
+and compares the results with torch in float64. A graph is a function of its seed. The fuzzer needs torch (a CPU build is enough), numpy and onnx, and takes
+minutes or hours, as --count says.
 
     fuzz.py --build build --count 20000 --compiled 0.2 --out build/differential
     fuzz.py --build build --seed 4711                       one graph, everything
 
-Faults are shrunk and saved under --out, one folder for each distinct one: graph.json, model.onnx, data.npz, and reason.txt with the seed.
+Faults are shrunk and saved under --out, in one folder for each distinct fault: graph.json, model.onnx, data.npz, and reason.txt with the seed.
 """
 import argparse
 import json
@@ -35,7 +36,7 @@ TAIL = {"Constant", "Identity"}
 
 
 def work_for(seed, compiled, everything=False):
-    """What is done with a seed's graph, and whether it is compiled."""
+    """Returns the work that is done with a seed's graph, and whether the graph is compiled."""
     rng = random.Random(seed)
     level = rng.choice(["O1", "O1", "O2", "O3"])
     low = rng.choice(["fp16", "fp16", "bf16"])
@@ -83,13 +84,14 @@ class Campaign:
             self.counts["compiled"] += compiled
         seen = set()
         for fault in faults:
-            if (fault.what, fault.stage.split()[0]) not in seen:  # the first stage that shows it
+            # Only the first stage that shows a fault reports it.
+            if (fault.what, fault.stage.split()[0]) not in seen:
                 seen.add((fault.what, fault.stage.split()[0]))
                 self.report(graph, seed, work, fault)
         return faults
 
     def programs(self, graph, oracle, seed):
-        """Through the commands, every second one on the emulated GPU."""
+        """Takes the graph through mpc's commands; every second graph runs on the emulated GPU."""
         rng = random.Random(seed)
         self.counts["programs"] += 1
         folder = os.path.join(self.folder.name, "programs")
@@ -111,7 +113,7 @@ class Campaign:
         def shows(small):
             try:
                 return any(f.what == fault.what and f.stage == fault.stage for f in examine(small, self.worker, own))
-            except Exception:  # the smaller graph means nothing to the reference
+            except Exception:  # the reference cannot evaluate the smaller graph
                 return False
         known_hangs = fault.what.startswith("hangs") and sum(e["what"] == fault.what for e in self.found.values()) >= 3
         if known_hangs:

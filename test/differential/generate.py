@@ -1,4 +1,4 @@
-"""A random typed graph from a seed: inputs, some parameters, nodes of weighted families, a loss."""
+"""Makes a random typed graph from a seed: inputs, some parameters, nodes of weighted families, and a loss."""
 import numpy as np
 
 import families as plain
@@ -15,7 +15,7 @@ WEIGHTS = np.array([w for _, w in FAMILIES], float) / sum(w for _, w in FAMILIES
 
 
 def generate(seed):
-    """The graph of a seed, or None where the seed leads to none that can be trained."""
+    """Returns the graph of a seed, or None where the seed leads to none that can be trained."""
     b = Builder(seed)
     try:
         begin(b)
@@ -48,7 +48,7 @@ def nodes(b):
 
 
 def trained(b):
-    """Float results that depend on a parameter, the last first."""
+    """Returns the float results that depend on a parameter, the last first."""
     computed = [n for node in b.graph.nodes for n in node.outputs]
     return [n for n in reversed(computed) if n in b.variable and n in b.values and b.values[n].is_floating_point()]
 
@@ -66,10 +66,10 @@ def finish(b):
             x = nn.cast_back(b, x)
             if b.rank(x) and b.chance(0.7):
                 x = b.add("Mul", [x, b.constant(b.sample(b.shape(x), "f32"), "f32")])
-            # A mean of nothing is not a number.
+            # ReduceMean is not used on an empty tensor, whose mean is NaN.
             x = b.add("ReduceMean" if b.chance(0.5) and 0 not in b.shape(x) else "ReduceSum", [x], {"keepdims": 0})
             terms.append(x)
-        if not b.chance(0.03):  # a network without data is a case of its own
+        if not b.chance(0.03):  # a loss that reads no data is a rare case of its own
             terms.append(b.add("ReduceMean", [b.input((b.batch,))], {"keepdims": 0}))
         loss = b.add("Sum", terms) if len(terms) > 1 else b.add("Identity", terms) if b.chance(0.5) else terms[0]
         g.outputs = [loss]
@@ -80,7 +80,7 @@ def finish(b):
 
 
 def with_loss_option(b, ends):
-    """`--loss KIND:out:target`."""
+    """Gives the graph a loss of the form `--loss KIND:out:target`."""
     g = b.graph
     ends = [x for x in ends if b.rank(x) and b.shape(x)[0] == b.batch and 0 not in b.shape(x)]
     if not ends:
@@ -99,7 +99,7 @@ def with_loss_option(b, ends):
 
 
 def prune(b):
-    """Unused initializers and inputs go, mostly; nodes that nothing needs mostly too."""
+    """Mostly removes unused initializers and inputs, and nodes that nothing needs."""
     g = b.graph
     if b.chance(0.85):
         needed, kept = set(g.outputs), []
@@ -114,7 +114,7 @@ def prune(b):
 
 
 def drop_unused(graph):
-    """The same without chance, for the shrinker."""
+    """Removes the same for the shrinker, always."""
     needed, kept = set(graph.outputs), []
     for node in reversed(graph.nodes):
         if needed & set(node.outputs):

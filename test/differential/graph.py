@@ -17,7 +17,7 @@ NUMPY_TYPES = {"f32": np.float32, "f16": np.float16, "bf16": np.float32, "f64": 
 
 
 def round_to(dtype, values):
-    """Float values as the type holds them, in float64; integers in int64; booleans."""
+    """Returns float values rounded to the type, in float64; integers in int64; booleans as they are."""
     with np.errstate(over="ignore"):
         if dtype == "bf16":
             bits = np.ascontiguousarray(np.asarray(values, np.float64).astype(np.float32)).view(np.uint32)
@@ -28,7 +28,7 @@ def round_to(dtype, values):
 
 
 def shortest(number, dtype):
-    """The shortest number that the type reads back as this one."""
+    """Returns the shortest number that the type reads back as this one."""
     return float(number) if dtype == "f64" or dtype not in FLOATS else float(str(np.float32(number)))
 
 
@@ -48,13 +48,13 @@ class Graph:
     def __init__(self, opset):
         self.opset = opset
         self.nodes = []
-        self.types = {}  # tensor name: element type
+        self.types = {}  # name of a tensor: its element type
         self.inputs = {}  # name: values
         self.initializers = {}  # name: values; those called p... are trained
-        self.declared = {}  # name of a computed tensor: its shape, where outputs need one
+        self.declared = {}  # name of a computed tensor: its shape, where an output declares one
         self.outputs = []
-        self.loss = ""  # as --loss, empty where the first output is the loss
-        self.targets = {}  # name: values of what the loss compares with; its type is in types
+        self.loss = ""  # as for --loss; empty where the first output is the loss
+        self.targets = {}  # name: values that the loss compares with; their type is in types
         self.extreme = False
 
     def parameters(self):
@@ -62,7 +62,7 @@ class Graph:
 
     # -- files ------------------------------------------------------------------------------------------
     def tensor(self, name, values, dtype):
-        """The bytes of a tensor as they are: bfloat16 is not known to NumPy."""
+        """Makes a tensor from its bytes, because NumPy does not know bfloat16."""
         stored = np.asarray(values)
         if dtype == "bf16":
             stored = (np.ascontiguousarray(stored.astype(np.float32)).view(np.uint32) >> 16).astype(np.uint16)

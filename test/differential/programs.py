@@ -1,4 +1,4 @@
-"""A graph as a user takes it through mpc: `mpc check`, `mpc compile`, `PROGRAM trace`, on the host or on an emulated GPU; and `mpc run`."""
+"""Takes a graph through mpc as a user does: `mpc check`, `mpc compile` and `PROGRAM trace`, on the host or on an emulated GPU, and `mpc run`."""
 import os
 import subprocess
 import zipfile
@@ -11,7 +11,7 @@ TRAINED = "--trainable=^p[0-9]+$"
 
 
 def call(command, folder, seconds=300):
-    """(status, stderr); a status below 0 is a signal, None a hang."""
+    """Returns (status, stderr). A negative status is a signal, and None means that the command hangs."""
     try:
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -20,7 +20,7 @@ def call(command, folder, seconds=300):
 
 
 def said_well(stage, status, text):
-    """What is wrong with how a command failed."""
+    """Returns what is wrong with how a command failed."""
     if status is None:
         return [Fault(stage, "hangs")]
     if status < 0 or status > 1:
@@ -31,7 +31,7 @@ def said_well(stage, status, text):
 
 
 def examine_programs(graph, oracle, build, folder, precision, level, emulated):
-    """Faults of one graph under one precision; `folder` is empty and is left empty."""
+    """Returns the faults of one graph under one precision. `folder` is empty before and after."""
     graph.save(os.path.join(folder, "graph.onnx"), os.path.join(folder, "data.npz"))
     given = {"graph.onnx", "data.npz"}
     low = precision != "fp32"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes recorded.json: graphs of the fuzzer that together hold every op it knows, with torch's results in float64 and how far others may be from them, for
-recorded_test.py, which needs no torch. Prints how many.
+"""Writes recorded.json for recorded_test.py, which needs no torch: graphs of the fuzzer that together hold every op it knows, torch's results in float64, and how far
+other results may be from them. Prints the number of graphs.
 
     record.py [--seeds 6000] [graph.json ...]      graphs that must be among them: shrunk ones of faults that were found
 """
@@ -15,12 +15,12 @@ from checks import SCALE, precisions_of
 from generate import generate
 from graph import Graph
 
-LARGEST = 4000  # characters of a graph
+LARGEST = 4000  # most characters that a graph may have
 PRECISIONS = {"fp32": 1.0, "fp16": SCALE}
 
 
 def recorded(graph, name):
-    """A case, or None where a result or its 16-bit form is not finite."""
+    """Returns a case, or None where a result or its 16-bit form is not finite."""
     oracle = Oracle(graph)
     case = {"name": name, "graph": json.loads(graph.to_json()), "expected": {}, "allowed": {}}
     for precision, scale in PRECISIONS.items():

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Graphs of the differential fuzzer with torch's results in float64 (recorded.json, made by record.py): through import, gradients, the evaluator after each
-stage and compiled programs in fp32 and fp16, without torch. Each result has a bound of its own; bounds.py says where it comes from."""
+"""Takes graphs of the differential fuzzer (recorded.json, made by record.py) through import, gradients, the evaluator after each stage, and compiled programs
+in fp32 and fp16. The results are compared with torch's in float64, which are recorded, so that torch is not needed. Each result has a bound of its own;
+bounds.py says where it comes from."""
 import json
 import os
 import sys

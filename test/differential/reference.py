@@ -1,7 +1,7 @@
-"""What a graph means, in float64 by torch: outputs, loss and gradients, with noise where it is asked for.
+"""What a graph means: its outputs, loss and gradients, computed in float64 by torch, with noise where that is asked for.
 
-One function per ONNX op takes (node, inputs, opset) and returns its outputs. Floats of every type are float64 here, integers int64. Attributes are
-float32 in ONNX and are rounded so before. Noise (see bounds.py) is applied to every float value and to its cotangent.
+There is one function for each ONNX op. It takes (node, inputs, opset) and returns the op's outputs. Floats of every type are float64 here, and integers are
+int64. Attributes are float32 in ONNX, so they are rounded to it first. Noise (see bounds.py) is applied to every float value and to its cotangent.
 """
 import numpy as np
 import torch
@@ -9,12 +9,12 @@ import torch
 from graph import is_float, round_to
 
 OPS = {}
-current = [None]  # noise of values inside the op that is evaluated
-stored = [None]  # noise of what the op stores
+current = [None]  # noise for values inside the op that is being evaluated
+stored = [None]  # noise for what the op stores
 
 
 class NotDefined(Exception):
-    """The specification gives no meaning, or this reference has none."""
+    """Either the specification gives no meaning, or this reference does not implement it."""
 
 
 def op(*names):
@@ -26,7 +26,7 @@ def op(*names):
 
 
 def single(value):
-    """An attribute of type float, as ONNX stores it."""
+    """Returns an attribute of type float as ONNX stores it."""
     return float(np.float32(value))
 
 
@@ -43,7 +43,7 @@ def axes_of(axes, rank):
 
 
 class Noise(torch.autograd.Function):
-    """x*(1 + u*r) + a*s forward, the same on the cotangent with b for a: one rounding with relative error u, or a in absolute terms."""
+    """Returns x*(1 + u*r) + a*s, and does the same to the cotangent with b for a: this is one rounding with relative error u, or absolute error a."""
 
     @staticmethod
     def forward(ctx, x, noise):
@@ -59,7 +59,7 @@ class Noise(torch.autograd.Function):
 
 
 class EdgeNoise(torch.autograd.Function):
-    """One use of a value: the cotangent of each use is rounded before they are added."""
+    """One use of a value. The cotangent of each use is rounded before they are added."""
 
     @staticmethod
     def forward(ctx, x, noise):
@@ -68,12 +68,12 @@ class EdgeNoise(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        ctx.noise.seen_cotangent(g)  # those of two uses may cancel where each overflows
+        ctx.noise.seen_cotangent(g)  # recorded before the addition, since two cotangents that overflow may cancel
         return ctx.noise.apply(g, ctx.noise.backward, ctx.noise.scale), None
 
 
 class FromResult(torch.autograd.Function):
-    """An op whose gradient is computed from its result as it is stored: (forward, gradient of (cotangent, result))."""
+    """An op whose gradient is computed from its result as stored. It takes (forward, gradient of (cotangent, result))."""
 
     @staticmethod
     def forward(ctx, x, function, gradient, noise):
@@ -86,18 +86,18 @@ class FromResult(torch.autograd.Function):
 
 
 class NoiseSource:
-    """Also records the largest magnitudes that were met: whether a storage type can hold them."""
+    """Makes noise. It also records the largest magnitudes that it meets, which tell whether a storage type can hold them."""
 
     def __init__(self, u=0.0, forward=0.0, backward=0.0, seed=0):
         self.u, self.forward, self.backward = u, forward, backward
-        self.rounding = None  # a torch type: values are rounded to it instead of changed at random
-        self.scale = 1.0  # of cotangents that are rounded
+        self.rounding = None  # a torch type, where values are rounded to it instead of changed at random
+        self.scale = 1.0  # scale of cotangents when they are rounded
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
-        self.elements = 0  # of the largest tensor
+        self.elements = 0  # number of elements of the largest tensor
 
     def inner(self):
-        """Of values that an op keeps to itself: fp32 inside whatever the storage."""
+        """Returns the noise for values that stay inside an op: they are fp32, whatever the storage type is."""
         inner = NoiseSource(min(self.u, 2.0 ** -24))
         inner.generator, inner.scale = self.generator, self.scale
         inner.rounding = torch.float32 if self.rounding else None
@@ -122,7 +122,7 @@ class NoiseSource:
 
 
 class LostDigits(torch.autograd.Function):
-    """A use of a value whose cotangent has a relative error of `factor` roundings."""
+    """One use of a value, whose cotangent has a relative error of `factor` roundings."""
 
     @staticmethod
     def forward(ctx, x, noise, factor):
@@ -140,12 +140,12 @@ def lost_digits(x, factor):
 
 
 def inner(x):
-    """A value that an op of several steps keeps to itself."""
+    """Marks a value that stays inside an op of several steps."""
     return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x
 
 
 def used(x):
-    """A value inside an op that is made of others: what flows back to it is rounded, and may overflow, as between ops."""
+    """Marks a value inside an op that is composed of others: its cotangent is rounded, and may overflow, as it does between ops."""
     return EdgeNoise.apply(x, stored[0]) if stored[0] is not None and x.requires_grad else x
 
 
@@ -154,7 +154,7 @@ def from_result(x, function, gradient):
 
 
 def evaluate(graph, noise=None, gradients=True):
-    """{"loss", "grad/<parameter>", outputs...} as float64 NumPy arrays."""
+    """Returns {"loss", "grad/<parameter>", outputs...} as float64 NumPy arrays."""
     noise = noise or NoiseSource()
     values, leaves = {}, {}
     for group in (graph.inputs, graph.initializers, graph.targets):
@@ -179,7 +179,7 @@ def evaluate(graph, noise=None, gradients=True):
 
 
 def cast(x, dtype):
-    """To an element type of graph.py; integers are kept within their types by the generator."""
+    """Converts to an element type of graph.py. The generator keeps integers within the range of their types."""
     if dtype == "bool":
         return x != 0
     if is_float(dtype):
@@ -188,12 +188,12 @@ def cast(x, dtype):
 
 
 def held_exactly(name, values):
-    """Constants that every type holds, such as exponents and scales, are rounded by none."""
+    """Constants that every type holds exactly, such as exponents and scales, are never rounded."""
     return name.startswith("c") and np.array_equal(values, round_to("bf16", values))
 
 
 def step(node, values, graph, noise):
-    """Evaluates one node into `values`."""
+    """Evaluates one node and puts its results into `values`."""
     inputs = [values[n] if n else None for n in node.inputs]
     inputs = [EdgeNoise.apply(x, noise) if x is not None and x.requires_grad else x for x in inputs]
     current[0], stored[0] = noise.inner(), noise

@@ -12,7 +12,7 @@ MAX_POOL = {1: f.max_pool1d, 2: f.max_pool2d, 3: f.max_pool3d}
 
 
 def window(a, x, kernel):
-    """strides, dilations, pads below and above, with auto_pad resolved."""
+    """Returns strides, dilations, and the padding below and above, with auto_pad resolved."""
     n = len(kernel)
     strides, dilations = a.get("strides", [1] * n), a.get("dilations", [1] * n)
     pads, auto = a.get("pads", [0] * 2 * n), a.get("auto_pad", "NOTSET")
@@ -46,7 +46,7 @@ def _(a, x, o):
 
 
 def ceil_pads(a, x, low, high, kernel, strides, dilations):
-    """What ceil_mode adds behind, and what of the windows starts in the input or its padding before."""
+    """Returns the padding that ceil_mode adds at the end. Only windows that start in the input or in the padding before it count."""
     extra = []
     for i in range(len(kernel)):
         reach = dilations[i] * (kernel[i] - 1) + 1
@@ -77,7 +77,8 @@ def _(a, x, o):
     top = [h + e for h, e in zip(high, extra)]
     total = CONV[n](padded(x[0], low, top), ones, None, strides, 0, dilations, channels)
     counted = torch.ones_like(x[0])
-    if a.get("count_include_pad", 0):  # what ceil_mode added behind the padding is never counted
+    # What ceil_mode added after the padding is never counted.
+    if a.get("count_include_pad", 0):
         counted = padded(padded(counted, low, high, 1.0), [0] * n, extra)
     else:
         counted = padded(counted, low, top)
@@ -110,7 +111,8 @@ def _(a, x, o):
 # -- norms -------------------------------------------------------------------------------------------------
 def normalised(x, axes, epsilon, centre=True):
     if centre and x.numel():
-        # An error of the mean is one of every deviation, and no gradient in closed form, which takes their sum for 0, corrects it.
+        # An error of the mean shifts every deviation by the same amount. Gradients in closed form take the sum of deviations for 0, so they do not
+        # correct it.
         with torch.no_grad():
             plain = x.mean(axes, keepdim=True)
             factor = plain.abs() / torch.sqrt(((x - plain) ** 2).mean(axes, keepdim=True) + epsilon)
@@ -157,7 +159,7 @@ def _(a, x, o):
 
 @op("BatchNormalization")
 def _(a, x, o):
-    """Training: statistics of the batch."""
+    """Evaluates the training form, which uses the statistics of the batch."""
     rank = x[0].dim()
     y = normalised(x[0], [0] + list(range(2, rank)), attribute(a, "epsilon", 1e-5))[0]
     return y * channels(x[1], rank) + channels(x[2], rank)
@@ -204,7 +206,7 @@ op("NegativeLogLikelihoodLoss")(loss(f.nll_loss))
 # -- resizing ------------------------------------------------------------------------------------------------
 @op("Resize", "Upsample")
 def _(a, x, o):
-    """Whole factors of the spatial dimensions: nearest (asymmetric, floor) and linear (half_pixel)."""
+    """Resizes spatial dimensions by whole factors: nearest (asymmetric, floor) and linear (half_pixel)."""
     scales = [float(v) for v in x[{"Upsample": 1}.get(a.get("kind"), 1 if o < 11 else 2)].tolist()]
     factors = [round(s) for s in scales]
     if a.get("mode", "nearest") == "nearest":

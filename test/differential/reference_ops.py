@@ -83,7 +83,7 @@ for name, pair in FROM_RESULT.items():
 def divide(x, y):
     if x.is_floating_point():
         return x / y
-    zero = y == 0  # x/0 is 0 with integers
+    zero = y == 0  # an integer divided by zero gives 0
     return torch.where(zero, torch.zeros_like(x), torch.div(x, torch.where(zero, torch.ones_like(y), y), rounding_mode="trunc"))
 
 
@@ -154,7 +154,7 @@ def norm2(x, d, k):
 REDUCE = {"ReduceSum": lambda x, d, k: x.sum(d, keepdim=k), "ReduceMean": lambda x, d, k: x.mean(d, keepdim=k), "ReduceL1": lambda x, d, k: x.abs().sum(d, keepdim=k),
           "ReduceL2": norm2, "ReduceLogSum": lambda x, d, k: torch.log(x.sum(d, keepdim=k)), "ReduceLogSumExp": logsumexp, "ReduceMax": extreme(torch.amax),
           "ReduceMin": extreme(torch.amin), "ReduceProd": product, "ReduceSumSquare": lambda x, d, k: (x * x).sum(d, keepdim=k)}
-# Where the reduction of a single number is not the number.
+# These reductions change a number even when they reduce it alone.
 SINGLE = {"ReduceL1": torch.abs, "ReduceL2": torch.abs, "ReduceLogSum": torch.log, "ReduceSumSquare": lambda x: x * x}
 
 

@@ -1,4 +1,4 @@
-"""Makes a graph that shows a fault smaller while it shows the fault: fewer nodes, earlier losses, fewer outputs."""
+"""Makes a graph that shows a fault smaller, as long as it still shows the fault: fewer nodes, earlier losses, fewer outputs."""
 import time
 
 import numpy as np
@@ -10,7 +10,7 @@ from graph import Node, is_float, round_to
 
 
 def values_of(graph):
-    """All tensors of the graph, or None where it cannot be evaluated."""
+    """Returns all tensors of the graph, or None where it cannot be evaluated."""
     values = {}
     for group in (graph.inputs, graph.initializers, graph.targets):
         for name, array in group.items():
@@ -25,7 +25,7 @@ def values_of(graph):
 
 
 def with_sum_of(graph, name, values):
-    """The graph whose loss is the weighted sum of one of its tensors."""
+    """Returns the graph whose loss is the weighted sum of one of its tensors."""
     small = graph.copy()
     small.loss, small.targets = "", {}
     inputs = name
@@ -42,7 +42,7 @@ def with_sum_of(graph, name, values):
 
 
 def candidates(graph):
-    """Smaller graphs, the most promising first."""
+    """Yields smaller graphs, the most promising first."""
     values = values_of(graph)
     if values is None:
         return
@@ -55,7 +55,7 @@ def candidates(graph):
         for name in node.outputs:
             if name in values and is_float(graph.types[name]) and name not in tail and not tail:
                 yield with_sum_of(graph, name, values)
-    # Values of nodes become parameters or constants: what is before them goes.
+    # The results of a node become parameters or constants, so that all nodes before it can go.
     for node in reversed(graph.nodes):
         if any(n in graph.outputs for n in node.outputs) or node.op in ("Constant",):
             continue
@@ -76,7 +76,7 @@ def candidates(graph):
         if small.loss.split(":")[1:2] and small.loss.split(":")[1] in renamed:
             continue
         yield drop_unused(small)
-    # Nodes that keep type and shape are left out.
+    # Nodes whose result has the type and shape of an operand are left out.
     for node in graph.nodes:
         if len(node.outputs) != 1 or node.outputs[0] in graph.outputs or not node.inputs:
             continue
@@ -95,7 +95,7 @@ def size(graph):
 
 
 def shrink(graph, shows, seconds=20):
-    """The smallest graph found for which shows(graph) holds."""
+    """Returns the smallest graph found for which shows(graph) holds."""
     end = time.monotonic() + seconds
     best, progress = graph, True
     while progress and time.monotonic() < end:

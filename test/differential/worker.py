@@ -1,4 +1,4 @@
-"""The mpc-differential process: takes one graph after the other; one that crashes it or takes too long is an answer too."""
+"""The mpc-differential process: it takes one graph after the other. A graph that crashes it or takes too long is an answer too."""
 import json
 import os
 import resource
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Ended(Exception):
-    """The process ended by itself (a crash) or was ended (a hang): what of it is known."""
+    """The process crashed or was stopped because it hung. The text says what is known of it."""
 
 
 class Worker:
@@ -35,8 +35,8 @@ class Worker:
             self.process = None
 
     def ask(self, graph, work):
-        """The answers for a graph's work: dictionaries with ok, errors and tensors by name. Raises Ended."""
-        if self.process and self.served > 2000:  # what a process leaks is not looked for here
+        """Returns the answers for a graph's work: dictionaries with ok, errors and tensors by name. Raises Ended."""
+        if self.process and self.served > 2000:  # a fresh process from time to time keeps leaks small; this is not where leaks are looked for
             self.stop()
         if not self.process:
             self.start()
@@ -61,7 +61,7 @@ class Worker:
         while not received.endswith(b"\n"):
             ready, _, _ = select.select([self.process.stdout], [], [], self.seconds)
             if not ready and self.cpu_seconds() - started < self.seconds:
-                continue  # others have the CPU
+                continue  # it has not used its time yet, because other processes have the CPU
             if not ready:
                 self.stop()
                 raise Ended(f"hangs: more than {self.seconds} s")

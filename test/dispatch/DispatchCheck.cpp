@@ -9,9 +9,9 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// What 16-bit results may differ by in the mean (root mean squares, relative to the values): half an ulp of 1. The bounds of sums grow with their
-/// length and hold for the worst order and signs of roundings; here that does not count. A library call that spares the inner rounding
-/// of its epilogue differs by that rounding, in the mean ulp/sqrt(12); other results that are rounded as the evaluator's hardly differ at all.
+/// Returns how far 16-bit results may differ in the mean (root mean square, relative to the values): half an ULP of 1. The enclosure's bounds of sums grow with
+/// their length and hold for the worst order and signs of roundings, which do not matter in the mean. A library call that leaves out the inner rounding of its
+/// epilogue differs by that rounding, which is ulp/sqrt(12) in the mean. Other results are rounded where the evaluator rounds and hardly differ at all.
 static double meanBound(Type element) { return element.isF16() ? 0x1p-11 : element.isBF16() ? 0x1p-8 : INFINITY; }
 
 static void report(kernel::DispatchOp dispatch, StringRef how, ArrayRef<Enclosure> expected, ArrayRef<HostTensor> actual, bool verbose, bool exact) {
@@ -46,7 +46,7 @@ DispatchCheck::DispatchCheck(Executor &executor, ModuleOp module, ArrayRef<Strin
     module.lookupSymbol(entry)->walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
       if (executor.takes(dispatch))
         dispatches.push_back(dispatch);
-      return WalkResult::skip(); // members of a batch are part of it
+      return WalkResult::skip(); // the members of a batch are checked with it
     });
   executor.compile(dispatches);
 }

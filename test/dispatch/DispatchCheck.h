@@ -1,7 +1,7 @@
 //===- DispatchCheck.h - every dispatch of a module, on the evaluator's own inputs -----------===//
 //
-// The evaluator (Rounded) runs entries of a planned module; every kernel.dispatch that it meets is also run as compiled, and its results must lie in the
-// dispatch's enclosure (Enclosure.h).
+// The evaluator, in Rounded mode, runs entries of a planned module. Each kernel.dispatch that it meets is also run as compiled, and its results must be
+// within the dispatch's enclosure (Enclosure.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_DISPATCH_DISPATCHCHECK_H
@@ -15,14 +15,14 @@ class DispatchCheck {
 public:
   /// Compiles the dispatches of these entries that the executor takes.
   DispatchCheck(Executor &executor, mlir::ModuleOp module, llvm::ArrayRef<llvm::StringRef> entries);
-  /// Prints a line for each result that is compared.
+  /// Whether a line is printed for each result that is compared.
   bool verbose = true;
-  /// Results must be the evaluator's own.
+  /// Whether results must equal the evaluator's.
   bool exact = false;
 
-  /// Runs an entry by the evaluator alone: for the state that it leaves.
+  /// Runs an entry by the evaluator alone, for the state that it leaves.
   void evaluate(llvm::StringRef entry, llvm::ArrayRef<HostTensor> inputs);
-  /// Runs an entry and compares.
+  /// Runs an entry and compares the results of its dispatches.
   void compare(llvm::StringRef entry, llvm::ArrayRef<HostTensor> inputs);
   /// Expects that every dispatch was compared.
   void expectAll() const;

@@ -13,15 +13,15 @@ using namespace mpc::test;
 namespace {
 
 enum class Rule {
-  Increasing, ///< in every float operand; integer operands are exact
-  Decreasing, ///< in the only operand
-  Difference, ///< increasing in the first, decreasing in the second
-  Corners,    ///< extreme where the operands are
-  Quotient,   ///< corners, unbounded where the divisor may be zero
-  Order,      ///< comparison <, <=, >, >=: as a difference, either way
-  Select,     ///< either branch where the condition is open
-  Finite,     ///< a predicate that is the same for all of an interval with finite ends
-  Exact,      ///< exact operands only
+  Increasing, ///< increases in every float operand; integer operands are exact
+  Decreasing, ///< decreases in the only operand
+  Difference, ///< increases in the first operand, decreases in the second
+  Corners,    ///< has its extremes where the operands have theirs
+  Quotient,   ///< has its extremes at corners; unbounded where the divisor may be zero
+  Order,      ///< a comparison <, <=, >, >=, decided by the difference of the operands
+  Select,     ///< takes either branch where the condition is undecided
+  Finite,     ///< a predicate with one answer for all of an interval with finite ends
+  Exact,      ///< allowed for exact operands only
 };
 
 Rule ruleOf(Operation *operation) {
@@ -47,7 +47,7 @@ Rule ruleOf(Operation *operation) {
   return Rule::Increasing;
 }
 
-/// Encloses the ops of one body.
+/// Computes the enclosures of the ops in one body.
 class Encloser {
 public:
   explicit Encloser(kernel::DispatchOp dispatch) : library(dispatch.getLibrary()) {}
@@ -60,25 +60,25 @@ private:
   LogicalResult evaluate(Operation *op, ArrayRef<HostTensor> operands, Tensors &results) {
     return Evaluator::evaluateOp(op, operands, results, EvalMode::Exact);
   }
-  /// Widens low and high by what f allows.
+  /// Computes the lowest and highest results over the operands' intervals.
   LogicalResult bounds(Operation *op, Tensors &low, Tensors &high);
   LogicalResult addOwnError(Operation *op, Tensors &low, Tensors &high);
   Tensors pick(ArrayRef<bool> high);
 
   bool library;
-  std::vector<Enclosure> operands; ///< of the op at hand
+  std::vector<Enclosure> operands; ///< operands of the current op
 };
 
 void include(HostTensor &low, HostTensor &high, const HostTensor &x) {
   for (size_t i = 0; i < x.values.size(); ++i) {
-    // A NaN says that the ends have no meaning.
+    // A NaN says that the ends of the interval have no meaning.
     double v = x.values[i];
     low.values[i] = std::isnan(v) || v < low.values[i] ? v : low.values[i];
     high.values[i] = std::isnan(v) || v > high.values[i] ? v : high.values[i];
   }
 }
 
-/// What is divided by such an interval has no bounds: NaN, as ends without a meaning.
+/// A quotient by an interval that contains zero has no bounds, which NaN ends express.
 void openAroundZero(Enclosure &divisor) {
   for (auto [a, b] : llvm::zip(divisor.low.values, divisor.high.values))
     if (a < b && a <= 0 && b >= 0)
@@ -165,11 +165,11 @@ LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) 
   Type type = elementOf(op->getResult(0));
   if (!isa<FloatType>(type))
     return success();
-  // f64: the evaluator computes in f64 as well and errs as much.
+  // The evaluator computes f64 in f64 as well, so its results are wrong by as much.
   bool wide = type.isF64();
   double unit = wide ? 0x1p-52 : 0x1p-24, bits = wide ? 53 : 24;
   int64_t length = accumulationLength(op);
-  // A single term is not added to anything.
+  // An op with a single term adds nothing.
   if (length > 1 || isa<MatMulOp, ConvOp, ConvInputGradOp, ConvWeightGradOp>(op)) {
     Tensors magnitudes, sums;
     for (const Enclosure &operand : operands) {
@@ -183,7 +183,7 @@ LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) 
       return failure();
     double terms = double(length) * unit, loss = accumulatorLoss(op);
     for (auto [l, h, sum] : llvm::zip(low[0].values, high[0].values, sums[0].values)) {
-      // bf16 instructions flush subnormals of f32.
+      // The term 2^-126 is needed because bf16 instructions flush subnormals of f32 to zero.
       double error = std::isfinite(sum) ? (terms / (1 - terms) + loss) * sum + double(length) * 0x1p-126 : 0;
       l -= error;
       h += error;
@@ -207,7 +207,7 @@ LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) 
 
 LogicalResult Encloser::run(Operation *op) {
   Tensors references, values, low, high;
-  if (auto member = dyn_cast<kernel::DispatchOp>(op)) { // of a batch, whose inputs are exact
+  if (auto member = dyn_cast<kernel::DispatchOp>(op)) { // a member of a batch, whose inputs are exact
     for (Value v : member.getInputs())
       values.push_back(known[v].value);
     FailureOr<std::vector<Enclosure>> enclosed = enclose(member, values);

@@ -9,7 +9,7 @@ using namespace mpc::test;
 
 namespace {
 
-/// A dispatch with random inputs, and its enclosures.
+/// A dispatch with random inputs, together with its enclosures.
 struct Enclosed {
   Enclosed(const Case &c, bool library = false) : context(makeContext()), module(parseCase(context.get(), c)) {
     kernel::DispatchOp dispatch = dispatchOf(*module);
@@ -33,7 +33,7 @@ const Case sumOfProducts = {.name = "a*b+c",
                                     "%s = graph.add %m, %2 : (tensor<1000xf16>, tensor<1000xf16>) -> tensor<1000xf16>",
                             .yields = {"%s : tensor<1000xf16>"}};
 
-/// In f32 up to the last rounding.
+/// Computes in f32 and rounds only the result.
 HostTensor withoutInnerRounding(const Enclosed &e) {
   HostTensor result = e.results[0].value;
   for (size_t i = 0; i < result.values.size(); ++i)
@@ -77,7 +77,7 @@ TEST(Enclosure, SumsAreBoundedByLengthAndMagnitude) {
               .yields = {"%s : tensor<4xf32>"}});
   for (int row = 0; row < 4; ++row) {
     double magnitude = 0;
-    float sum = 0; // the longest chain of roundings
+    float sum = 0; // adding in order makes the longest chain of roundings
     for (int i = 0; i < 1000; ++i) {
       magnitude += std::abs(e.inputs[0].values[row * 1000 + i]);
       sum += float(e.inputs[0].values[row * 1000 + i]);
@@ -88,7 +88,7 @@ TEST(Enclosure, SumsAreBoundedByLengthAndMagnitude) {
   }
 }
 
-/// Errors of inner values reach the result, magnified where terms cancel.
+/// Errors of inner values reach the result and are magnified where terms cancel.
 TEST(Enclosure, CancellationMagnifies) {
   std::string t = "tensor<100xf32>", one = "tensor<f32>";
   Enclosed e({.name = "centred", .inputs = {t},

@@ -11,18 +11,21 @@ namespace mpc::test {
 class Executor {
 public:
   virtual ~Executor() = default;
-  /// Whether it runs such dispatches.
+  /// Returns whether it runs dispatches like this one.
   virtual bool takes(kernel::DispatchOp dispatch) const = 0;
-  /// Compiles for all of these; a failure fails the test.
+  /// Compiles the kernels of all these dispatches; a failure fails the test.
   virtual void compile(llvm::ArrayRef<kernel::DispatchOp> dispatches) = 0;
-  /// Runs one of them, in every way that is here, and hands each way's name and results to `done`.
+  /// Runs a dispatch in every way that is available here and hands the name and the results of each way to
+  /// `done`.
   using Done = llvm::function_ref<void(llvm::StringRef how, llvm::ArrayRef<HostTensor> results)>;
   virtual void run(kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs, Done done) = 0;
 };
 
-/// Loops by the host's code generator, library dispatches by each provider that is here.
+/// Makes an executor that runs loops by the host's code generator and library dispatches by each available
+/// provider.
 std::unique_ptr<Executor> makeHostExecutor(mlir::MLIRContext *context);
-/// GPU kernels of this architecture, on the emulator; with or without those of products and convolutions.
+/// Makes an executor that runs GPU kernels of this architecture on the emulator, with or without those of
+/// products and convolutions.
 std::unique_ptr<Executor> makeEmulatorExecutor(mlir::MLIRContext *context, const GpuArch &arch,
                                                bool products = true);
 

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// A level for each precision: the kernels of O1 are much the same as those of O2.
+/// Returns the cases with one opt level for each precision, since the kernels of O1 and O2 are much the same.
 static std::vector<NetworkCase> oneLevel() {
   std::vector<NetworkCase> cases = networkCases();
   std::erase_if(cases, [](const NetworkCase &c) { return c.level == "O1"; });
@@ -21,7 +21,8 @@ static std::vector<NetworkCase> oneLevel() {
 
 class GpuForms : public testing::TestWithParam<NetworkCase> {};
 
-/// Every reduction has found its place in a nest; none is computed again and again.
+/// In an irregular plan a reduction has no place in the nest and is computed again and again. No dispatch has
+/// such a plan.
 TEST_P(GpuForms, NoDispatchIsIrregular) {
   if (!available(GetParam()))
     GTEST_SKIP() << "the network is not here";
@@ -60,7 +61,7 @@ TEST_P(GpuResources, NothingSpills) {
     if (succeeded(launches))
       for (auto launch : launches->getAsRange<kernel::LaunchAttr>())
         names[symbolOf(launch)] = dispatch.getName().str();
-    return WalkResult::skip(); // members of a batch are part of it
+    return WalkResult::skip(); // the members of a batch are compiled with it
   });
   auto start = std::chrono::steady_clock::now();
   auto compiled = compileNvptx(kernels.modules()[0], {.arch = gpu, .ptxas = ptxas});
@@ -74,7 +75,7 @@ TEST_P(GpuResources, NothingSpills) {
       most = std::max(most, kernel.report->registers);
       EXPECT_EQ(kernel.report->spillStoreBytes + kernel.report->spillLoadBytes + kernel.report->stackBytes, 0)
           << names[kernel.symbol];
-      // All threads of a block have registers.
+      // There are registers for all threads of a block.
       EXPECT_LE(kernel.report->registers * kernel.threads, gpu->registersPerSm) << names[kernel.symbol];
     }
   EXPECT_EQ(count, names.size());

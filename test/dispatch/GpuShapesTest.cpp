@@ -1,8 +1,8 @@
 //===- GpuShapesTest.cpp - reductions, norms, movement of random shapes as GPU kernels ------===//
 //
 // Each case is a function of its own. All of them are decomposed and fused as networks are, compiled into one
-// object, and compared dispatch by dispatch. Data of sums are small integers: their sums are exact in f32, so
-// that one element too many or too few cannot hide behind a bound.
+// object, and compared dispatch by dispatch. Sums are of small integers, which f32 adds exactly, so that one
+// element too many or too few cannot hide behind a bound.
 //
 //===----------------------------------------------------------------------===//
 #include "DispatchCheck.h"
@@ -33,7 +33,7 @@ std::string tensor(const Shape &shape, const std::string &element) {
   return text + element + ">";
 }
 
-/// Functions @f0, @f1, ... and what their inputs are drawn from.
+/// Functions @f0, @f1, ... and the ranges that their inputs are drawn from.
 class Cases {
 public:
   std::mt19937_64 random{11};
@@ -42,7 +42,8 @@ public:
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   }
   std::string element() { return std::vector<std::string>{"f32", "f16", "bf16"}[pick(0, 2)]; }
-  /// Extents around powers of two, odd ones, ones; at most `most` elements.
+  /// Returns a shape whose extents are ones, odd numbers, and numbers around powers of two; it has at most
+  /// `most` elements.
   Shape shape(int64_t rank, int64_t most) {
     static const int64_t extents[] = {1,  2,  3,  5,  7,   8,   9,   16,  31,   32,   33,
                                       40, 63, 64, 65, 100, 127, 256, 257, 1000, 1024, 4099};
@@ -119,7 +120,8 @@ std::string list(const Shape &values) {
 
 } // namespace
 
-/// Sums and extremes over any axes, of products with a row, read from the middle of a larger tensor.
+/// Reduces products with a row by sum or extreme over any axes; some operands are read from the middle of a
+/// larger tensor.
 TEST(GpuShapes, Reductions) {
   Cases cases;
   for (int i = 0; i < 120; ++i) {
@@ -135,7 +137,7 @@ TEST(GpuShapes, Reductions) {
     }
     std::string element = cases.element(), x = tensor(shape, element), y = tensor(kept, element),
                 body = "%x = graph.reshape %0 : " + x + " to " + x;
-    if (cases.pick(0, 2) == 0) { // from an odd place
+    if (cases.pick(0, 2) == 0) { // at offsets that may be unaligned
       for (int64_t d = 0; d < rank; ++d) {
         starts[d] = cases.pick(0, 3);
         whole[d] += starts[d] + cases.pick(0, 2);

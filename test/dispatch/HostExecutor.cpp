@@ -17,7 +17,7 @@ static std::vector<const mpc_library *> providers() {
   return result;
 }
 
-/// Runs a library dispatch; empty when the provider does not compute it.
+/// Runs a library dispatch. The result is empty when the provider does not compute it.
 static std::optional<HostTensor> runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs) {
   FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
   if (failed(call))

@@ -12,8 +12,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// What the reference networks do not have: sums of other shapes, sigmoids, dropout, average pooling,
-/// padding, and a batch that is odd.
+/// This network has what the reference networks lack: sums of other shapes, sigmoids, dropout, average pooling, padding, and a batch of odd size.
 static const char *const ownNetwork = R"(
 train.variable @"conv.weight" parameter : tensor<10x3x3x3xf32> = #train.normal<0.0, 0.3>
 train.variable @"conv.bias" parameter : tensor<10xf32> = #train.normal<0.0, 0.1>
@@ -91,7 +90,7 @@ std::unique_ptr<MLIRContext> mpc::test::makeNetworkContext() {
 }
 
 OwningOpRef<ModuleOp> mpc::test::planNetwork(MLIRContext *context, const NetworkCase &c, const GpuArch *gpu) {
-  // Remarks on roles are of no interest here.
+  // The importer's remarks on roles are of no interest here.
   ScopedDiagnosticHandler quiet(
       context, [](Diagnostic &d) { return success(d.getSeverity() == DiagnosticSeverity::Remark); });
   ImportOptions import;
@@ -106,7 +105,7 @@ OwningOpRef<ModuleOp> mpc::test::planNetwork(MLIRContext *context, const Network
   options.optimizer = c.optimizer;
   options.clipNorm = c.clipNorm;
   options.scaler = c.precision == "fp32" ? "none" : "dynamic,init_scale=1024";
-  options.keepGradients = false; // their entries are the same dispatches again
+  options.keepGradients = false; // entries that keep gradients have the same dispatches
   if (!module || failed(buildTraining(*module, options)) ||
       failed(gpu ? planForGpu(*module, {.arch = gpu, .ptxas = {}}) : planForHost(*module, HostOptions())))
     return {};
@@ -125,7 +124,7 @@ SmallVector<HostTensor> mpc::test::inputsOf(Operation *entry, const NetworkCase 
     if (reference) {
       auto name = function.getArgAttrOfType<StringAttr>(i, train::kNameAttr);
       rt::Array array = reference->read("in_" + name.str());
-      // Stored dimension d is dimension permutation[d] of the array.
+      // Dimension d of the stored tensor is dimension permutation[d] of the array.
       SmallVector<int64_t> arrayStrides = stridesOf(array.shape), storedStrides = stridesOf(tensor.shape);
       auto permutation = function.getArgAttrOfType<DenseI64ArrayAttr>(i, train::kPermutationAttr);
       for (size_t at = 0; at < tensor.values.size(); ++at) {

@@ -8,34 +8,34 @@
 
 namespace mpc::test {
 
-/// One case: which network, and how it is trained.
+/// A case names a network and says how it is trained.
 struct NetworkCase {
   std::string name; ///< "own", or a network of shared/gradref or shared/models/full-size
   std::string precision, level;
   std::string optimizer;
   double clipNorm = 0;
-  int64_t batch = 0; ///< 0: the file's own
+  int64_t batch = 0; ///< 0 means the batch of the file
   std::string label() const { return name + "_" + precision + "_" + level; }
 };
 inline void PrintTo(const NetworkCase &c, std::ostream *os) { *os << c.label(); }
-/// Every network in fp32 O0, fp16 O1 and O2, bf16 O1 and O2.
+/// Returns every network in fp32 O0, fp16 O1 and O2, bf16 O1 and O2.
 std::vector<NetworkCase> networkCases();
-/// Other architectures and full sizes, for planning only.
+/// Returns cases of other architectures and of full size, which are planned but not run.
 std::vector<NetworkCase> plannedCases();
 
-/// Whether the case's files are here.
+/// Returns whether the case's files are here.
 bool available(const NetworkCase &c);
 
-/// A context that can import, plan and evaluate.
+/// Makes a context that can import, plan and evaluate.
 std::unique_ptr<mlir::MLIRContext> makeNetworkContext();
 
-/// The network's entries, planned for the host, or for a GPU (fused, placed in the arena). Null after a
-/// diagnostic.
+/// Returns the network's entries, planned for the host or for a GPU (fused and placed in the arena). Null
+/// after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> planNetwork(mlir::MLIRContext *context, const NetworkCase &c,
                                               const GpuArch *gpu = nullptr);
 
-/// Values for the arguments of an entry: the first samples of the reference's batch in the order that the
-/// entry stores, or random ones.
+/// Returns values for the arguments of an entry: the first samples of the reference's batch, in the entry's
+/// stored order, or random ones.
 llvm::SmallVector<HostTensor> inputsOf(mlir::Operation *entry, const NetworkCase &c);
 
 } // namespace mpc::test

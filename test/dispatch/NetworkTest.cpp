@@ -1,7 +1,8 @@
 //===- NetworkTest.cpp - every dispatch of whole networks, on the evaluator's own inputs -----------===//
 //
-// Evaluation and a training step, with the state that another step left: on the host, loops by the code
-// generator and library calls by each provider that is here; and as GPU kernels on the emulator.
+// The test runs an evaluation and a training step with the state that another step left. On the host, loops
+// are run by the code generator and library calls by each available provider. GPU kernels run on the
+// emulator.
 //
 //===----------------------------------------------------------------------===//
 #include "Network.h"
@@ -26,7 +27,7 @@ protected:
     ASSERT_TRUE(module);
     auto inputs = [&](StringRef entry) { return inputsOf(module->lookupSymbol(entry), network); };
     auto executor = gpu ? makeEmulatorExecutor(context.get(), *gpu) : makeHostExecutor(context.get());
-    // @predict is what @eval does, without its loss.
+    // @predict has the dispatches of @eval without the loss, so it is left out.
     DispatchCheck check(*executor, *module, {"main", "eval"});
     check.evaluate("main", inputs("main"));
     check.compare("main", inputs("main"));
@@ -42,7 +43,7 @@ protected:
 
 TEST_P(Network, EveryDispatchIsWithinItsStatedUlps) { check(GetParam(), nullptr); }
 
-/// Batches are small, for time, and odd, so that most grids have tails.
+/// Batches are small to save time, and odd so that most grids have a tail.
 TEST_P(Network, EveryKernelOf_sm_75_IsWithinItsStatedUlps) { checkGpu("sm_75"); }
 TEST_P(Network, EveryKernelOf_sm_80_IsWithinItsStatedUlps) { checkGpu("sm_80"); }
 TEST_P(Network, EveryKernelOf_sm_90a_IsWithinItsStatedUlps) { checkGpu("sm_90a"); }

@@ -1,7 +1,7 @@
 //===- StorageTest.cpp - what lives from the forward to the backward pass is stored in 16 bits --------===//
 //
-// Reads the memory plan of whole networks: which buffers the forward pass (what the loss needs) leaves to other launches, of which type they are,
-// and where they lie. A kernel that wrote more than a buffer's bytes would be caught by NetworkTest, whose buffers end in guards.
+// The test reads the memory plan of whole networks: which buffers the forward pass (the launches that the loss needs) leaves to other launches, of which type
+// they are, and at which offsets. NetworkTest would catch a kernel that writes more than a buffer's bytes, since its buffers end in guards.
 //
 //===----------------------------------------------------------------------===//
 #include "Network.h"
@@ -29,7 +29,7 @@ struct Buffer {
   bool low() const { return isLowPrecision(cast<RankedTensorType>(type).getElementType()); }
 };
 
-/// The temporaries of @main by position of the launches that write and last read them; arguments are written before all.
+/// The temporaries of @main with the positions of the launches that write and last read them. Arguments are written before all launches.
 class Plan {
 public:
   explicit Plan(ModuleOp module) : step(module.lookupSymbol<train::StepOp>("main")) {
@@ -46,7 +46,7 @@ public:
     }
     for (Value v : block.getTerminator()->getOperands())
       use(v, launches);
-    // Values that are assigned lie in their variables.
+    // Values that are assigned are computed in the memory of their variables, so they are no temporaries.
     for (auto assign : block.getOps<train::AssignOp>())
       buffers.erase(storageOf(assign.getValue()));
   }
@@ -59,7 +59,7 @@ public:
     return result;
   }
 
-  /// Whether the loss needs what a launch computes.
+  /// Returns whether the loss needs what a launch computes.
   bool isForward(Operation *op) {
     if (auto it = forward.find(op); it != forward.end())
       return it->second;
@@ -87,7 +87,7 @@ private:
   }
 };
 
-/// Whether the launch that computes `result` writes it into the buffer of `input`, as planned.
+/// Returns whether the plan lets the launch that computes `result` write it into the buffer of `input`.
 bool sharesBuffer(Value result, Value input) {
   auto dispatch = result.getDefiningOp<kernel::DispatchOp>();
   auto places = dispatch ? dispatch->getAttrOfType<DenseI64ArrayAttr>("in_place") : DenseI64ArrayAttr();
@@ -119,7 +119,7 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
   auto saved = plan.saved();
   ASSERT_GE(saved.size(), 2u);
 
-  // No two buffers that are live together overlap: each has exactly the bytes of its type.
+  // No two buffers that are live together overlap, and each has exactly the bytes of its type.
   int64_t lowBytes = 0, wideBytes = 0, total = 0;
   for (auto &[v, a] : saved) {
     for (auto &[w, b] : plan.buffers) {
@@ -131,8 +131,8 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
       EXPECT_EQ(a.bytes(), 2 * cast<RankedTensorType>(a.type).getNumElements());
     }
   }
-  // At O0 nothing is low; otherwise everything that grows with the activations is, but for these: statistics of batch norms (one value a channel), the
-  // loss's own scalars, and its probabilities ([N, classes], fp32 by the rules). Integers are labels and the argmax of pooling.
+  // At O0 nothing is low. At other levels everything that grows with the activations is low, except the statistics of batch norms (one value per channel), the
+  // loss's scalars, and its probabilities ([N, classes], fp32 by the rules of autocast). Integers are labels and the argmax of pooling.
   int64_t batch = cast<RankedTensorType>(plan.step.getArgumentTypes()[0]).getShape()[0];
   for (auto &[v, buffer] : saved) {
     auto type = cast<RankedTensorType>(buffer.type);
@@ -160,7 +160,7 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
   }
 }
 
-/// What products and convolutions read and write is low, in the backward pass as well: weight gradients, too, which become fp32 behind.
+/// Products and convolutions read and write low precision, in the backward pass as well. That includes weight gradients, which are cast to fp32 afterwards.
 TEST_P(Storage, LibraryCallsReadAndWrite16Bits) {
   Plan plan(*module);
   int calls = 0;
@@ -174,7 +174,7 @@ TEST_P(Storage, LibraryCallsReadAndWrite16Bits) {
   EXPECT_GE(calls, 3);
 }
 
-/// Low-precision copies of parameters are kept from step to step, beside their fp32 masters; two bytes an element.
+/// Low-precision copies of parameters are kept from step to step beside their fp32 masters. They take two bytes per element.
 TEST_P(Storage, CopiesHave16BitsAndMasters32) {
   SmallVector<train::VariableOp> variables(module->getOps<train::VariableOp>());
   int copies = 0;
@@ -188,11 +188,11 @@ TEST_P(Storage, CopiesHave16BitsAndMasters32) {
       continue;
     ++copies;
     EXPECT_TRUE(isLow(variable.getTensorType())) << variable.getSymName().str();
-    // Variables lie one behind the other.
+    // Variables are stored one after the other.
     if (i + 1 < variables.size()) {
       EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(), offset + int64_t(llvm::alignTo(2 * elements, graph::kTensorAlignment)));
     }
-    // And the step refreshes it from the master it has just written.
+    // The step also refreshes the copy from the master that it has just written.
     bool assigned = false;
     for (auto assign : module->lookupSymbol<train::StepOp>("main").getBody().front().getOps<train::AssignOp>())
       assigned |= assign.getVariableAttr().getAttr() == variable.getSymNameAttr();

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Networks whose state has no initializer to itself are trained and exported; program and exported model must predict the same.
+"""Trains and exports networks whose state has no one-to-one initializers. The program and the exported model must predict the same.
 
 usage: export.py WORK_DIR
 """
@@ -25,7 +25,7 @@ def statistics(n, values):
 
 
 def network(norm, weight="weight"):
-    """x -> norm 1 -> matmul -> norm 2 -> logits; norm(n, x, index) adds a normalisation and returns its result."""
+    """Makes x -> norm 1 -> matmul -> norm 2 -> logits. norm(n, x, index) adds a normalisation and returns its result."""
     n = Network(opset=15)
     y = norm(n, n.input("x", [8, CHANNELS]), 1)
     y = norm(n, n.node("MatMul", [y, n.parameter(weight, (CHANNELS, CHANNELS), fan_in=CHANNELS)], "product"), 2)
@@ -38,7 +38,7 @@ def affine(n, index):
 
 
 def shared(n, x, index):
-    """Both norms read one mean and one variance."""
+    """Makes norms that both read one mean and one variance."""
     if index == 1:
         statistics(n, [("mean", 0), ("var", 1)])
     y = n.node("BatchNormalization", [x, *affine(n, index), "mean", "var"], f"norm{index}")
@@ -47,7 +47,7 @@ def shared(n, x, index):
 
 
 def constants(n, x, index):
-    """Both norms read the Constants; the second reads one more value of them."""
+    """Makes norms that both read their statistics from Constant nodes."""
     if index == 1:
         for name, value in (("zero", 0), ("one", 1)):
             n.node("Constant", [], name, value=numpy_helper.from_array(np.full(CHANNELS, value, np.float32)))
@@ -55,13 +55,13 @@ def constants(n, x, index):
 
 
 def awkward(n, x, index):
-    """Initializers named as entries of a program are."""
+    """Makes norms with initializers that are named as entries of a program are."""
     names = ("main", "eval", "predict", "init") if index == 1 else ("forward", "main_0", "rng.seed", "rng.step")
     return n.node("BatchNormalization", [x, *statistics(n, zip(names, (1, 0, 0, 1)))], f"norm{index}")
 
 
 def branch(n, x, index):
-    """The second norm lies in a branch, and shares the first one's statistics."""
+    """Puts the second norm into a branch, where it shares the first one's statistics."""
     if index == 1:
         return shared(n, x, index)
     node = helper.make_node("BatchNormalization", [x, *affine(n, index), "mean", "var"], ["inner"])
@@ -71,7 +71,7 @@ def branch(n, x, index):
 
 
 def function(own):
-    """Norms that are calls of a function, with statistics of their own or shared."""
+    """Makes norms that are calls of a function and have statistics of their own or share them."""
     def norm(n, x, index):
         if index == 1:
             body = [helper.make_node("BatchNormalization", ["X", "S", "B", "M", "V"], ["Y"])]
@@ -99,7 +99,7 @@ def mpc(*arguments, fails=""):
 
 
 class Training:
-    """A network, its program, and what the program has trained."""
+    """A network, its program, and the checkpoint that the program has trained."""
     extra = ()
 
     def __init__(self, work, name, n, **options):
@@ -135,7 +135,7 @@ class Training:
         return exported
 
     def agrees(self, exported):
-        """fp32 both: sums of 4 products twice, in any order."""
+        """Checks that the exported model predicts what the program predicts. Both compute in fp32 and sum 4 products twice, in any order."""
         expected, found = self.predict(self.checkpoint), self.run(exported)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
         assert np.abs(found - self.run(self.model)).max() > 0.1, "nothing was trained"
@@ -146,7 +146,7 @@ def initializers(path):
 
 
 def places(work):
-    """Norms with shared statistics, and others that one name does not lead to."""
+    """Exports norms with shared statistics, and others whose initializer cannot be found by its name alone."""
     for name, norm, own in (("shared", shared, 2), ("constants", constants, 4), ("names", awkward, 0), ("branch", branch, 2), ("functions", function(True), 0)):
         training = Training(work, name, network(norm, "main_1" if norm is awkward else "weight"))
         exported = training.export("exported.onnx")
@@ -172,17 +172,17 @@ def refused(work):
 
 
 class Frozen(Training):
-    """Its last layer stays as it is."""
+    """A training that leaves the last layer as it is."""
     extra = ("--freeze=^logits",)
 
 
 class Grouped(Training):
-    """A group of parameters is one of initializers."""
+    """A training with a parameter group that is selected by an initializer's name."""
     extra = ("--param-group=^main$:lr=0.5",)
 
 
 def data_files(work):
-    """Frozen weights in a data file: the exported model reads them wherever it lies."""
+    """Exports a model with frozen weights in a data file. The exported model finds them whether it is beside that file or elsewhere."""
     n = network(shared)
     training = Frozen(work, "data", n, save_as_external_data=True, location="weights.bin", size_threshold=0, convert_attribute=False)
     os.makedirs(training.path("other"), exist_ok=True)
@@ -196,11 +196,11 @@ def data_files(work):
 
 
 def rewritten(path, target, change):
-    """A copy of a safetensors file, its metadata changed."""
+    """Writes a copy of a safetensors file with its metadata changed."""
     raw = open(path, "rb").read()
     size, = struct.unpack("<Q", raw[:8])
     header = json.loads(raw[8:8 + size])
-    header["__metadata__"]["format"] = "mpc-checkpoint-1"  # which has no checksum of the header
+    header["__metadata__"]["format"] = "mpc-checkpoint-1"  # a format whose header has no checksum
     del header["__metadata__"]["header_crc32"]
     change(header["__metadata__"])
     text = json.dumps(header).encode()
@@ -217,7 +217,7 @@ def old_checkpoints(work):
     for path in (old, newer):
         assert (training.predict(path) == training.predict(training.checkpoint)).all()
         mpc("export", training.model, "--checkpoint", path, "-o", training.path("exported.onnx"), fails="resume from this checkpoint")
-    # --init of another program takes the tensors by the old names, too.
+    # --init, which takes tensors from another program, also finds them by their old names.
     again = training.path("again")
     programs.run(training.program, "train", "--data", training.data, "--steps", "1", "--lr", "0", "--init", old, "--checkpoint-dir", again)
     for name, value in programs.checkpoint(os.path.join(again, "step-00000001.safetensors")).items():
@@ -227,7 +227,7 @@ def old_checkpoints(work):
 
 
 def plain(path, values):
-    """A file of safetensors without metadata."""
+    """Writes a safetensors file without metadata."""
     header, data = {}, b""
     for name, value in values.items():
         header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [len(data), len(data) + value.nbytes]}
@@ -240,7 +240,7 @@ def plain(path, values):
 
 
 def weights(work):
-    """Plain weights go by the names that the model has; both norms start from the statistics that they share."""
+    """Plain weights are found by the names that the model gives them. Both norms start from the statistics that they share."""
     training = Grouped(work, "weights", network(awkward, "main_1"))
     exported = training.export("exported.onnx")
     values = initializers(exported)

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Networks as PyTorch's exporters write them, without PyTorch: their graphs (Inputs/exported, made by test/torch/strip.py) get seeded weights, and what mpc makes of them is compared
-with what PyTorch computed from the same weights.
+"""Tests networks as PyTorch's exporters write them, without PyTorch. Their graphs (Inputs/exported, made by test/torch/strip.py) get seeded weights, and what mpc makes of them is
+compared with what PyTorch computed from the same weights.
 
 For each network and each way of exporting:
 - `mpc check` reports exactly the module's parameters, with their names and shapes, or refuses the file for what the exporter lost (REFUSED), naming parameters of the module;
-- it takes no tensor for one that several modules share where PyTorch has none;
+- it reports no tensor as shared by several modules where PyTorch shares none;
 - one step of the fp32 program has PyTorch's loss and gradients: the norm of each, and its product with a seeded direction;
 - one step of the fp16 program (of tools/torch/export.py's files) has PyTorch's loss to the precision of fp16, and a finite gradient for every parameter.
 """
@@ -21,10 +21,10 @@ import harness  # noqa: E402
 import stripped  # noqa: E402
 
 INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs", "exported")
-LOSS = 1e-5    # relative, of fp32: the sum of some thousand numbers with an error of 6e-8 each
-LOSS16 = 2e-2  # of fp16: some ten layers, each of which rounds its inputs by 5e-4
+LOSS = 1e-5    # relative error in fp32: a sum of some thousand numbers with an error of 6e-8 each
+LOSS16 = 2e-2  # relative error in fp16: some ten layers, each of which rounds its inputs by 5e-4
 ERROR = "torch's exporter rewrote what would be trained: "
-SHARED = "exporters merge equal tensors"  # mpc's note of a tensor that may be several
+SHARED = "exporters merge equal tensors"  # mpc's note about a tensor that may be several parameters
 
 FOLDED_NORM = r"batch norm '[\w.]+' is folded into Conv"
 FOLDED_NORMS = r"\d+ batch norms are folded into convolutions"
@@ -44,15 +44,15 @@ class Network:
         self.loss_option, self.batch, self.loss, self.aliases, self.unused = (facts[key] for key in ("loss_option", "batch", "loss", "aliases", "unused"))
         self.inputs, self.parameters = facts["inputs"], facts["parameters"]
         raw, self.model, self.rules = stripped.read(os.path.join(INPUTS, f"{name}.{variant}.onnx.xz"))
-        self.targets = {match.decode() for match in re.findall(rb"PARAMETER target='([^']*)'", raw)}  # of the signature in the file's metadata
+        self.targets = {match.decode() for match in re.findall(rb"PARAMETER target='([^']*)'", raw)}  # from the signature in the file's metadata
 
     def save(self, folder):
         onnx.save(self.model, f"{folder}/model.onnx")
         np.savez(f"{folder}/data.npz", **{name: stripped.values(rule, rule["shape"]) if isinstance(rule, dict) else np.array(rule, np.int64) for name, rule in self.inputs.items()})
 
     def original(self, exported):
-        """(the module's first name of a parameter of the file, whether it is there as its transpose). The older exporter's files have a wrapper's name before it, or none of the
-        module's: then the values tell."""
+        """Returns (the module's first name for a parameter of the file, whether the file holds its transpose). Files of the older exporter prefix the names
+        with a wrapper's name, or have none of the module's names; then the rule of the values tells which parameter it is."""
         if exported.startswith("onnx::") and "seed" in self.rules.get(exported, {}):
             return self.rules[exported]["seed"], self.rules[exported].get("transposed", False)
         name = exported.removeprefix("module.")
@@ -72,7 +72,7 @@ def options(network):
 
 
 def checked(network, folder):
-    """What mpc says of the file, as JSON; its errors are in there too."""
+    """Returns what mpc says of the file as JSON, which includes its errors."""
     status, out, err = harness.run([OPTIONS.bin + "/mpc", "check", "model.onnx", "--json", *options(network)], cwd=folder)
     if status not in (0, 1):
         raise harness.Failure(f"status {status} of mpc check: {err[-1000:]}")
@@ -80,7 +80,7 @@ def checked(network, folder):
 
 
 def expect_refusal(network, said, pattern):
-    """The error is about parameters of the module, and tells what to do."""
+    """Checks that the error names parameters of the module and says what to do."""
     problems = [p for p in said["problems"] if p["why"].startswith(ERROR)]
     if said["ok"] or len(problems) != 1 or not re.search(pattern, problems[0]["why"]) or "--accept-exported" not in problems[0]["hint"]:
         raise harness.Failure(f"not refused with '{pattern}': {said['problems'] or said['notes']}")
@@ -90,7 +90,7 @@ def expect_refusal(network, said, pattern):
 
 
 def expect_parameters(network, said):
-    """What is trained is what PyTorch trains, by name and shape."""
+    """Checks that the trained parameters are PyTorch's, by name and shape."""
     if not said["ok"]:
         raise harness.Failure(f"refused: {said['problems']}")
     found = {}
@@ -112,14 +112,14 @@ def expect_parameters(network, said):
 
 
 def step(network, folder, *precision):
-    """Loss and gradients of a step of the compiled program."""
+    """Returns loss and gradients of a step of the compiled program."""
     harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", *options(network), *precision], cwd=folder)
     harness.must(["./program", "trace", "--data", "data.npz", "--steps", 1, "--threads", 1, "--out", "trace.npz"], cwd=folder)
     return dict(np.load(f"{folder}/trace.npz"))
 
 
 def expect_step(network, traced):
-    """PyTorch's loss and gradients. Two vectors of this distance have norms, and products with a vector of length one, no further apart."""
+    """Compares with PyTorch's loss and gradients. If two vectors are this close, so are their norms, and their products with a vector of length one."""
     if not abs(traced["loss"][0] / network.loss - 1) <= LOSS:
         raise harness.Failure(f"the loss is {traced['loss'][0]}, PyTorch's {network.loss}")
     gradients, wrong = network.gradients(traced), []

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A character model of GPT-2's shape, as a user makes and trains it: tools/models writes network and data, mpc compiles them without an option, the loss falls and
-evaluation counts tokens."""
+"""Makes and trains a character model of GPT-2's shape as a user does: tools/models writes network and data, mpc compiles them without options, the loss falls,
+and evaluation counts tokens."""
 import json
 import os
 import sys

@@ -2,9 +2,9 @@
 """Compares compiled training programs with PyTorch's losses, gradients and 20-step curves.
 
 usage: gradref.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...
-fp32: loss0 to 1e-6 relative, each gradient to 1e-4 (|a-b|/|b|; parameters whose true gradient is zero, |g| < 2e-6, excepted),
-curves to 5e-3. fp16 and bf16 with loss scale 1024: the concatenated gradient to 6e-2 and 1.6e-1, curves to 3 % and 5 %.
-Prints one line a network; exit status 1 when a bound is broken.
+The bounds in fp32 are 1e-6 for loss0 (relative), 1e-4 for each gradient (|a-b|/|b|, except for parameters whose true gradient is
+zero, |g| < 2e-6), and 5e-3 for curves. In fp16 and bf16, with loss scale 1024, they are 6e-2 and 1.6e-1 for the concatenated
+gradient, and 3 % and 5 % for curves. The script prints a line for each network, and its exit status is 1 when a bound is broken.
 """
 import json
 import os
@@ -32,7 +32,7 @@ def relative(a, b):
 
 
 class Reference:
-    """A network of gradref: its model, its data as a file in `work`, and what PyTorch made of them."""
+    """A network of gradref: its model, its data as a file in `work`, and what PyTorch computed from them."""
 
     def __init__(self, net, shared, work):
         folder = os.path.join(shared, "gradref")
@@ -54,7 +54,7 @@ class Reference:
         return dict(np.load(self.out))
 
     def check_curve(self, traced, precision, optimizer, broken):
-        """The largest relative difference of the losses."""
+        """Returns the largest relative difference of the losses."""
         curve = self.values[f"curve_{optimizer}"].astype(np.float64)[:len(traced["loss"])]
         worst = float(np.max(np.abs(traced["loss"] - curve) / np.abs(curve)))
         if not worst <= CURVE[precision]:
@@ -62,7 +62,7 @@ class Reference:
         return worst
 
     def check_gradients(self, traced, precision, broken):
-        """A text of the differences of the first loss and of the gradients."""
+        """Returns a text about the differences of the first loss and of the gradients."""
         loss0 = abs(float(traced["loss"][0]) / float(self.values["loss0"]) - 1)
         gradients = [k for k in self.values.files if k.startswith("grad/")]
         total = relative(np.concatenate([traced[k].ravel() for k in gradients]),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Exported models of networks in training form: what their programs predict, in all three inference forms. ONNX's reference and ONNX Runtime run them too, where they are
-installed (--other PYTHON names an interpreter that has them)."""
+"""Exports networks in training form in all three inference forms. The exported models must predict what the programs predict, in mpc, and in ONNX's reference
+and ONNX Runtime where they are installed (--other PYTHON names an interpreter that has them)."""
 import os
 import sys
 
@@ -23,7 +23,7 @@ np.savez(out, reference=onnx.reference.ReferenceEvaluator(model).run(None, x)[0]
 
 
 def norm(g, x, name, statistics=None, **attributes):
-    """BatchNormalization as torch writes it in training mode (opset 14 and later): three outputs."""
+    """Adds a BatchNormalization as torch writes it in training mode (opset 14 and later), with three outputs."""
     mean, var = statistics or (g.parameter(f"{name}.mean", (CHANNELS,), value=0.5), g.parameter(f"{name}.var", (CHANNELS,), value=2))
     inputs = [x, g.parameter(f"{name}.scale", (CHANNELS,), value=1.5), g.parameter(f"{name}.bias", (CHANNELS,), value=0.25), mean, var]
     g.node("BatchNormalization", inputs, [name, f"{name}.mean.next", f"{name}.var.next"], training_mode=1, momentum=0.9, **attributes)
@@ -44,7 +44,7 @@ def image(g):
 
 
 def plain():
-    """Convolution, batch norm, relu, dropout, stochastic depth of a second convolution and norm."""
+    """Makes convolution, batch norm, relu and dropout, and stochastic depth of a second convolution and norm."""
     g = Graph(opset=15)
     y = norm(g, g.node("Conv", [image(g), g.weight("c1.weight", (CHANNELS, 2, 3, 3))], "c1", pads=[1, 1, 1, 1]), "n1")
     y = dropped(g, g.node("Relu", [y], "r1"), "d1")
@@ -56,7 +56,7 @@ def plain():
 
 
 def transposed():
-    """Norms behind a transposed convolution in groups, behind a relu, and behind Gemm."""
+    """Makes norms that follow a transposed convolution in groups, a relu, and a Gemm."""
     g = Graph(opset=15)
     y = norm(g, g.node("ConvTranspose", [image(g), g.weight("c1.weight", (2, CHANNELS // 2, 3, 3))], "c1", pads=[1, 1, 1, 1], group=2), "n1")
     y = norm(g, g.node("Relu", [y], "r1"), "n2")
@@ -67,7 +67,8 @@ def transposed():
 
 
 def shared():
-    """Two convolutions with one weight, two norms with one mean and variance; a mask that is read; the next statistics are an output."""
+    """Makes two convolutions with one weight, and two norms with one mean and variance. A dropout's mask is read, and a norm's next statistics are an
+    output."""
     g = Graph(opset=15)
     x = g.node("Conv", [image(g), g.weight("c0.weight", (CHANNELS, 2, 1, 1))], "c0")
     statistics = g.parameter("mean", (CHANNELS,), value=0), g.parameter("var", (CHANNELS,), value=1)
@@ -82,7 +83,7 @@ def shared():
 
 
 def function():
-    """Norm and dropout in a function, whose training mode is the caller's."""
+    """Makes norm and dropout in a function, whose training mode the caller chooses."""
     g = Graph(opset=15)
     body = [helper.make_node("BatchNormalization", ["X", "S", "B", "M", "V"], ["N", "M2", "V2"], training_mode=1),
             helper.make_node("Dropout", ["N", "R", "T"], ["Y"])]
@@ -95,7 +96,7 @@ def function():
 
 
 def old():
-    """Opset 9 has no training mode: norms are told by their outputs."""
+    """Makes a network of opset 9, which has no training mode: norms are recognised by the number of their outputs."""
     g = Graph(opset=9)
     y = g.node("Conv", [image(g), g.weight("c1.weight", (CHANNELS, 2, 3, 3))], "c1", pads=[1, 1, 1, 1])
     constants = [g.parameter(f"n.{part}", (CHANNELS,), value=value) for part, value in (("scale", 1.5), ("bias", 0.25), ("mean", 0.5), ("var", 2))]
@@ -116,7 +117,7 @@ def operators(model):
 
 
 def case(network, norms, folded):
-    """`norms` batch norms, of which `folded` go into what stands before them."""
+    """Makes the case of a network with `norms` batch norms, of which `folded` are folded into the ops before them."""
     def run():
         with harness.folder() as folder:
             def mpc(*arguments):
@@ -144,14 +145,15 @@ def case(network, norms, folded):
                 if OPTIONS.other:
                     harness.must([OPTIONS.other, "-c", OTHERS, f"{form}.onnx", "inputs.npz", "others.npz"], cwd=folder)
                     found.update(np.load(f"{folder}/others.npz"))
-                for who, value in found.items():  # f32: sums of 100 numbers, and of the norms' factors in another order
+                # The sums are of 100 f32 numbers and of the norms' factors, in another order.
+                for who, value in found.items():
                     if not np.allclose(value, wanted, rtol=1e-4, atol=1e-4):
                         raise harness.Failure(f"{form}: {who} gives {value}, not {wanted}")
                 left = norms - (folded if form == "fold" else 0)
                 random = any(op.startswith("Random") for op in ops)
                 modes = [a.name for node in nodes for a in node.attribute if a.name == "training_mode"]
                 training = [node for node in nodes if node.op_type == "Dropout" and len(node.input) > 2]
-                kept = "Dropout" in ops and form != "set" and network is not shared  # there the mask is read
+                kept = "Dropout" in ops and form != "set" and network is not shared  # in `shared` the mask is read, so a Dropout stays
                 if ops.count("BatchNormalization") != left or random or modes or training or kept or model.opset_import[0].version != before.opset_import[0].version:
                     raise harness.Failure(f"{form}: {ops}, opset {model.opset_import[0].version}; {said}")
                 if form == "fold" and folded and f"{folded} batch norm" not in said:
@@ -164,7 +166,7 @@ def case(network, norms, folded):
 
 
 def without_checkpoint():
-    """The inference form of a file as it is; nothing to do is said; a checkpoint is asked for otherwise."""
+    """Exports the inference form of a file as it is. mpc says so when there is nothing to do, and asks for a checkpoint otherwise."""
     with harness.folder() as folder:
         save(plain(), f"{folder}/model.onnx")
         mpc = OPTIONS.bin + "/mpc"
@@ -182,7 +184,7 @@ def without_checkpoint():
 
 
 def across_functions():
-    """What one function draws another one uses: refused, with what to do."""
+    """Exports a network in which one function uses the random numbers that another one draws. mpc refuses it and says what to do."""
     with harness.folder() as folder:
         g = Graph(opset=15)
         body = [helper.make_node("Constant", [], ["p"], value=numpy_helper.from_array(np.float32(0.5))), helper.make_node("RandomUniformLike", ["X"], ["u"]),

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""train --init with a checkpoint that lacks a part of the parameters: a new head keeps its initial values, the rest comes from the file."""
+"""Runs train --init with a checkpoint that lacks a part of the parameters: a new head keeps its initial values, and the rest comes from the file."""
 import os
 import shutil
 import sys
@@ -18,7 +18,7 @@ def check(true, *what):
 
 
 def program(folder, name, **network):
-    """A program of the network, and data for it."""
+    """Compiles a program of the network and makes data for it."""
     models.mlp(**network).save(f"{folder}/{name}.onnx")
     harness.must([OPTIONS.bin + "/mpc", "compile", f"{name}.onnx", "-o", name, "-q", "--cpu=x86-64-v3", "--batch=8", "--loss=softmax_cross_entropy:logits:label"], cwd=folder)
     models.labelled(f"{folder}/{name}.npz", 16, classes=network.get("classes", 3))
@@ -26,14 +26,14 @@ def program(folder, name, **network):
 
 
 def trained(folder):
-    """A checkpoint of a network of three classes, and its tensors."""
+    """Trains a network of three classes; returns its checkpoint and the tensors in it."""
     harness.must([program(folder, "old"), "train", "--data", "old.npz", "--epochs", "2", "--lr", "0.1", "--checkpoint-dir", "old.checkpoints"], cwd=folder)
     path = f"{folder}/old.checkpoints/step-00000004.safetensors"
     return path, checkpoint(path)
 
 
 def start(folder, new, init, *options):
-    """(status, what it says, the parameters after a step at rate 0)."""
+    """Returns (status, what the program says, the parameters after a step at learning rate 0)."""
     shutil.rmtree(f"{folder}/new.checkpoints", ignore_errors=True)
     status, out, err = harness.run([new, "train", "--data", os.path.basename(new) + ".npz", "--steps", "1", "--lr", "0", "--init", init, "--checkpoint-dir", "new.checkpoints",
                                     *options], cwd=folder)
@@ -56,7 +56,7 @@ def new_head():
 
 
 def absent():
-    """Named parameters that are there are taken; a name that stands for nothing is an error."""
+    """Parameters that the user names and the file has are taken; a name that matches no parameter is an error."""
     with harness.folder() as folder:
         old, before = trained(folder)
         new = program(folder, "same", seed=3)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Labels that the loss ignores: a compiled program trains on data that has them, wherever ignore_index lies, and refuses all others outside the classes."""
+"""A compiled program trains on data with labels that the loss ignores, whether or not ignore_index is one of the classes, and refuses all other labels outside
+the classes."""
 import os
 import sys
 
@@ -13,7 +14,7 @@ CLASSES, BATCH, SAMPLES = 3, 8, 20
 
 
 def compiled(folder, ignore):
-    """x [8, 4], label [8] -> the mean loss of those that are not ignored."""
+    """Makes x [8, 4], label [8] -> the mean loss of the labels that are not ignored."""
     g = Graph()
     g.node("Gemm", [g.input("x", [BATCH, 4]), g.weight("fc.weight", (CLASSES, 4)), g.weight("fc.bias", (CLASSES,))], "logits", transB=1)
     g.node("SoftmaxCrossEntropyLoss", ["logits", g.input("label", [BATCH], INT64)], "loss", ignore_index=ignore, reduction="mean")
@@ -24,7 +25,7 @@ def compiled(folder, ignore):
 
 
 def save(folder, ignore, wrong=None):
-    """data.npz; every third label is ignored. `wrong`: (sample, label)."""
+    """Writes data.npz, in which every third label is ignored. `wrong` is (sample, label)."""
     rng = np.random.default_rng(1)
     x, label = rng.normal(0, 1, (SAMPLES, 4)).astype(np.float32), rng.integers(0, CLASSES, SAMPLES)
     label[::3] = ignore
@@ -47,13 +48,13 @@ def ignored(ignore):
             x, label = save(folder, ignore)
             harness.must([f"{folder}/program", "trace", "--data", "data.npz", "--steps", "1", "--out", "trace.npz"], cwd=folder)
             loss = float(np.load(f"{folder}/trace.npz")["loss"][0])
-            # f32: some ten roundings of numbers below 4
+            # f32 arithmetic rounds numbers below 4 some ten times.
             if not abs(loss - mean_loss(weight, bias, x[:BATCH], label[:BATCH], ignore)) < 1e-5:
                 raise harness.Failure(f"the first batch's loss is {loss}, not {mean_loss(weight, bias, x[:BATCH], label[:BATCH], ignore)}")
             harness.must([f"{folder}/program", "train", "--data", "data.npz", "--epochs", "2"], cwd=folder)
             said = harness.must([f"{folder}/program", "eval", "--data", "data.npz"], cwd=folder)
             expected = mean_loss(weight, bias, x, label, ignore)
-            if not abs(float(said.split("loss: ")[1].split()[0]) - expected) < 1e-4:  # printed with six digits
+            if not abs(float(said.split("loss: ")[1].split()[0]) - expected) < 1e-4:  # six digits are printed
                 raise harness.Failure(f"eval says {said}, not {expected}")
     return case
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Classification losses of tokens and pixels: loss, gradient, evaluation and per-label accuracy of compiled programs against torch's formulas in float64."""
+"""Compares classification losses of tokens and pixels in compiled programs with torch's formulas in float64: loss, gradient, evaluation and per-label
+accuracy."""
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ import harness  # noqa: E402
 from models import INT64, Graph  # noqa: E402
 
 BATCH, SAMPLES, FEATURES, CLASSES = 4, 10, 5, 3
-# f32 sums of some hundred products of order 1: 2^-24 * 100, relative to their magnitude
+# f32 sums of some hundred products of order 1 are wrong by 2^-24 * 100, relative to their magnitude.
 NEAR = {"rtol": 1e-5, "atol": 1e-6}
 
 
@@ -21,14 +22,14 @@ def check(true, *what):
 
 
 def cross_entropy(z, labels, ignore=-100, smoothing=0.0, weight=None, reduction="mean"):
-    """torch.nn.functional.cross_entropy of scores [..., C]: the loss and its gradient by z."""
+    """Computes torch.nn.functional.cross_entropy of scores [..., C]; returns the loss and its gradient with respect to z."""
     z, labels = z.reshape(-1, z.shape[-1]), labels.reshape(-1)
     weight = np.ones(z.shape[1]) if weight is None else np.asarray(weight, np.float64)
     counts = labels != ignore
     safe = np.where(counts, labels, 0)
     logp = z - z.max(1, keepdims=True)
     logp -= np.log(np.exp(logp).sum(1, keepdims=True))
-    # What each label's loss is made of: sum over classes of -share * logp.
+    # The loss of a label is the sum over classes of -share * logp.
     share = smoothing / z.shape[1] * weight + (1 - smoothing) * weight[safe][:, None] * np.eye(z.shape[1])[safe]
     share = share * counts[:, None]
     total = (weight[safe] * counts).sum() if reduction == "mean" else 1.0
@@ -36,10 +37,10 @@ def cross_entropy(z, labels, ignore=-100, smoothing=0.0, weight=None, reduction=
 
 
 class Task:
-    """A linear map of each token or pixel; scores, and labels with one ignored in five."""
+    """A network that maps each token or pixel linearly to scores, with labels of which one in five is ignored."""
 
     def __init__(self, folder, shape, axis, ignore=-100, labels_input=False, classes=CLASSES):
-        """shape: of a sample's positions. axis: where the network puts the classes."""
+        """`shape` is that of a sample's positions, and `axis` is where the network puts the classes."""
         self.folder, self.axis, self.ignore = folder, axis, ignore
         rng = np.random.default_rng(0)
         rank = len(shape) + 2
@@ -60,7 +61,8 @@ class Task:
         self.x = rng.normal(0, 1, (SAMPLES, *shape, FEATURES)).astype(np.float32)
         self.labels = rng.integers(0, classes, (SAMPLES, *shape))
         self.labels[rng.random(self.labels.shape) < 0.2] = ignore
-        self.labels[0] = np.arange(self.labels[0].size).reshape(self.labels[0].shape) % classes  # one sample counts in full
+        # No label of the first sample is ignored.
+        self.labels[0] = np.arange(self.labels[0].size).reshape(self.labels[0].shape) % classes
         np.savez(f"{folder}/data.npz", x=self.x, labels=self.labels)
 
     def compile(self, options, fails=False):
@@ -73,7 +75,7 @@ class Task:
 
 
 def agrees(shape, axis, options="", labels_input=False, written="", **formula):
-    """written: what is asked for about the axis."""
+    """Makes a case. `written` is the part of the --loss option that is about the axis."""
     def case():
         with harness.folder() as folder:
             task = Task(folder, shape, axis, formula.get("ignore", -100), labels_input)
@@ -86,12 +88,12 @@ def agrees(shape, axis, options="", labels_input=False, written="", **formula):
             dw = x.reshape(-1, FEATURES).T @ dz
             check(np.allclose(traced["loss"][0], expected, **NEAR), "loss", traced["loss"][0], "not", expected)
             check(np.allclose(traced["grad/w"], dw, **NEAR), "gradient", traced["grad/w"], "not", dw)
-            # All samples, the last batch not full: as one large batch.
+            # All samples count as one large batch, although the last batch is not full.
             said = json.loads(task.run("eval", "--data", "data.npz", "--json"))
             z = task.x.astype(np.float64) @ task.w
             expected, _ = cross_entropy(z, task.labels, **formula)
             if formula.get("reduction") == "sum":
-                expected /= SAMPLES / BATCH  # the mean over batches
+                expected /= SAMPLES / BATCH  # eval prints the mean over batches
             check(np.allclose(said["loss"], expected, **NEAR), "eval", said, "not", expected)
             counts = task.labels != task.ignore
             right = int(((z.argmax(-1) == task.labels) & counts).sum())
@@ -103,7 +105,7 @@ def agrees(shape, axis, options="", labels_input=False, written="", **formula):
 
 
 def own_loss():
-    """A network that computes the loss of its flattened tokens itself: the same accuracy."""
+    """A network that computes the loss of its flattened tokens itself has the same accuracy."""
     with harness.folder() as folder:
         task = Task(folder, (6,), 2)
         g = Graph()
@@ -120,7 +122,8 @@ def own_loss():
 
 
 def chosen_axis():
-    """As many tokens as classes: both dimensions fit. The rank decides, and says so; the labels of the network cannot."""
+    """With as many tokens as classes the labels fit both dimensions. The rank of the logits decides, which mpc says. Where the labels are an input of the
+    network, it is an error."""
     with harness.folder() as folder:
         task = Task(folder, (CLASSES,), 2)
         said = task.compile(["--loss=softmax_cross_entropy:logits:labels"])
@@ -143,7 +146,7 @@ def chosen_axis():
 
 
 def wrong_labels():
-    """Labels that do not fit: at compile time those of the network, at train time those of the data; with the shape of both."""
+    """Labels that do not fit are refused with both shapes: the network's labels at compile time, and the data's labels when training starts."""
     with harness.folder() as folder:
         task = Task(folder, (6,), 2, labels_input=True)
         said = task.compile(["--loss=softmax_cross_entropy:logits:labels,axis=1"], fails=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Matrix products whose batch dimensions broadcast in part: checked, compiled, and a training step of the right loss and gradients."""
+"""Matrix products whose batch dimensions broadcast in part are checked and compiled, and a training step has the right loss and
+gradients."""
 import os
 import sys
 
@@ -11,7 +12,8 @@ from models import Graph  # noqa: E402
 
 
 def product(x_shape, w_shape):
-    """loss = mean((x @ w)^2); its gradient of w is x^T (x @ w) 2 / count, summed over what repeats w."""
+    """Makes the case of loss = mean((x @ w)^2). The gradient of w is x^T (x @ w) 2 / count, summed over the dimensions in which w is
+    broadcast."""
     def case():
         g = Graph()
         y = g.node("MatMul", [g.input("x", x_shape), g.weight("w", w_shape)], "product")
@@ -31,7 +33,7 @@ def product(x_shape, w_shape):
             while dw.ndim > w.ndim:
                 dw = dw.sum(0)
             dw = dw.sum(tuple(d for d in range(w.ndim) if w_shape[d] == 1 and dw.shape[d] != 1), keepdims=True)
-            # f32 sums of some hundred products of order 1: 2^-24 * 100, relative to their magnitude
+            # f32 sums of some hundred products of order 1 are wrong by 2^-24 * 100, relative to their magnitude.
             for name, got, want in (("loss", traced["loss"][0], np.mean(y * y)), ("gradient", traced["grad/w"], dw)):
                 if not np.allclose(got, want, rtol=1e-5, atol=1e-6):
                     raise harness.Failure(f"{name} {got}, not {want}")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Steps that are not finite: what --nan=stop, skip and ignore do at every precision, and that an abort names the node that the infinities come from."""
+"""Steps that are not finite: what --nan=stop, skip and ignore do at every precision, and that an abort names the node where the infinities begin."""
 import json
 import os
 import sys
@@ -21,14 +21,14 @@ def check(true, *what):
 
 
 def compiled(folder, model, *options):
-    """The path of a program."""
+    """Compiles a model and returns the path of the program."""
     model.save(f"{folder}/model.onnx")
     harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", *standard(options)], cwd=folder)
     return f"{folder}/program"
 
 
 def convolutions(scale3=1.0):
-    """x [4, 3, 8, 8] -> four convolutions and a dense layer -> y [4, 2]; the weights of the third convolution are all `scale3`."""
+    """Makes x [4, 3, 8, 8] -> four convolutions and a dense layer -> y [4, 2]; the weights of the third convolution are all `scale3`."""
     g = Graph()
     x, channels = g.input("x", [BATCH, 3, 8, 8]), 3
     for i in range(1, 5):
@@ -42,7 +42,7 @@ def convolutions(scale3=1.0):
 
 
 def logarithm():
-    """x [4, 3] -> dropout -> log(x w) -> y [4, 2]: -inf for x = 0."""
+    """Makes x [4, 3] -> dropout -> log(x w) -> y [4, 2], which is -inf for x = 0."""
     g = Graph()
     x = g.dropout(g.input("x", [BATCH, 3]), "drop", 0.01)
     x = g.node("MatMul", [x, g.constant("w", np.ones((3, 5), np.float32))], "product")
@@ -56,14 +56,14 @@ def images(folder, value=1.0):
 
 
 def rows(folder, good):
-    """data.npz: `good` batches of positive rows, the rest zeros."""
+    """Writes data.npz with `good` batches of positive rows, followed by zeros."""
     x = np.zeros((SAMPLES, 3), np.float32)
     x[:good * BATCH] = 1
     np.savez(f"{folder}/data.npz", x=x, target=np.zeros((SAMPLES, 2), np.float32))
 
 
 def train(folder, *arguments, steps=40):
-    """Status, standard output and error, the log's lines."""
+    """Trains; returns the status, standard output and error, and the log's lines."""
     log = f"{folder}/log.jsonl"
     status, out, err = harness.run([f"{folder}/program", "train", "--data", "data.npz", "--steps", steps, "--log", log, "--log-every", 1, "--no-shuffle",
                                     *arguments], cwd=folder)
@@ -73,7 +73,7 @@ def train(folder, *arguments, steps=40):
 def third_convolution(*options):
     def case():
         with harness.folder() as folder:
-            # 0.1 * 9 = 0.9 at most behind each of the first two; 72 * 2000 * 0.7 is beyond 65504, in the middle of the image.
+            # The first two convolutions give 0.1 * 9 = 0.9 at most. The third gives 72 * 2000 * 0.7 in the middle of the image, which is beyond 65504.
             compiled(folder, convolutions(scale3=2000), LOSS, "--precision=fp16", "--lr=1e-4", *options)
             images(folder)
             status, _, err, _ = train(folder)
@@ -117,12 +117,12 @@ def precision_case(mode, *options):
 
 
 def falling_scale():
-    """2^24 to where gradients fit takes many skips, and ends nothing."""
+    """A scale that falls from 2^24 to where gradients fit takes many skips, and they do not end the training."""
     with harness.folder() as folder:
         g = Graph()
         g.node("MatMul", [g.input("x", [BATCH, 3]), g.constant("w", np.ones((3, 2), np.float32))], "y")
         compiled(folder, g.output("y", [BATCH, 2]), LOSS, "--precision=fp16", "--init-scale=16777216", "--lr=1e-30")
-        # The cotangent is 2 (y - target) / 8, about 1 / 4 of 60000: it fits below 2^2.
+        # The cotangent is 2 (y - target) / 8, which is about 1/4 of 60000; times the scale it fits in f16 up to a scale of 2^2.
         np.savez(f"{folder}/data.npz", x=np.full((SAMPLES, 3), 20000, np.float32), target=np.zeros((SAMPLES, 2), np.float32))
         status, out, err, lines = train(folder)
         skipped = [line["skipped"] for line in lines]
@@ -131,7 +131,7 @@ def falling_scale():
 
 
 def a_mask():
-    """The -inf of an attention's mask leads to nothing: the product that overflows behind its softmax is named."""
+    """The -inf values of an attention's mask are no fault. The product after its softmax, which overflows, is named."""
     with harness.folder() as folder:
         g = Graph()
         scores = g.node("MatMul", [g.input("x", [BATCH, 3]), g.constant("k", np.ones((3, 6), np.float32))], "scores")
@@ -147,7 +147,7 @@ def a_mask():
 
 
 def two_optimizers():
-    """The head's loss is infinite in every step, the body's is not: only the head is counted, named and skipped."""
+    """The loss of one optimizer (b) is infinite in every step and that of the other (a) is not: only b's steps are counted, named and skipped."""
     with harness.folder() as folder:
         g = Graph()
         g.input("x", [BATCH, 3])
@@ -168,8 +168,8 @@ def two_optimizers():
 
 
 def infinite_gradients(*options, mode="stop"):
-    """The root's gradient at 0 is infinite and its value is not: without a loss scale nothing looks at it, and the first step loses the weights. Their checkpoint
-    must not take the place of a good one."""
+    """The root's gradient at 0 is infinite and its value is not. Without a loss scale nothing checks gradients, and the first step makes the weights
+    non-finite. Their checkpoint must not replace a good one."""
     def case():
         with harness.folder() as folder:
             g = Graph()
@@ -184,7 +184,7 @@ def infinite_gradients(*options, mode="stop"):
                   "saved/step-00000003.safetensors\nhint: compile with --loss-scale=dynamic" in err, status, err)
             weights = checkpoint(f"{folder}/saved/step-00000003.safetensors")["w"]
             check(np.isfinite(weights).all() and os.listdir(f"{folder}/saved") != [], weights)
-            # Nothing is saved here: the next step's loss tells.
+            # Nothing is saved in this run, so the loss of the next step shows it.
             status, _, err, _ = train(folder, f"--nan={mode}")
             check(status == 1 and "error: step 3: the parameter 'w' is not finite" in err and "there is no checkpoint of finite parameters" in err, status, err)
             compiled(folder, g, LOSS, "--lr=1e-4", *options, "--loss-scale=dynamic")

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Ops of opsets 23 to 28, of which Debian's ONNX has no tests: forward runs against numpy, gradients of Attention against the same network without it, errors."""
+"""Ops of opsets 23 to 28, for which Debian's ONNX has no tests: forward runs are compared with numpy, gradients of Attention with those of the same network
+without it; errors are checked too."""
 import os
 import sys
 
@@ -21,7 +22,7 @@ def normal(*shape):
 
 
 def model(op, opset, inputs, constants, outputs, attributes):
-    """One node: inputs and constants are arrays by position, None for absent ones."""
+    """Makes a model of one node. Inputs and constants are arrays by position, and None where they are absent."""
     g = Graph(opset=opset)
     names = []
     for i, array in enumerate(inputs):
@@ -48,7 +49,7 @@ def forward(op, opset, inputs, outputs, constants=(), **attributes):
             for i, wanted in enumerate(outputs):
                 if wanted is not None:
                     got = found[f"y{i}"]
-                    # f32: products of 8 numbers, an exponential and a sum, each with an error of some 1e-7
+                    # These are products of 8 f32 numbers, an exponential and a sum, each with an error of some 1e-7.
                     same = np.allclose(got, wanted, rtol=1e-5, atol=1e-6) if wanted.dtype.kind == "f" and op != "BitCast" else np.array_equal(got, wanted)
                     if got.dtype != wanted.dtype or got.shape != wanted.shape or not same:
                         raise harness.Failure(f"output {i} is {got}, not {wanted}")
@@ -56,7 +57,7 @@ def forward(op, opset, inputs, outputs, constants=(), **attributes):
 
 
 def attention(q, k, v, allowed=True, bias=0.0, cap=0.0, scale=None):
-    """[B, heads, ...]; keys and values are repeated for the heads that share them."""
+    """Computes attention of [B, heads, ...]. Keys and values are repeated for the heads that share them."""
     k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1).astype(np.float64) for x in (k, v))
     s = q.astype(np.float64) @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5)
     s = cap * np.tanh(s / cap) if cap else s
@@ -68,7 +69,7 @@ def attention(q, k, v, allowed=True, bias=0.0, cap=0.0, scale=None):
 Q, K, V = normal(B, HEADS, S, D), normal(B, KV_HEADS, T, D), normal(B, KV_HEADS, T, 6)
 I, J = np.arange(S)[:, None], np.arange(T)
 MASK = RNG.random((B, 1, S, T)) < 0.6
-MASK[0, 0, 1] = False  # a query without any key: 0
+MASK[0, 0, 1] = False  # a query without any key gives 0
 BIAS = normal(HEADS, S, T)
 BIAS[:, 2, 3:] = -np.inf
 LENGTHS = np.array([5, 2])
@@ -140,7 +141,7 @@ CASES = {
 
 
 def gradients():
-    """Attention trains as the products and the softmax that it stands for."""
+    """Attention trains as the products and the softmax do that it stands for."""
     found = []
     for native in (True, False):
         with harness.folder() as folder:
@@ -167,7 +168,8 @@ def gradients():
     first, second = found
     if first.keys() != second.keys() or len(first) < 4:
         raise harness.Failure(f"{sorted(first)} and {sorted(second)}")
-    for name, value in first.items():  # f32: sums of 8 products in another order
+    # The sums are of 8 f32 products, in another order.
+    for name, value in first.items():
         if not np.allclose(value, second[name], rtol=1e-4, atol=1e-6) or not np.abs(value).max() > 0:
             raise harness.Failure(f"{name}: {value} and {second[name]}")
 
@@ -197,7 +199,7 @@ CASES.update({
 
 
 def newer():
-    """An opset of the future is an error that names the newest."""
+    """An opset that is not known yet is an error that names the newest known one."""
     with harness.folder() as folder:
         g = Graph(opset=29)
         g.node("Relu", [g.input("x", [2])], "y")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What `predict` and `mpc run` write: outputs joined over batches where each sample has its own part, and refused where samples mix."""
+"""What `predict` and `mpc run` write: they join outputs over batches where each sample has its own part, and refuse outputs in which samples mix."""
 import os
 import sys
 
@@ -9,12 +9,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 from models import Graph  # noqa: E402
 
-FEATURES = CLASSES = BATCH = 4  # alike: no shape tells them apart
+FEATURES = CLASSES = BATCH = 4  # equal, so that no shape tells the dimensions apart
 SAMPLES = 10
 
 
 def compiled(folder, outputs, batch=BATCH):
-    """x [N, 4] -> logits [N, 4], mean [4] over the batch, byclass [4, N]; data.npz with ten samples. Returns x and the weights."""
+    """Compiles x [N, 4] -> logits [N, 4], mean [4] over the batch, byclass [4, N], and writes data.npz with ten samples. Returns x and the weights."""
     g = Graph()
     g.node("Gemm", [g.input("x", ["N", FEATURES]), g.weight("fc.weight", (CLASSES, FEATURES)), g.weight("fc.bias", (CLASSES,))], "logits", transB=1)
     g.node("ReduceMean", ["logits"], "mean", axes=[0], keepdims=0)
@@ -38,7 +38,8 @@ def expect(folder, wanted):
     if sorted(found) != sorted(wanted):
         raise harness.Failure(f"wrote {sorted(found)}, not {sorted(wanted)}")
     for name, value in wanted.items():
-        if found[name].shape != value.shape or not np.allclose(found[name], value, rtol=0, atol=1e-5):  # f32: five roundings of numbers below 8
+        # f32 arithmetic rounds numbers below 8 five times.
+        if found[name].shape != value.shape or not np.allclose(found[name], value, rtol=0, atol=1e-5):
             raise harness.Failure(f"{name} is {found[name]}, not {value}")
 
 
@@ -76,7 +77,7 @@ def one_batch():
 
 
 def batch_of_the_input():
-    """`mpc run` binds the batch to what the input has, whatever else the file holds."""
+    """`mpc run` takes the batch size from the network's input, whatever else the file holds."""
     with harness.folder() as folder:
         x, logits = compiled(folder, None)
         np.savez(f"{folder}/data.npz", x=x, aux=np.zeros(3, np.float32), zeros=np.zeros((2, 2), np.float32))

@@ -1,4 +1,4 @@
-"""What the tests of compiled programs share: small networks, compiling, running, reading logs and checkpoints."""
+"""What the tests of compiled programs share: small networks, and functions that compile, run, and read logs and checkpoints."""
 import json
 import os
 import struct
@@ -12,7 +12,7 @@ from network import Network  # noqa: E402
 
 
 def convnet(path, batch=4):
-    """Convolution, batch norm, relu, dropout, dense layer: every kind of state that a step has. Output: logits."""
+    """Makes convolution, batch norm, relu, dropout and a dense layer, which have every kind of state that a step has. The output is logits."""
     n = Network()
     n.input("x", [batch, 2, 6, 6])
     y = n.batch_norm(n.conv("x", "conv", 2, 4, 3), "bn", 4)
@@ -28,12 +28,12 @@ def convnet_data(path, samples=64):
     return path
 
 
-# What the tests of this folder compare with is fp32 and plain SGD, unless they say otherwise.
+# The tests in this folder compare with fp32 and plain SGD unless they say otherwise.
 STANDARD = ("--precision=fp32", "--optimizer=sgd")
 
 
 def standard(options):
-    """The options, and STANDARD's of those that are not among them."""
+    """Returns the options, and those of STANDARD that they do not set."""
     given = {option.split("=")[0] for option in options}
     return [*(option for option in STANDARD if option.split("=")[0] not in given), *options]
 
@@ -53,7 +53,7 @@ def trace(program, data, steps, out, *arguments):
 
 
 def train(program, data, steps, folder, *arguments):
-    """Trains with a log line a step; returns the log's lines and the last checkpoint."""
+    """Trains with a log line for each step; returns the log's lines and the last checkpoint."""
     os.makedirs(folder, exist_ok=True)
     log = os.path.join(folder, "log.jsonl")
     if "--resume" not in arguments:
@@ -65,7 +65,7 @@ def train(program, data, steps, folder, *arguments):
 
 
 def checkpoint(path):
-    """The tensors of a safetensors file, its metadata under ""."""
+    """Returns the tensors of a safetensors file, with its metadata under ""."""
     types = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}
     raw = open(path, "rb").read()
     size = struct.unpack("<Q", raw[:8])[0]
@@ -82,6 +82,6 @@ def checkpoint(path):
 
 
 def same(a, b):
-    """Bit equality of two states."""
+    """Returns the names of the tensors in which two states are not equal bit by bit."""
     names = set(a) | set(b)
     return [n for n in sorted(names - {""}) if n not in a or n not in b or a[n].tobytes() != b[n].tobytes()]

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Random numbers of compiled programs: a function of seed, step and node, against numpy; dropout that a model writes with them; what stays random in predict."""
+"""Random numbers of compiled programs: they are a function of seed, step and node, and are compared with numpy's; dropout that a model composes of random ops;
+which ops stay random in predict."""
 import json
 import os
 import sys
@@ -14,7 +15,7 @@ SAMPLES, BATCH, WIDTH = 10, 4, 6
 
 
 def philox(counter, key):
-    """Philox4x32-10 (Salmon et al. 2011)."""
+    """Computes Philox4x32-10 (Salmon et al. 2011)."""
     c, k = list(counter), list(key)
     for _ in range(10):
         a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
@@ -29,13 +30,13 @@ def words(count, seed, step, salt):
 
 
 def uniform(shape, seed, step, salt):
-    """24 bits of each word."""
+    """Returns uniform numbers, made of 24 bits of each word."""
     count = int(np.prod(shape))
     return ((words(count, seed, step, salt)[:count] >> np.uint64(8)) * 2.0**-24).astype(np.float32).reshape(shape)
 
 
 def normal(shape, seed, step, salt):
-    """Box and Muller's transform of each pair of words."""
+    """Returns normal numbers by Box and Muller's transform of each pair of words."""
     count = int(np.prod(shape))
     w = words(count, seed, step, salt).astype(np.float64)
     radius, angle = np.sqrt(-2 * np.log((w[0::2] + 1) * 2.0**-32)), 2 * np.pi * w[1::2] * 2.0**-32
@@ -60,7 +61,7 @@ def data(folder, samples=SAMPLES):
 
 
 def noisy():
-    """y = (x + normal) W, the first node being the one that draws: its stream is 0."""
+    """Makes y = (x + normal) W. The first node is the one that draws, so its stream is 0."""
     g = Graph(opset=15)
     x = g.input("x", ["N", WIDTH])
     g.node("RandomNormalLike", [x], "noise", scale=0.5, mean=0.25)
@@ -74,19 +75,19 @@ def losses(program, folder, name, seed, *arguments):
 
 
 def steps():
-    """Fresh numbers in every step, the same with the same seed, on the host and on an emulated GPU: those of numpy."""
+    """Every step draws fresh numbers, which are the same for the same seed, on the host and on an emulated GPU, and equal numpy's."""
     with harness.folder() as folder:
         x, t = data(folder, BATCH)
         program = compiled(folder, noisy(), "--loss=mse:y:t", "--target=host,sm_80,emulator")
         expected = lambda seed: [np.mean((x + np.float32(0.5) * normal(x.shape, seed, step, 0) + np.float32(0.25) - t) ** 2) for step in range(3)]
         for name, seed, *device in (("host", 7), ("again", 7), ("another", 8), ("emulator", 7, "--device=emulator")):
             found = losses(program, folder, name, seed, *device)
-            if not np.allclose(found, expected(seed), rtol=1e-6):  # a mean of 24 numbers in f32
+            if not np.allclose(found, expected(seed), rtol=1e-6):  # the loss is a mean of 24 f32 numbers
                 raise harness.Failure(f"{name}: losses {found}, not {expected(seed)}")
 
 
 def stays(op, drawn, **attributes):
-    """predict draws for each batch, the same in every run; what it draws is no step's."""
+    """predict draws for each batch. The numbers are the same in every run and differ from those of every training step."""
     def case():
         with harness.folder() as folder:
             x, _ = data(folder)
@@ -107,7 +108,7 @@ def stays(op, drawn, **attributes):
 
 
 def masked(g, x, form, keep=0.8):
-    """x with whole samples dropped, as exporters write stochastic depth."""
+    """Returns x with whole samples dropped, as exporters write stochastic depth."""
     like = g.node("ConstantOfShape", [g.node("Concat", [g.node("Shape", [x], "shape", end=1), g.constant("ones", np.int64([1]))], "rows", axis=0)], "like")
     p = g.constant("keep", np.float32(keep))
     if form == "floor":
@@ -121,7 +122,7 @@ def masked(g, x, form, keep=0.8):
 
 
 def depth(form):
-    """Whole samples are dropped in training, by the numbers of the mask's node, and none in eval, predict and the exported model."""
+    """Training drops whole samples by the numbers of the mask's node; eval, predict and the exported model drop none."""
     def case():
         with harness.folder() as folder:
             x, t = data(folder, BATCH)
@@ -150,7 +151,7 @@ def depth(form):
 
 
 def distributions():
-    """A forward run: moments, and the frequencies of classes, within five standard deviations."""
+    """Checks a forward run: its moments and the frequencies of its classes are within five standard deviations."""
     with harness.folder() as folder:
         n, weights = 1 << 16, np.array([0.1, 0, 0.6, 0.3])
         g = Graph(opset=15)
@@ -161,7 +162,7 @@ def distributions():
         g.node("Multinomial", ["x"], "classes", sample_size=n)
         g.output("z", [n]).output("u", [n]).output("b", [n], 7).output("classes", [1, n], 6).save(f"{folder}/model.onnx")
         with np.errstate(divide="ignore"):
-            np.savez(f"{folder}/data.npz", x=np.log(weights * 7)[None].astype(np.float32))  # need not sum to one
+            np.savez(f"{folder}/data.npz", x=np.log(weights * 7)[None].astype(np.float32))  # weights that do not sum to one
         mpc(folder, "run", "model.onnx", "--data", "data.npz", "--out", "out.npz")
         out = np.load(f"{folder}/out.npz")
         z, u = out["z"].astype(np.float64), (out["u"].astype(np.float64) + 2) / 6

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""A network that torch's exporter changed for inference, from its file to training and back: equal tensors merged, a zero bias dropped, a weight transposed. What the
-module was comes from the metadata that the exporter writes; here it is written by hand as torch 2.15 does (real files: test/torch)."""
+"""Takes a network that torch's exporter changed for inference from its file to training and back: equal tensors were merged, a zero bias was dropped, and a
+weight was transposed. The metadata that the exporter writes tells what the module was. Here it is written by hand as torch 2.15 does; test/torch has real
+files."""
 import os
 import sys
 
@@ -13,11 +14,11 @@ import harness  # noqa: E402
 from models import Graph  # noqa: E402
 from programs import checkpoint  # noqa: E402
 
-NODE, GRAPH, VALUE = 9, 16, 4  # the fields of metadata_props, which the installed onnx may not know
+NODE, GRAPH, VALUE = 9, 16, 4  # field numbers of metadata_props, which the installed onnx may not know
 
 
 def describe(message, field, key, value):
-    """Adds an entry of metadata_props."""
+    """Adds an entry to metadata_props."""
     entry = onnx.StringStringEntryProto(key=key, value=value).SerializeToString()
     size, length = len(entry), b""
     while size >= 0x80:
@@ -27,7 +28,7 @@ def describe(message, field, key, value):
 
 
 class Exported(Graph):
-    """Nodes with the calls of torch that they come from."""
+    """A graph whose nodes carry the calls of torch that they come from."""
 
     def __init__(self):
         super().__init__(opset=17)
@@ -53,7 +54,7 @@ class Exported(Graph):
 
 
 def network():
-    """x [4, 6] -> norm, dense (its bias is zero) -> norm -> dense whose weight is transposed -> y [4, 3]."""
+    """Makes x [4, 6] -> norm, dense (with a zero bias) -> norm -> dense whose weight is transposed -> y [4, 3]."""
     g = Exported()
     g.module("ln1.weight", "ln1.bias", "fc.weight", "fc.bias", "ln2.weight", "ln2.bias", "head.weight", "head.bias")
     g.input("x", [4, 6])
@@ -102,7 +103,7 @@ def there_and_back():
 
 
 def untied_export():
-    """Each use of a shared tensor trains by itself, and the export holds them all."""
+    """Each use of a shared tensor is trained by itself, and the export holds all of them."""
     with harness.folder() as folder:
         g = Graph()
         one = g.constant("one", np.ones(3, np.float32))

@@ -1,4 +1,4 @@
-// How fast the emulator is, per core: GPU threads and matrix products of warps per second.
+// Measures how fast the emulator is per core: GPU threads, and matrix products of warps, per second.
 #include "HopperHarness.h"
 #include <algorithm>
 #include <cstdio>
@@ -7,7 +7,7 @@
 using namespace mpc::test;
 using namespace mpc::rt;
 
-/// Each warp multiplies 16 x 8 tiles 64 times, the results of one being the sums of the next.
+/// Each warp multiplies 16 x 8 tiles 64 times; each product starts from the sums of the one before.
 static const char *products = R"(
   %zero = llvm.mlir.constant(0.0 : f32) : f32
   %one = llvm.mlir.constant(1006648320 : i32) : i32
@@ -22,7 +22,7 @@ static const char *products = R"(
   %p = llvm.getelementptr %b0[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
   llvm.store %d#0, %p : f32, !llvm.ptr<1>)";
 
-/// Two stages of 64 x 64 and 64 x n tiles that one warpgroup multiplies 64 times: 64 x n x 64 each.
+/// One warpgroup multiplies two stages of 64 x 64 and 64 x n tiles 64 times, 64 x n x 64 each time.
 static std::string wgmmas(int n) {
   int sums = n / 2;
   TileLayout layout = {3, 0, 1024, false};
@@ -51,7 +51,7 @@ static std::string wgmmas(int n) {
   return kernelText(128, 2, body);
 }
 
-/// Seconds of the fastest of five launches on one core.
+/// Returns the seconds of the fastest of five launches on one core.
 static double seconds(const std::string &text, uint32_t blocks, std::vector<std::vector<char>> buffers) {
   EmulatedKernel kernel(text);
   Threads threads(1);
@@ -61,7 +61,7 @@ static double seconds(const std::string &text, uint32_t blocks, std::vector<std:
     arguments.push_back({b.data(), b.size()});
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
-    std::clock_t begin = std::clock(); // CPU time: one thread runs, and the machine may be shared
+    std::clock_t begin = std::clock(); // CPU time, since one thread runs and the machine may be shared
     emulator.launch(kernel.kernel(), {blocks}, arguments);
     best = std::min(best, double(std::clock() - begin) / CLOCKS_PER_SEC);
   }

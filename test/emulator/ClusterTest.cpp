@@ -1,4 +1,4 @@
-// Clusters: their barrier, mbarriers of other blocks, loads to several blocks at once; with faults planted.
+// Clusters: their barrier, mbarriers of other blocks, loads to several blocks at once, and planted faults.
 #include "HopperHarness.h"
 #include <random>
 
@@ -6,8 +6,9 @@ using namespace mpc::test;
 using mpc::rt::emulator::Fault;
 
 namespace {
-/// Clusters of two blocks that share A: y[block] = A B[rank] for A of 64 x k and B of k x 64. Each block
-/// loads one half of A's rows, to both, and its own B. b0: A, [64][k]; b1: B^T, [2][64][k]; b2: sums.
+/// Two blocks of a cluster share A: y[block] = A B[rank] for A of 64 x k and B of k x 64. Each block loads
+/// one half of A's rows to both blocks, and its own B. b0 is A, [64][k]; b1 is B^T, [2][64][k]; b2 is the
+/// sums.
 struct Pair {
   int stages = 2, steps = 5;
   std::string blocks = "3", bytes = "16384", barrier = "kernel.cluster_barrier loc(\"start\")",
@@ -142,12 +143,12 @@ TEST(EmulatorCluster, GridIsOfClusters) {
 }
 
 TEST(EmulatorClusterFaults, Masks) {
-  // To the own block alone: the other one misses half of A.
+  // Each block loads to itself only, so that the other one misses half of A.
   EXPECT_NAMES(faultOf({.blocks = "1"}, Fault::None), "block (");
   EXPECT_NAMES(faultOf({.blocks = "7"}, Fault::Cluster), "thread 0: there is no block 2 in a cluster of 2");
   EXPECT_NAMES(faultOf({.peer = "%peer = llvm.add %rank, %c1 : i32"}, Fault::Cluster),
                "other: kernel.mbarrier_arrive");
-  // Both write the lower half.
+  // Both blocks write the lower half.
   EXPECT_NAMES(faultOf({.halfOffset = "%half = llvm.mul %c0, %rank : i32"}, Fault::UnawaitedLoad),
                "loadA: kernel.tensor_load");
 }
@@ -155,20 +156,20 @@ TEST(EmulatorClusterFaults, Masks) {
 TEST(EmulatorClusterFaults, Counts) {
   EXPECT_NAMES(faultOf({.bytes = "12288"}, Fault::None), "block (");
   EXPECT_NAMES(faultOf({.bytes = "20480"}, Fault::EndlessWait), "and 4096 bytes");
-  // A block does not say that it has read its tile, but twice that the other has.
+  // A block does not report that it has read its tile, but reports twice for the other block.
   faultOf({.arriveOwn = "kernel.mbarrier_arrive %empty block %peer"}, Fault::None);
   faultOf({.arriveOther = "kernel.mbarrier_arrive %empty"}, Fault::None);
 }
 
 TEST(EmulatorClusterFaults, Beginning) {
-  // A barrier of the block does not say that the other block's mbarriers are there.
+  // A barrier of the block does not guarantee that the other block's mbarriers are initialised.
   EXPECT_NAMES(faultOf({.barrier = "kernel.barrier"}, Fault::Mbarrier), "misused mbarrier");
   EXPECT_NAMES(faultOf({.fence = ""}, Fault::Mbarrier),
                "no mbarrier_fence came behind its initialisation by thread 0");
 }
 
 TEST(EmulatorClusterFaults, End) {
-  // A block may end while the other still hands it back a stage.
+  // A block may end while the other one still hands back a stage to it.
   Pair pair{.end = ""};
   Data data(pair.steps, 2);
   EmulatedKernel kernel(pair.text());
@@ -185,7 +186,8 @@ TEST(EmulatorClusterFaults, End) {
     }
   }
   EXPECT_GT(found, 0);
-  // Threads that wait for a block that has ended are not waited for, but one that waits elsewhere is.
+  // A cluster barrier does not wait for a block that has ended, but it waits for one whose threads wait
+  // elsewhere.
   std::string text = kernelText(32, 0, constants({0, 1}) + R"(
     %s = kernel.shared 8 {alignment = 8 : i64}
     %t = kernel.thread_id

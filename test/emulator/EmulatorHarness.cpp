@@ -98,7 +98,7 @@ EmulatedKernel::EmulatedKernel(const std::string &text) {
   found = &module->find("k");
 }
 
-/// 64-byte aligned copies, as the arena's buffers are, with nothing of each other's in between.
+/// Holds copies of buffers in separate allocations, each aligned to 64 bytes as the arena's buffers are.
 namespace {
 struct Aligned {
   explicit Aligned(const std::vector<char> &bytes)

@@ -7,13 +7,13 @@
 
 namespace mpc::test {
 
-/// One kernel named `k`, compiled. A failure to compile fails the test.
+/// A compiled kernel named `k`. A failure to compile fails the test.
 class EmulatedKernel {
 public:
   explicit EmulatedKernel(const std::string &text);
 
-  /// Runs it with the seeds 0, 1, 2 and 3 on `threads` OS threads over copies of the buffers, which must then hold the same bytes every time and are
-  /// handed back. A finding fails the test.
+  /// Runs it with the seeds 0, 1, 2 and 3 on `threads` OS threads over copies of the buffers. The copies must hold the same bytes after every run
+  /// and are handed back. A finding fails the test.
   template <typename... T>
   void run(rt::emulator::Grid grid, std::vector<T> &...buffers) {
     std::vector<std::vector<char>> bytes = {toBytes(buffers)...};
@@ -21,12 +21,12 @@ public:
     [[maybe_unused]] size_t i = 0;
     (fromBytes(bytes[i++], buffers), ...);
   }
-  /// Runs it and expects that fault (None: any), with every seed; returns the finding's message of seed 0.
+  /// Runs it with every seed and expects that fault (None means any); returns the message of the finding with seed 0.
   template <typename... T>
   std::string fault(rt::emulator::Fault expected, rt::emulator::Grid grid, const std::vector<T> &...buffers) {
     return faultBytes(expected, grid, {toBytes(buffers)...});
   }
-  /// The error of one run, if any.
+  /// Returns the error of one run, if there is any.
   std::optional<rt::Error> launch(uint64_t seed, rt::emulator::Grid grid, std::vector<std::vector<char>> &buffers, bool readOnly = false);
   const rt::emulator::Kernel &kernel() const { return *found; }
 
@@ -47,10 +47,11 @@ private:
   const rt::emulator::Kernel *found = nullptr;
 };
 
-/// The text of a kernel `k` with that many threads and buffers %b0, %b1, ...
+/// Returns the text of a kernel `k` with that many threads and buffers %b0, %b1, ...
 std::string kernelText(int threads, int buffers, const std::string &body);
 
-/// The body of a kernel of 128 threads: b1[block] = sum of b0[block * 128 ..], by shuffles within warps and shared memory between them.
+/// The body of a kernel of 128 threads that computes b1[block] = sum of b0[block * 128 ..], by shuffles within warps and through shared memory
+/// between warps.
 extern const char *const blockReduction;
 
 } // namespace mpc::test

@@ -1,10 +1,10 @@
-// Planted faults: each is found, under every order of threads, and named with the op; the same kernel without it is clean.
+// Planted faults: each is found under every order of threads, and its message names the op. The same kernel without the fault is clean.
 #include "HopperHarness.h"
 
 using namespace mpc::test;
 using mpc::rt::emulator::Fault;
 
-/// 64 threads, one block, y[t] = x[t + shift]; buffers of 64 words.
+/// One block of 64 threads computes y[t] = x[t + shift] on buffers of 64 words.
 static std::string shifted(const std::string &readShift, const std::string &writeShift) {
   return kernelText(64, 2, R"(
     %t = kernel.thread_id
@@ -55,7 +55,7 @@ TEST(EmulatorFaults, MisalignedVectorLoad) {
   std::vector<float> x(64);
   EmulatedKernel(text("2xf32")).run({1}, x);
   EXPECT_NAMES(EmulatedKernel(text("4xf32")).fault(Fault::Misaligned, {1}, x), "an access of 16 bytes in global memory is not aligned to 16");
-  // A piece of shared memory is not aligned to more than it says, though its offset would be.
+  // A piece of shared memory counts as aligned to what it states and no more, even if its offset is aligned better.
   EmulatedKernel shared(kernelText(32, 0, R"(
     %s = kernel.shared 512 {alignment = 8 : i64}
     %v = llvm.mlir.zero : vector<4xf32>
@@ -88,7 +88,7 @@ TEST(EmulatorFaults, MissingBarrier) {
   EmulatedKernel(reversal("kernel.barrier")).run({2}, y);
   for (int t = 0; t < 64; ++t)
     EXPECT_EQ(y[t], 63 - t);
-  // Without any barrier a thread may come before the writer (the word was never written) or behind it (a race): both are this fault.
+  // Without any barrier a thread may read before the writer (the word was never written) or after it (a race). Both are this fault.
   EmulatedKernel none(reversal(""));
   std::vector<std::vector<char>> buffers(1, std::vector<char>(256));
   for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -96,7 +96,7 @@ TEST(EmulatorFaults, MissingBarrier) {
     ASSERT_TRUE(error) << seed;
     EXPECT_NAMES(error->text(), "read: llvm.load: ");
   }
-  // A warp_sync orders the lanes of a warp, not the warps; shuffles and votes order nothing. The barrier behind the write of another warp is missed.
+  // A warp_sync orders the lanes of a warp, not the warps; shuffles and votes order nothing. A barrier is missing after the write of the other warp.
   std::string crossing = reversal(R"(kernel.warp_sync
     %any = kernel.vote any %low
     scf.if %low { kernel.barrier {id = 1 : i32, threads = 32 : i32} })");
@@ -106,7 +106,7 @@ TEST(EmulatorFaults, MissingBarrier) {
 }
 
 TEST(EmulatorFaults, Races) {
-  // The second write of a pipeline comes before others have read the first: write after read.
+  // The second write of a pipeline comes before others have read the first one: a write after read.
   auto text = [](const std::string &second) {
     return kernelText(64, 0, R"(
     %t = kernel.thread_id
@@ -123,16 +123,16 @@ TEST(EmulatorFaults, Races) {
   };
   EmulatedKernel(text("kernel.barrier")).run({1});
   std::vector<std::vector<char>> none;
-  // Read first, then written; or written first, then read: the op that comes second is named.
+  // Whether the read or the write comes first, the op that comes second is named.
   EXPECT_NAMES(EmulatedKernel(text("")).fault(Fault::Race, {1}), "of piece 0 of shared memory without a barrier after the ");
   EXPECT_NAMES(EmulatedKernel(text("kernel.warp_sync")).fault(Fault::Race, {1}), "race in test, kernel k, block (0, 0, 0), thread ");
-  // All write one word.
+  // All threads write one word.
   EmulatedKernel same(kernelText(64, 0, R"(
     %t = kernel.thread_id
     %s = kernel.shared 16
     llvm.store %t, %s : i32, !llvm.ptr<3>)"));
   EXPECT_NAMES(same.fault(Fault::Race, {1}), "write of byte 0 of piece 0 of shared memory without a barrier after the write by thread ");
-  // Atomics do not race with each other, nor halves of a word.
+  // Atomics do not race with each other, and neither do accesses to different halves of a word.
   EmulatedKernel atomics(kernelText(64, 1, R"(
     %t = kernel.thread_id
     %c0 = llvm.mlir.constant(0 : i32) : i32
@@ -156,7 +156,7 @@ TEST(EmulatorFaults, Races) {
 }
 
 TEST(EmulatorFaults, DivergentBarrier) {
-  // The two warps go to different barriers, and both wait for ever.
+  // The two warps wait at different barriers, and both wait for ever.
   std::string text = kernelText(64, 0, R"(
     %t = kernel.thread_id
     %c32 = llvm.mlir.constant(32 : i32) : i32
@@ -169,7 +169,7 @@ TEST(EmulatorFaults, DivergentBarrier) {
   EXPECT_NAMES(EmulatedKernel(text).fault(Fault::DivergentBarrier, {1}),
                "one: kernel.barrier: divergent barrier in test, kernel k, block (0, 0, 0), thread 0: 32 threads wait here for ever; thread 32 waits at "
                "two: kernel.barrier");
-  // The lanes of a warp at two barriers of one number: the count is right, the warp divergent.
+  // The lanes of one warp wait at two ops for the same barrier: the count is right, but the warp is divergent.
   std::string split = kernelText(32, 0, R"(
     %t = kernel.thread_id
     %c16 = llvm.mlir.constant(16 : i32) : i32
@@ -190,7 +190,7 @@ TEST(EmulatorFaults, ExitBeforeBarrier) {
     %stays = llvm.icmp "ult" %t, %c : i32
     scf.if %stays { kernel.barrier )" + barrier + " }");
   };
-  EmulatedKernel(text(64, "")).run({1}); // a whole warp that exited is not waited for
+  EmulatedKernel(text(64, "")).run({1}); // the barrier does not wait for a whole warp that has exited
   EXPECT_NAMES(EmulatedKernel(text(70, "")).fault(Fault::DivergentBarrier, {1}), "thread 70 of the same warp has exited");
   EXPECT_NAMES(EmulatedKernel(text(64, "{threads = 96 : i32}")).fault(Fault::DivergentBarrier, {1}), "64 threads wait here for ever; thread 64 has exited");
 }
@@ -221,7 +221,7 @@ TEST(EmulatorFaults, UninitializedShared) {
     llvm.store %v, %q : i32, !llvm.ptr<1>)"));
   std::vector<int32_t> y(32);
   EXPECT_NAMES(k.fault(Fault::Uninitialized, {1}, y), "read: llvm.load: uninitialised read in test, kernel k, block (0, 0, 0), thread 31");
-  // What one block wrote is not there for the next.
+  // A block does not see what the block before it wrote to shared memory.
   EXPECT_NAMES(k.fault(Fault::Uninitialized, {4}, y), "block (0, 0, 0)");
 }
 
@@ -232,7 +232,7 @@ TEST(EmulatorFaults, SharedBounds) {
                                                         "4 bytes at byte 252 of piece 0 of shared memory, which has 252");
 }
 
-/// A warp fills 8 x 16 bytes and loads them as a matrix of rows `stride` bytes apart, from `first`.
+/// A warp fills 8 x 16 bytes and loads them as a matrix whose rows are `stride` bytes apart and start at `first`.
 static std::string matrixLoad(int stride, int first) {
   return kernelText(32, 0, R"(
     %t = kernel.thread_id
@@ -257,7 +257,7 @@ TEST(EmulatorFaults, LoadMatrixAddress) {
                "load: kernel.load_matrix: out-of-bounds read in test, kernel k, block (0, 0, 0), thread 4: 16 bytes at byte 128");
 }
 
-/// Each thread copies 16 bytes and reads those of thread 63 - t after `wait`.
+/// Each thread copies 16 bytes and, after `wait`, reads those that thread 63 - t copied.
 static std::string copied(const std::string &wait, const char *shift = "0") {
   return kernelText(64, 2, R"(
     %t = kernel.thread_id
@@ -286,7 +286,7 @@ TEST(EmulatorFaults, UnawaitedCopy) {
   EXPECT_NAMES(EmulatedKernel(copied("kernel.barrier")).fault(Fault::UnawaitedCopy, {1}, x, y), "read: llvm.load: unawaited copy_async");
   // One group may still be under way.
   EmulatedKernel(copied("kernel.copy_async_wait 1\nkernel.barrier")).fault(Fault::UnawaitedCopy, {1}, x, y);
-  // Awaited by each thread, but not seen by the others without a barrier.
+  // Each thread awaits its copies, but without a barrier the other threads do not see them.
   EmulatedKernel noBarrier(copied("kernel.copy_async_wait 0"));
   std::vector<std::vector<char>> buffers(2, std::vector<char>(1024));
   for (uint64_t seed = 0; seed < 8; ++seed)

@@ -1,4 +1,4 @@
-// The switch between fibers: order, registers, and control words of each its own.
+// The switch between fibers: their order, their registers, and the floating-point control words of each.
 #include "runtime/emulator/Fiber.h"
 #include <cfenv>
 #include <cmath>
@@ -21,7 +21,7 @@ Ring ring;
 void body(void *argument) {
   contextStarted();
   long i = reinterpret_cast<long>(argument);
-  double x = double(i) + 0.5; // lives in a register across switches
+  double x = double(i) + 0.5; // kept in a register across switches
   if (i == 1)
     std::fesetround(FE_UPWARD);
   for (long r = 0; r < Ring::rounds; ++r) {
@@ -55,11 +55,12 @@ TEST(Fiber, KeepsRegistersAndControlWords) {
   }
 }
 
-//===-- The memory of stacks has another use later -------------------------------------===//
+//===-- Stacks leave no marks on memory that is used again later ------------------------===//
 
 static Context home, left;
 
-/// Leaves an array on its stack, which AddressSanitizer marks off, and never comes back to take the marks away.
+/// Leaves an array on its stack, around which AddressSanitizer marks memory as inaccessible, and never returns to remove the
+/// marks.
 static void leaveForGood(void *sum) {
   contextStarted();
   volatile char marked[512];
@@ -81,7 +82,7 @@ TEST(Fiber, LeavesNoMarksOnMemoryThatOthersGet) {
   EXPECT_EQ(sum, 7);
   void *again = mmap(begin, size_t(end - begin), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   ASSERT_EQ(again, begin) << "the place is taken";
-  for (char *at = begin; at != end; ++at) // a mark that was left would be an error here
+  for (char *at = begin; at != end; ++at) // AddressSanitizer reports a mark that was left
     *at = 1;
   munmap(again, size_t(end - begin));
 }

@@ -14,7 +14,7 @@ int TileLayout::plain(int row, int k) const {
     return row / 8 * stride + row % 8 * line() + (swizzle == 0 ? k / 8 * leading + k % 8 * 2 : k * 2);
   int rowsOfLine = line() / 2;
   int within = k % 8 * line() + row % rowsOfLine * 2;
-  // Without swizzle the distances change parts.
+  // Without swizzle, stride and leading change roles.
   return within + (swizzle == 0 ? row / rowsOfLine * stride + k / 8 * leading
                                 : row / rowsOfLine * leading + k / 8 * stride);
 }

@@ -1,4 +1,4 @@
-// Kernels without faults: what they compute, and that nothing is found.
+// Kernels without faults: their results are right, and the emulator finds nothing.
 #include "EmulatorHarness.h"
 #include <cmath>
 #include <numeric>
@@ -86,7 +86,8 @@ TEST(Emulator, ShufflesAndVotes) {
   }
 }
 
-// Two halves of the block exchange values behind barriers of their own; a warp exits early, and the block's barrier does not wait for it.
+// Two halves of the block exchange values through barriers of their own. A warp exits early, and the block's barrier does not wait for
+// it.
 TEST(Emulator, NamedBarriersAndEarlyExit) {
   EmulatedKernel k(R"(
   llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 160 : i32} {
@@ -128,7 +129,8 @@ TEST(Emulator, NamedBarriersAndEarlyExit) {
     EXPECT_EQ(out[t], (127 - t) ^ 63);
 }
 
-// Lanes of a warp take different ways, exchange through shared memory behind warp_sync, and the last half exits before a vote.
+// Lanes of a warp take different branches and exchange values through shared memory after a warp_sync; the upper half exits before a
+// vote.
 TEST(Emulator, DivergentLanes) {
   EmulatedKernel k(R"(
   llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
@@ -169,7 +171,7 @@ TEST(Emulator, DivergentLanes) {
     EXPECT_EQ(out[32 + t], 1);
 }
 
-// y = x shifted by one thread, through three stages of shared memory, two copies ahead; the last copy is cut by `valid`.
+// y = x shifted by one thread, through three stages of shared memory and two copies ahead; `valid` shortens the last copy.
 TEST(Emulator, CopyAsyncPipeline) {
   EmulatedKernel k(kernelText(64, 2, R"(
     %t = kernel.thread_id
@@ -229,7 +231,7 @@ TEST(Emulator, CopyAsyncPipeline) {
       %q = llvm.getelementptr %b1[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xf32>
       llvm.store %v, %q : vector<4xf32>, !llvm.ptr<1>
     })"));
-  // The input lacks its last three elements: with `valid` nothing is read there.
+  // The input lacks its last three elements; `valid` keeps the copy from reading there.
   std::vector<float> x(6 * 64 * 4 - 3), y(6 * 64 * 4);
   std::iota(x.begin(), x.end(), 1.0f);
   k.run({2}, x, y);
@@ -267,7 +269,7 @@ TEST(Emulator, Approximations) {
         EXPECT_TRUE(std::isnan(y[f * 32 + i]));
       continue;
     }
-    double v = i == 1 ? 0 : x[i]; // denormals are flushed
+    double v = i == 1 ? 0 : x[i]; // subnormals are flushed to zero
     EXPECT_EQ(y[i], float(std::exp2(v)));
     EXPECT_EQ(y[32 + i], float(std::log2(v)));
     EXPECT_EQ(y[64 + i], std::abs(1 / v) < 0x1p-126 ? 0 : float(1 / v));

@@ -1,4 +1,4 @@
-// load_matrix and mma against plain loops in double.
+// Compares load_matrix and mma with plain loops in double.
 #include "EmulatorHarness.h"
 #include "runtime/support/DType.h"
 #include <bit>
@@ -10,7 +10,7 @@ using namespace mpc::rt;
 
 //===-- load_matrix -----------------------------------------------------------------===//
 
-/// One warp copies 4 matrices of 8 x 8 16-bit words to shared memory as they are, loads `count` of them, and writes its registers: out[i * 32 + lane].
+/// One warp copies 4 matrices of 8 x 8 16-bit words to shared memory unchanged, loads `count` of them, and writes its registers: out[i * 32 + lane].
 static std::string loadKernel(int count, bool transpose) {
   std::string body = R"(
     %t = kernel.thread_id
@@ -52,7 +52,7 @@ TEST(Emulator, LoadMatrix) {
 }
 
 TEST(Emulator, StoreMatrix) {
-  // What load_matrix takes apart store_matrix puts together: 4 matrices go to the upper half of the piece, and from there out.
+  // store_matrix is the inverse of load_matrix: 4 matrices go to the upper half of the piece and are written out from there.
   for (bool transpose : {false, true}) {
     std::string flag = transpose ? " {transpose}" : "";
     EmulatedKernel k(kernelText(32, 2, R"(
@@ -88,7 +88,7 @@ struct Shape {
   const char *element;
   int k;
 };
-/// How element types are stored: bits of 16 or 32, and their value.
+/// How an element type is stored: in 16 or 32 bits, and which value these have.
 struct Element {
   bool wide;
   uint32_t (*round)(float);
@@ -99,11 +99,11 @@ Element elementOf(const std::string &name) {
     return {false, [](float v) { return uint32_t(floatToHalf(v)); }, [](uint32_t bits) { return double(halfToFloat(uint16_t(bits))); }};
   if (name == "bf16")
     return {false, [](float v) { return uint32_t(floatToBfloat(v)); }, [](uint32_t bits) { return double(bfloatToFloat(uint16_t(bits))); }};
-  // tf32 keeps the upper 19 bits of an f32; the tensor cores take no notice of the others.
+  // tf32 keeps the upper 19 bits of an f32; the tensor cores ignore the others.
   return {true, [](float v) { return std::bit_cast<uint32_t>(v); }, [](uint32_t bits) { return double(std::bit_cast<float>(bits & ~0x1FFFu)); }};
 }
 
-/// b0: A fragments [4][32], b1: B fragments [2][32], b2: C, b3: D [4][32].
+/// b0 has the fragments of A [4][32], b1 those of B [2][32], b2 is C, b3 is D [4][32].
 std::string mmaKernel(Shape shape) {
   bool tf32 = shape.element == std::string("tf32");
   int a = shape.k == 16 || tf32 ? 4 : 2;
@@ -132,7 +132,7 @@ struct Tile {
   std::vector<float> c = std::vector<float>(128); ///< [16][8]
 };
 
-/// Distributes a tile over lanes by the tables of the PTX manual (written there as functions of groupID and threadID_in_group), runs the kernel, gathers D.
+/// Distributes a tile over lanes by the tables of the PTX manual (written there as functions of groupID and threadID_in_group), runs the kernel, and gathers D.
 std::vector<float> runMma(EmulatedKernel &kernel, Shape shape, const Tile &tile) {
   Element element = elementOf(shape.element);
   int k = shape.k;
@@ -146,7 +146,7 @@ std::vector<float> runMma(EmulatedKernel &kernel, Shape shape, const Tile &tile)
       for (int i = 0; i < 2; ++i)
         b[i * 32 + lane] = tile.b[(inGroup + (i == 1 ? 4 : 0)) * 8 + group];
     } else {
-      // The manual counts elements a0 … a7: row = groupID for a0 a1 a4 a5, else + 8; column = inGroup * 2 + (i & 1), + 8 from a4 on.
+      // The manual counts elements a0 … a7: the row is groupID for a0 a1 a4 a5, else groupID + 8; the column is inGroup * 2 + (i & 1), + 8 from a4 on.
       for (int i = 0; i < k / 2; ++i) {
         int row = (i & 2) ? group + 8 : group, column = inGroup * 2 + (i & 1) + (i >= 4 ? 8 : 0);
         a[i / 2 * 32 + lane] |= tile.a[row * k + column] << 16 * (i & 1);
@@ -177,7 +177,7 @@ TEST_P(EmulatorMma, AgreesWithDouble) {
   EmulatedKernel kernel(mmaKernel(shape));
   std::mt19937 random(5);
   for (int round = 0; round < 4; ++round) {
-    // The last rounds span subnormals of f16, and large values.
+    // The last rounds draw numbers among f16's subnormals, and large numbers.
     float scale = round < 2 ? 1.0f : round == 2 ? 1e-6f : 100.0f;
     std::uniform_real_distribution<float> draw(-scale, scale);
     Tile tile{std::vector<uint32_t>(16 * shape.k), std::vector<uint32_t>(8 * shape.k)};
@@ -193,7 +193,7 @@ TEST_P(EmulatorMma, AgreesWithDouble) {
         double sum = 0;
         for (int k = 0; k < shape.k; ++k)
           sum += element.value(tile.a[i * shape.k + k]) * element.value(tile.b[k * 8 + j]);
-        // Both sum in the order of k in f64, exactly so here: the results are the same, not only close.
+        // Both sum in the order of k in f64, which is exact here, so the results are equal and not only close.
         EXPECT_EQ(d[i * 8 + j], float(sum + tile.c[i * 8 + j])) << i << ", " << j;
       }
   }

@@ -1,5 +1,5 @@
-// mbarriers, set_registers, and the ring of a producer and a consumer warpgroup that they make; with faults
-// planted.
+// mbarriers, set_registers, and the ring that a producer and a consumer warpgroup make of them; with planted
+// faults.
 #include "HopperHarness.h"
 #include <random>
 
@@ -7,8 +7,8 @@ using namespace mpc::test;
 using mpc::rt::emulator::Fault;
 
 namespace {
-/// 64 x 64 products of K = 64 * steps: threads 0 to 127 copy tiles to a ring, threads 128 to 255 multiply.
-/// b0, b1: tiles of A and B as they lie in shared memory; b2: sums.
+/// 64 x 64 products of K = 64 * steps: threads 0 to 127 copy tiles to a ring, threads 128 to 255 multiply
+/// them. b0 and b1 are tiles of A and B as they are laid out in shared memory; b2 is the sums.
 struct Ring {
   int stages = 3, steps = 7;
   bool copyAsync = false;
@@ -89,7 +89,7 @@ struct Ring {
             }() +
             ") -> (" + typeList("f32", 32) + ") {" + stage + waitForFull + "\nkernel.wgmma_fence\n" +
             [&] {
-              for (int i = 32; i-- > 0;) // iteration arguments have names of their own
+              for (int i = 32; i-- > 0;) // iteration arguments need names of their own
                 for (std::string from = "%acc#" + std::to_string(i);
                      products.find(from) != std::string::npos;)
                   products.replace(products.find(from), from.size(), "%acc_" + std::to_string(i));
@@ -147,22 +147,23 @@ TEST(EmulatorMbarrier, RingOfStores) {
 TEST(EmulatorMbarrier, RingOfCopies) { expectClean({.copyAsync = true}); }
 
 TEST(EmulatorMbarrier, GroupsOverlap) {
-  // The group of a round stays under way until the next; its stage is handed back then. Here no stage is ever
-  // handed back.
+  // The group of a round is under way until the next round, and its stage would be handed back only then.
+  // Here no stage is ever handed back.
   expectClean({.stages = 3, .steps = 3, .arriveEmpty = "", .wait = "kernel.wgmma_wait 1"});
 }
 
 TEST(EmulatorMbarrierFaults, WrongPhase) {
-  // The producer waits for the phase that follows: for ever, as the consumer never gets the first tile.
+  // The producer waits for the phase after the right one. It never ends, since the consumer never gets the
+  // first tile.
   std::string stuck =
       faultOf({.waitForEmpty = "kernel.mbarrier_wait %empty, %parity loc(\"empty\")"}, Fault::EndlessWait);
   EXPECT_NAMES(stuck, "error: empty: kernel.mbarrier_wait: endless mbarrier_wait");
   EXPECT_NAMES(stuck, "128 threads wait for ever for the end of phase 0 (parity 0), of whose 128 arrivals "
                       "128 are missing, and 0 bytes; mbarrier of init3");
-  // Found in every order of threads, though not always as the same fault: the consumer does not wait in the
-  // first round and reads what nobody has written, or not for it.
+  // In every order of threads something is found, though not always the same fault: the consumer does not
+  // wait in the first round and reads what nobody has written, or waits for ever.
   faultOf({.waitForFull = "kernel.mbarrier_wait %full, %flipped loc(\"full\")"}, Fault::None);
-  // The parity does not alternate: the second round is not waited for.
+  // The parity does not alternate, so nothing waits for the second round.
   faultOf({.waitForFull = "kernel.mbarrier_wait %full, %c0 loc(\"full\")"}, Fault::None);
   faultOf({.waitForEmpty = "kernel.mbarrier_wait %empty, %c1 loc(\"empty\")"}, Fault::None);
 }
@@ -178,7 +179,7 @@ TEST(EmulatorMbarrierFaults, MissingAsyncFence) {
                "error: product: kernel.wgmma: missing async_fence");
   EXPECT_NAMES(faultOf({.copyAsync = true, .fence = ""}, Fault::MissingFence),
                "passed no async_fence before the barrier behind");
-  // Behind the arrival it is too late.
+  // A fence after the arrival is too late.
   EXPECT_NAMES(
       faultOf({.steps = 1, .fence = "", .arriveFull = "kernel.mbarrier_arrive %full\nkernel.async_fence"},
               Fault::MissingFence),
@@ -187,7 +188,7 @@ TEST(EmulatorMbarrierFaults, MissingAsyncFence) {
 
 TEST(EmulatorMbarrierFaults, Counts) {
   EXPECT_NAMES(faultOf({.arrivals = "129"}, Fault::EndlessWait), "of whose 129 arrivals 1 are missing");
-  // A phase that ends before all producers have come.
+  // The phase ends before all producers have arrived.
   faultOf({.arrivals = "64"}, Fault::None);
   EXPECT_NAMES(faultOf({.arrivals = "0"}, Fault::Mbarrier),
                "error: init0: kernel.mbarrier_init: misused mbarrier");
@@ -233,7 +234,7 @@ TEST(EmulatorMbarrierFaults, HandedBackTooEarly) {
 }
 
 TEST(EmulatorRegisters, MinBlocks) {
-  // For two blocks of an SM a thread starts with 128.
+  // If two blocks must fit on an SM, a thread starts with 128 registers.
   std::string text = kernelText(256, 0, constants({128}) + R"(
     %t = kernel.thread_id
     %p = llvm.icmp "ult" %t, %c128 : i32
@@ -244,7 +245,7 @@ TEST(EmulatorRegisters, MinBlocks) {
 }
 
 TEST(EmulatorRegisters, Rules) {
-  // 256 threads start with 248 each.
+  // The 256 threads start with 248 registers each.
   EXPECT_NAMES(faultOf({.producerRegisters = "",
                         .consumerRegisters = "kernel.set_registers 240 increase loc(\"set\")"},
                        Fault::Registers),

@@ -1,5 +1,5 @@
-// tensor_load and tensor_store: boxes of all kinds against plain loops, the ring they fill for wgmma, and
-// planted faults.
+// tensor_load and tensor_store: boxes of all kinds are compared with plain loops, the ring that the loads
+// fill for wgmma is run, and faults are planted.
 #include "HopperHarness.h"
 #include <numeric>
 #include <random>
@@ -14,7 +14,7 @@ static std::string list(const std::vector<int> &values) {
   return text;
 }
 
-/// The text of a kernel with tensor maps.
+/// Returns the text of a kernel with tensor maps.
 static std::string withMaps(std::string text, const std::vector<std::string> &maps) {
   std::string attribute = "attributes {kernel.tensor_maps = [";
   for (size_t i = 0; i < maps.size(); ++i)
@@ -26,8 +26,8 @@ static std::string withMaps(std::string text, const std::vector<std::string> &ma
 //===-- The ring of tensor_load and wgmma ---------------------------------------------===//
 
 namespace {
-/// 128 x 128 x k products, each block its own: thread 0 loads tiles, two warpgroups multiply 64 rows each.
-/// b0: A, [128][k] or transposed; b1: B^T, [128][k] or transposed; b2: sums.
+/// Products of 128 x 128 x k, one in each block: thread 0 loads tiles, two warpgroups multiply 64 rows each.
+/// b0 is A, [128][k] or transposed; b1 is B^T, [128][k] or transposed; b2 is the sums.
 struct Gemm {
   bool transposedA = false, transposedB = false;
   HalfType type = kHalf;
@@ -35,7 +35,7 @@ struct Gemm {
   std::string bytes = "32768", arrivals = "2",
               waitForEmpty = "kernel.mbarrier_wait %empty, %flipped loc(\"empty\")",
               waitForFull = "kernel.mbarrier_wait %full, %parity loc(\"full\")";
-  std::string loadA = "", loadB = ""; ///< instead of the right ones
+  std::string loadA = "", loadB = ""; ///< text that replaces the right loads
   std::string fence = "kernel.mbarrier_fence", wait = "kernel.wgmma_wait 0",
               registers = "kernel.set_registers 240 increase";
 
@@ -186,13 +186,13 @@ TEST(EmulatorTensorMemoryFaults, Phases) {
   EXPECT_NAMES(faultOf({.waitForFull = ""}, Fault::UnawaitedLoad),
                "error: product: kernel.wgmma: unawaited tensor_load");
   faultOf({.waitForFull = "kernel.mbarrier_wait %full, %c0 loc(\"full\")"}, Fault::None);
-  // The second round of loads goes over tiles that are still being read, or may be.
+  // The second round of loads overwrites tiles that are being read, or may be.
   std::string over = faultOf({.k = 256, .stages = 1, .waitForEmpty = ""}, Fault::UnawaitedLoad);
   EXPECT_NAMES(over, "error: load0: kernel.tensor_load: unawaited tensor_load");
 }
 
 TEST(EmulatorTensorMemoryFaults, TransactionCounts) {
-  // Short: the phase ends before the last bytes have come.
+  // The phase expects too few bytes and ends before the last ones have come.
   EXPECT_NAMES(faultOf({.bytes = "16384"}, Fault::UnawaitedLoad),
                "error: product: kernel.wgmma: unawaited tensor_load");
   EXPECT_NAMES(
@@ -200,7 +200,7 @@ TEST(EmulatorTensorMemoryFaults, TransactionCounts) {
       "error: load1: kernel.tensor_load: misused mbarrier in test, kernel k, block (0, 0, 0), thread 0: "
       "16384 bytes come in phase 0 of the mbarrier of init0: kernel.mbarrier_init, which expects only 16 "
       "more");
-  // Nobody expects them.
+  // The barrier expects no bytes.
   EXPECT_NAMES(faultOf({.bytes = "0"}, Fault::UnawaitedLoad), "product: kernel.wgmma");
   EXPECT_NAMES(faultOf({.bytes = "32784"}, Fault::EndlessWait),
                "of whose 1 arrivals 0 are missing, and 16 bytes; mbarrier of init0");
@@ -208,16 +208,16 @@ TEST(EmulatorTensorMemoryFaults, TransactionCounts) {
 }
 
 TEST(EmulatorTensorMemoryFaults, InUse) {
-  // Handed back while the last group is under way.
+  // The stage is handed back while the last group is under way.
   EXPECT_NAMES(faultOf({.k = 256, .stages = 1, .wait = "kernel.wgmma_wait 1"}, Fault::InUse),
                "error: load0: kernel.tensor_load: write to memory in use");
-  // The second warpgroup is not waited for.
+  // The producer does not wait for the second warpgroup.
   faultOf({.k = 256, .stages = 1, .arrivals = "1"}, Fault::None);
 }
 
 TEST(EmulatorTensorMemoryFaults, Barriers) {
   EXPECT_NAMES(faultOf({.fence = ""}, Fault::Mbarrier), "error: load0: kernel.tensor_load: misused mbarrier");
-  // A load into the tile of the other operand.
+  // The load for B goes into the tile of A.
   EXPECT_NAMES(faultOf({.loadB = "kernel.tensor_load %ta, %full map 1 [%k0, %c0] loc(\"twice\")\n"},
                        Fault::UnawaitedLoad),
                "error: twice: kernel.tensor_load");
@@ -256,14 +256,14 @@ struct Box {
   std::vector<int> sizes, box, steps, at;
   int swizzle = 0;
   const char *element = "i16";
-  int pixels = 0; ///< im2col; box is then the number of channels
+  int pixels = 0; ///< for im2col; box is then the number of channels
   std::vector<int> lower = {}, upper = {}, offsets = {};
 
   int rank() const { return int(sizes.size()); }
   int elementBytes() const {
     return std::string(element) == "i16" ? 2 : std::string(element) == "f32" ? 4 : 1;
   }
-  std::vector<int> strides() const { ///< of all dimensions, bytes; with a gap behind every row
+  std::vector<int> strides() const { ///< bytes of all dimensions; there is a gap after every row
     std::vector<int> result = {elementBytes()};
     for (int d = 1; d < rank(); ++d)
       result.push_back(d == 1 ? (sizes[0] * elementBytes() + 31) / 16 * 16 : result.back() * sizes[d - 1]);
@@ -281,11 +281,11 @@ struct Box {
                          list(upper) + "]"
                    : std::string());
   }
-  /// The rows of the box: coordinates of their first element.
+  /// Returns the rows of the box as the coordinates of their first elements.
   std::vector<std::vector<int>> rows() const {
     std::vector<std::vector<int>> result;
     if (pixels) {
-      // All positions of the box of each image, in order, from the one that `at` names.
+      // These are all positions of the box in each image, in order, from the one that `at` names.
       std::vector<std::vector<int>> positions;
       std::vector<int> p = at;
       for (int n = at.back(); n < at.back() + 3; ++n) {
@@ -362,7 +362,7 @@ struct Box {
       text += (i ? ", %" : "%") + prefix + std::to_string(i);
     return text;
   }
-  /// b0: the tensor; b1: the box as it lies in shared memory.
+  /// b0 is the tensor; b1 is the box as it is laid out in shared memory.
   std::string loadText() const {
     std::string bytes = std::to_string(boxBytes()), chunks = std::to_string(boxBytes() / 16);
     return withMaps(
@@ -396,7 +396,7 @@ struct Box {
       })"),
         {map(0)});
   }
-  /// b0: the box as it lies in shared memory; b1: the tensor.
+  /// b0 is the box as it is laid out in shared memory; b1 is the tensor.
   std::string storeText(const std::string &fence = "kernel.async_fence",
                         const std::string &wait = "kernel.tensor_store_wait 0 read",
                         const std::string &behind = "") const {
@@ -462,7 +462,8 @@ TEST(EmulatorTensorMemory, LoadsBoxes) {
 }
 
 TEST(EmulatorTensorMemory, LoadsPixels) {
-  // A filter of 3 x 3 with padding 1; one of 3 with dilation 2 and stride 2; of three spatial dimensions.
+  // The filters are 3 x 3 with padding 1, one of 3 with dilation 2 and stride 2, and one of three spatial
+  // dimensions.
   for (int w : {0, 1, 2})
     for (int h : {0, 2})
       expectLoad({.sizes = {64, 7, 5, 3},

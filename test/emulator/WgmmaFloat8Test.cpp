@@ -1,5 +1,5 @@
-// wgmma of 8-bit floats: every layout against a model of its sums written in integers, and what few bits do
-// to long sums.
+// wgmma of 8-bit floats: every layout is compared with a model of its sums that is written in integers, and
+// long sums show what so few bits lose.
 #include "HopperHarness.h"
 #include "llvm/ADT/APFloat.h"
 #include <cmath>
@@ -21,7 +21,7 @@ int exponentOf(const std::string &format, double v) {
   return std::max(std::ilogb(v), llvm::APFloat::semanticsMinExponent(semanticsOf(format)));
 }
 
-/// K-major tiles in swizzled shared memory (0: no swizzle), by bytes.
+/// K-major tiles in swizzled shared memory (0 means no swizzle), by bytes.
 struct Layout {
   int swizzle, leading, stride;
   int plain(int row, int k) const {
@@ -34,8 +34,8 @@ struct Layout {
   std::string text() const { return TileLayout{swizzle, leading, stride, false}.text(); }
 };
 
-/// 64 x k by k x n of one warpgroup, `passes` times over; with `promotes` each pass is a sum of its own, and
-/// f32 has the total.
+/// One warpgroup multiplies 64 x k by k x n, `passes` times. With `promotes` each pass has a sum of its own,
+/// and f32 holds the total.
 struct Product {
   Layout a, b;
   int n, k;
@@ -91,7 +91,7 @@ struct Product {
 
 struct Data {
   std::vector<uint8_t> a, b;     ///< codes [64][k], [n][k]
-  std::vector<uint8_t> inA, inB; ///< as they lie in shared memory
+  std::vector<uint8_t> inA, inB; ///< as they are laid out in shared memory
   std::vector<float> sums;
   Data(const Product &p, const std::function<uint8_t()> &codeA, const std::function<uint8_t()> &codeB)
       : a(64 * p.k), b(p.n * p.k), inA(p.bytesOf(p.a, 64)), inB(p.bytesOf(p.b, p.n)), sums(64 * p.n) {
@@ -108,7 +108,8 @@ struct Data {
 /// Truncates to a multiple of 2^exponent.
 double cut(double v, int exponent) { return std::ldexp(std::trunc(std::ldexp(v, -exponent)), exponent); }
 
-/// One wgmma: what DeepSeek-V3's report and MMA-Sim say (runtime/emulator/Float8.cpp), term by term.
+/// Models one wgmma term by term, as DeepSeek-V3's report and MMA-Sim describe it
+/// (runtime/emulator/Float8.cpp).
 float expectedSum(const Product &p, const uint8_t *a, const uint8_t *b, float c) {
   int largest = c == 0 ? -1000 : std::ilogb(c);
   for (int k = 0; k < 32; ++k) {
@@ -142,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, EmulatorWgmmaFloat8,
 TEST_P(EmulatorWgmmaFloat8, AgreesWithItsModel) {
   const Product &p = GetParam();
   std::mt19937 random(5);
-  // All finite codes: exponents far apart, subnormals, zeros.
+  // The codes are all finite ones: they include exponents far apart, subnormals and zeros.
   auto code = [&](const std::string &format) {
     for (;;)
       if (uint8_t c = uint8_t(random()); std::isfinite(valueOf(format, c)))
@@ -164,7 +165,7 @@ TEST_P(EmulatorWgmmaFloat8, AgreesWithItsModel) {
 TEST(EmulatorWgmmaFloat8, SmallIntegersAreExact) {
   Product p{kPlain, kPlain, 64, 128, "e5m2", "e4m3"};
   std::mt19937 random(6);
-  // 0, 1, 2, 4 and 0 to 4, either sign: sums below 2^13 lose nothing.
+  // The values are 0, 1, 2, 4 and 0 to 4 with either sign. Sums below 2^13 lose nothing.
   const uint8_t powers[] = {0x00, 0x3c, 0x40, 0x44, 0xbc, 0xc0},
                 integers[] = {0x00, 0x38, 0x40, 0x44, 0x48, 0xb8, 0xc4};
   Data data(
@@ -193,8 +194,8 @@ TEST(EmulatorWgmmaFloat8, InfinitiesAndNaN) {
   EXPECT_EQ(data.sums[12], 32);
 }
 
-// Positive terms of one size: the longer the sum, the more is cut off each term. Added up in f32 every 128 of
-// k it is right but for what 128 lose.
+// The terms are positive and of similar size: the longer the sum, the more is cut off each term. If f32 adds
+// up the sums of every 128 of k, only what 128 terms lose is lost.
 TEST(EmulatorWgmmaFloat8, LongSumsNeedPromotion) {
   auto worstOf = [](bool promotes) {
     Product p{kPlain, kPlain, 8, 128, "e4m3", "e4m3", /*passes=*/32, promotes};

@@ -1,4 +1,4 @@
-// wgmma over every layout of its operands against plain loops, and the findings around it.
+// Compares wgmma over every layout of its operands with plain loops, and checks its findings.
 #include "HopperHarness.h"
 #include <random>
 
@@ -6,8 +6,7 @@ using namespace mpc::test;
 using mpc::rt::emulator::Fault;
 
 namespace {
-/// One warpgroup copies A (b0) and B (b1) to shared memory as they are and multiplies 64 x k by k x n; b2:
-/// its sums.
+/// One warpgroup copies A (b0) and B (b1) to shared memory unchanged and multiplies 64 x k by k x n; b2 is its sums.
 struct Product {
   TileLayout a, b;
   int n, k = 64;
@@ -15,8 +14,8 @@ struct Product {
   std::string fence = "kernel.async_fence", barrier = "kernel.barrier", before = "", between = "",
               wait = "kernel.wgmma_wait 0", commit = "kernel.wgmma_commit";
   std::string wgmmaFence = "kernel.wgmma_fence";
-  int alignment = 1024, shift = 0; ///< of the pieces; bytes added to the offsets of A
-  int bytesOfA = 0;                ///< of the piece, where it is not what the tile needs
+  int alignment = 1024, shift = 0; ///< of the pieces; bytes that are added to the offsets of A
+  int bytesOfA = 0;                ///< of A's piece, where it differs from what the tile needs
 
   static int bytesOf(const TileLayout &layout, int rows, int k) {
     int last = 0;
@@ -52,7 +51,7 @@ struct Product {
 
 struct Data {
   std::vector<float> a, b;        ///< [64][k], [k][n]
-  std::vector<uint16_t> inA, inB; ///< as they lie in shared memory
+  std::vector<uint16_t> inA, inB; ///< as they are laid out in shared memory
   std::vector<float> sums;
   explicit Data(const Product &p)
       : a(64 * p.k), b(p.k * p.n), inA((p.bytesOfA ? p.bytesOfA : Product::bytesOf(p.a, 64, p.k)) / 2),
@@ -99,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Product{kPlain, kPlain, 128}, Product{kPlain, kPlain, 256, 64, kBfloat},
                     Product{kTransposed, kTransposed, 128}, Product{kTransposed, kPlain, 64, 64, kBfloat},
                     Product{kPlain, {3, 8192, 1024, true}, 192},
-                    // Atoms that do not lie side by side.
+                    // The atoms of these are not adjacent.
                     Product{{3, 0, 2048, false}, {3, 1024, 4096, true}, 96},
                     Product{{2, 0, 512, false}, {2, 0, 1024, false}, 40, 32},
                     Product{{2, 2048, 512, true}, {2, 512, 2048, true}, 128, 32, kBfloat},
@@ -125,7 +124,7 @@ TEST_P(EmulatorWgmma, AgreesWithLoops) {
 TEST(EmulatorWgmmaFaults, MissingAsyncFence) {
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .fence = ""}, Fault::MissingFence),
                "error: product: kernel.wgmma: missing async_fence");
-  // Behind the barrier it is too late.
+  // A fence after the barrier is too late.
   EXPECT_NAMES(
       faultOf({.a = kPlain, .b = kPlain, .n = 64, .fence = "", .before = "kernel.async_fence"},
               Fault::MissingFence),
@@ -134,7 +133,7 @@ TEST(EmulatorWgmmaFaults, MissingAsyncFence) {
 }
 
 TEST(EmulatorWgmmaFaults, Descriptors) {
-  // The tile of A ends where its piece does.
+  // The tile of A is larger than its piece.
   EXPECT_NAMES(
       faultOf({.a = {3, 0, 2048, false}, .b = kPlain, .n = 64, .bytesOfA = 8192}, Fault::OutOfBoundsRead),
       "16 bytes at byte 8192 of piece 0 of shared memory, which has 8192");
@@ -150,7 +149,7 @@ TEST(EmulatorWgmmaFaults, Unwritten) {
   Product p{.a = kPlain, .b = kPlain, .n = 64};
   std::string text = p.text(), piece = "%sb = kernel.shared 8192";
   text.replace(text.find(piece), piece.size(),
-               "%sb = kernel.shared 16384"); // one more atom row than what is copied
+               "%sb = kernel.shared 16384"); // one more atom row than is copied
   std::string stride = "%sb[0] " + kPlain.text();
   text.replace(text.find(stride), stride.size(), "%sb[0] <b128 leading 0 stride 2048 transposed false>");
   Data data(p);
@@ -171,7 +170,7 @@ TEST(EmulatorWgmmaFaults, WrittenWhileRead) {
     kernel.copy_async %w, %f, 16 loc("overwrite"))";
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .between = copy}, Fault::InUse),
                "of shared memory is in use by wgmma");
-  // The group that the second wait leaves under way still reads.
+  // The group that the second wait leaves under way still reads the tile.
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .between = "kernel.wgmma_wait 1 ()\n" + store},
                        Fault::InUse),
                "in use by wgmma");
@@ -180,7 +179,7 @@ TEST(EmulatorWgmmaFaults, WrittenWhileRead) {
 TEST(EmulatorWgmmaFaults, Unawaited) {
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .wait = ""}, Fault::UnawaitedProduct),
                "the thread ends while wgmmas of its warpgroup are under way");
-  // A wait sees committed groups only.
+  // A wait covers committed groups only.
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .commit = ""}, Fault::UnawaitedProduct),
                "product: kernel.wgmma: unawaited wgmma");
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .wgmmaFence = ""}, Fault::UnawaitedProduct),
@@ -188,7 +187,7 @@ TEST(EmulatorWgmmaFaults, Unawaited) {
 }
 
 TEST(EmulatorWgmmaFaults, Divergence) {
-  // One warp goes past a fence of its own.
+  // One warp passes an additional fence.
   std::string own = constants({32}) + R"(
     %first = llvm.icmp "ult" %t, %c32 : i32
     scf.if %first { kernel.wgmma_fence })";

@@ -1,4 +1,4 @@
-// Where trained values go in an ONNX model, and what has no place.
+// Where trained values go in an ONNX model, and which ones have no place there.
 #include "compiler/Export/Onnx/Exporter.h"
 #include "test/import/ModelBuilder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,7 +35,7 @@ protected:
 
   std::string path(const std::string &name = "model.onnx") const { return (folder / name).string(); }
 
-  /// Exports to `output`; the model that came out.
+  /// Exports to `output` and returns the exported model.
   onnx::ModelProto exported(const ModelBuilder &model, const std::vector<TrainedTensor> &tensors,
                             const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX, Inference form = Inference::Set) {
     write(path(), model.bytes());
@@ -46,7 +46,7 @@ protected:
     EXPECT_TRUE(proto.ParseFromString(result.bytes));
     return proto;
   }
-  /// "WHERE: what" of an export that fails, without the folder's name; every error has a hint.
+  /// Returns "WHERE: what" of an export that fails, without the folder's name. Every error must have a hint.
   std::string refusal(const ModelBuilder &model, const std::vector<TrainedTensor> &tensors,
                       const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX) {
     write(path(), model.bytes());
@@ -81,7 +81,7 @@ const onnx::NodeProto &node(const onnx::ModelProto &model, const std::string &ou
   return *llvm::find_if(model.graph().node(), [&](const auto &node) { return node.output(0) == output; });
 }
 
-/// Two normalisations with one mean, the second without a name.
+/// A model of two normalisations with one mean, the second of which has no name.
 ModelBuilder sharedMean() {
   ModelBuilder m;
   m.input("x", {int64_t(4), int64_t(2)}).output("y2");
@@ -97,7 +97,7 @@ TEST_F(Exporter, RoundsToTheTypeOfEachInitializer) {
   m.tensor("half", {2}, onnx::TensorProto::FLOAT16)->set_raw_data(std::string(4, '\0'));
   m.tensor("bfloat", {2}, onnx::TensorProto::BFLOAT16)->set_raw_data(std::string(4, '\0'));
   m.tensor("wide", {2}, onnx::TensorProto::DOUBLE)->add_double_data(0);
-  // 1 + 2^-11 lies half way between 1 and the next f16, 1 + 2^-9 half way for bf16 at 2^-8: both to even.
+  // 1 + 2^-11 and 1 + 1.5 * 2^-10 are halfway between f16 numbers, and 1 + 2^-8 between bf16 numbers. Each rounds to even.
   onnx::ModelProto out =
       exported(m, {byName("half", {2}, {1 + 0x1p-11, 1 + 0x1.8p-10}), byName("bfloat", {2}, {1 + 0x1p-8, -2}),
                    byName("wide", {2}, {0.1, 1 + 0x1p-50})});
@@ -128,7 +128,7 @@ TEST_F(Exporter, SharedStatisticsPart) {
 TEST_F(Exporter, NewInitializersHaveNamesOfTheirOwn) {
   ModelBuilder m = sharedMean();
   m.floats("mean@y2", {1}, {7});
-  m.model.set_ir_version(3); // initializers are inputs there
+  m.model.set_ir_version(3); // in IR version 3, initializers are inputs too
   onnx::ModelProto out = exported(m, {atNode("mean@y2", "y2", 3, {3, 4})});
   EXPECT_EQ(node(out, "y2").input(3), "mean@y2_0");
   EXPECT_EQ(values(initializer(out, "mean@y2")), (std::vector<float>{7}));
@@ -153,7 +153,7 @@ TEST_F(Exporter, ConstantsBecomeInitializers) {
   EXPECT_EQ(values<double>(initializer(out, "running/y1")), (std::vector<double>{3, 4}));
   EXPECT_EQ(node(out, "y1").input(3), "running/y1");
   EXPECT_EQ(node(out, "y2").input(3), "running/y2");
-  // What is an output stays, what nothing reads goes.
+  // A Constant that is an output stays, and one that nothing reads is removed.
   EXPECT_EQ(out.graph().node_size(), 3);
   EXPECT_EQ(out.graph().node(2).output(0), "kept");
 }
@@ -178,7 +178,7 @@ TEST_F(Exporter, WhatHasNoPlaceIsRefused) {
             "model.onnx: the node that makes 'y2' has no input 5, where 'mean@y2' belongs");
   EXPECT_EQ(refusal(m, {mean, atNode("mean@y2", "y2", 3, {1, 2, 3})}),
             "model.onnx: 'mean', which the node that makes 'y2' reads, has another shape in the checkpoint");
-  // Plain weights may hold more than the model.
+  // Plain weights may have tensors that the model does not have.
   exported(m, {mean, byName("other", {2}, {1, 2}, /*required=*/false)});
   EXPECT_EQ(result.replaced, 1);
 }
@@ -188,7 +188,7 @@ TEST_F(Exporter, NamesThatCannotBeToldApartAreRefused) {
   m.floats("a\n", {1}, {0}).floats("a\\x0A", {1}, {0});
   EXPECT_EQ(refusal(m, {byName("a\\x0A", {1}, {1})}),
             "model.onnx: has several initializers that are shown as 'a\\x0A'");
-  // Branches may make values of one name.
+  // Two branches may make values of the same name.
   onnx::NodeProto &choice = m.node("If", {"x"}, {"chosen"});
   for (const char *branch : {"then_branch", "else_branch"}) {
     onnx::AttributeProto &attribute = *choice.add_attribute();
@@ -241,7 +241,7 @@ TEST_F(Exporter, DataFilesGoWithTheModel) {
   EXPECT_EQ(node(out, "c").attribute(0).t().raw_data(), std::string(8, '\0'));
   EXPECT_EQ(node(out, "c").attribute(0).t().external_data_size(), 0);
 
-  // Beside the model they may stay where they are.
+  // If the exported model is beside the original, the data stay where they are.
   out = exported(m, mean);
   EXPECT_EQ(initializer(out, "frozen")->external_data(0).value(), "weights.bin");
   EXPECT_EQ(values(initializer(out, "mean")), (std::vector<float>{1, 2}));
@@ -255,7 +255,7 @@ TEST_F(Exporter, LargeModelsGetADataFile) {
   EXPECT_EQ(result.dataFile, "out.onnx.data");
   EXPECT_EQ(result.data.size(), 4096u + 4000u);
   EXPECT_LE(result.bytes.size(), 2000u);
-  // What the importer reads there is what was exported.
+  // The importer reads back what was exported.
   write(path("other/out.onnx"), result.bytes);
   write(path("other/" + result.dataFile), result.data);
   ExportedModel again;
@@ -267,7 +267,7 @@ TEST_F(Exporter, LargeModelsGetADataFile) {
   EXPECT_EQ(values(initializer(out, "large")), std::vector<float>(1000, 0.5f));
   EXPECT_EQ(initializer(out, "small")->raw_data(), initializer(m.model, "small")->raw_data());
 
-  // A data file that the model needs is not written over.
+  // A data file that the model needs is not overwritten.
   ExportedModel beside;
   ASSERT_TRUE(exportOnnx(context, path("other/out.onnx"), path("other/out.onnx"), large, Inference::Set, beside, error,
                          /*maxBytes=*/3000))
@@ -281,7 +281,8 @@ TEST_F(Exporter, LargeModelsGetADataFile) {
             "model.onnx: is too large for an ONNX file, without its initializers");
 }
 
-/// Before IR version 4 every initializer is an input too: both go when nothing reads them. Declared types of values that go do as well; others stay.
+/// Before IR version 4 every initializer is an input too: both are removed when nothing reads them. So are the declared types of removed values; others
+/// stay.
 TEST_F(Exporter, InferenceFormTakesAwayWhatNobodyReads) {
   ModelBuilder m(13);
   m.model.set_ir_version(3);
@@ -290,7 +291,7 @@ TEST_F(Exporter, InferenceFormTakesAwayWhatNobodyReads) {
   m.tensor("mode", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
   m.node("Dropout", {"x", "ratio", "mode"}, {"d"});
   m.node("MatMul", {"d", "w"}, {"h"});
-  m.node("Dropout", {"h", "ratio", "mode"}, {"y"}); // which the graph gives out
+  m.node("Dropout", {"h", "ratio", "mode"}, {"y"}); // y is an output of the graph
   for (const char *name : {"d", "h", "w"})
     m.model.mutable_graph()->add_value_info()->set_name(name);
   auto names = [](const auto &list) {
@@ -315,7 +316,7 @@ TEST_F(Exporter, InferenceFormTakesAwayWhatNobodyReads) {
   EXPECT_EQ(node(out, "y").input_size(), 2);
 }
 
-/// torch's dynamo exporter gives a convolution without a bias a computed one: zero, expanded to the channels.
+/// torch's dynamo exporter gives a convolution without a bias a computed one, which is zero, expanded to the channels.
 TEST_F(Exporter, NormsAreFoldedBehindAnExpandedBias) {
   ModelBuilder m(15);
   m.input("x", {int64_t(1), int64_t(1), int64_t(2), int64_t(2)}).output("y");
@@ -332,7 +333,7 @@ TEST_F(Exporter, NormsAreFoldedBehindAnExpandedBias) {
   EXPECT_EQ(values(initializer(out, out.graph().node(0).input(2))), (std::vector<float>{4.5, 4}));
 }
 
-/// A norm stays where its input is read elsewhere, where its statistics are not known, and in a branch.
+/// A norm is kept where its input is read elsewhere, where its statistics are not known, and in a branch.
 TEST_F(Exporter, NormsThatCannotBeFolded) {
   ModelBuilder m(15);
   m.input("x", {int64_t(4), int64_t(2)}).input("given", {int64_t(2)}).output("y").output("h").output("z");

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""The fuzz targets of the runtime's readers, each with a fixed seed for some seconds' worth of executions; the seeds in the tree are those that the script names.
+"""Runs the fuzz targets of the runtime's readers, each with a fixed seed for some seconds' worth of executions, and checks that the seeds in the tree are those that
+the script makes.
 
-tools/ci/fuzz.py runs them, and those of the compiler, for as long as one likes.
+tools/ci/fuzz.py runs these targets, and those of the compiler, for as long as one likes.
 """
 import os
 import subprocess
@@ -13,7 +14,7 @@ import fuzz  # noqa: E402
 import harness  # noqa: E402
 import instrumented  # noqa: E402
 
-# Without load each of these takes two to four seconds.
+# On an idle machine each of these takes two to four seconds.
 RUNS = {"npy": 150000, "npz": 50000, "idx": 150000, "safetensors": 40000, "log": 6000, "manifest": 15000, "program": 20000}
 
 
@@ -36,7 +37,7 @@ def seeds_are_the_scripts():
     with harness.folder() as folder:
         harness.must(["/usr/bin/python3", "-B", os.path.join(HERE, "make_seeds.py"), folder])
         for target in fuzz.RUNTIME + ["import"]:
-            # Their bytes depend on the versions of NumPy, ONNX and zlib too.
+            # Only the names are compared: the bytes also depend on the versions of NumPy, ONNX and zlib.
             there, made = set(os.listdir(os.path.join(HERE, "seeds", target))), set(os.listdir(os.path.join(folder, target)))
             if there != made:
                 raise harness.Failure(f"{target}: {sorted(there ^ made)}; run test/fuzz/make_seeds.py")
@@ -44,9 +45,9 @@ def seeds_are_the_scripts():
 
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
-    if not instrumented.missing():  # once, before the cases ask for it side by side
+    if not instrumented.missing():  # built once, before the cases ask for it at the same time
         try:
             instrumented.build(OPTIONS.build, "asan")
         except subprocess.CalledProcessError:
-            pass  # the cases say why
+            pass  # the cases report the error
     harness.main([("fuzz/seeds", seeds_are_the_scripts)] + [(f"fuzz/{target}", fuzzed(target)) for target in fuzz.RUNTIME], OPTIONS.only)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Writes the seeds of the fuzz targets: small files of each format, whole and odd ones. usage: test/fuzz/make_seeds.py [FOLDER]
+"""Writes the seeds of the fuzz targets: small files of each format, both valid and unusual ones. usage: test/fuzz/make_seeds.py [FOLDER]
 
-FOLDER is test/fuzz/seeds unless another one is named; the files there are what this script wrote. All checksums are 0, since the targets compute no
-others (runtime/Input.cpp); the gzip trailers, which zlib checks itself, are right.
+FOLDER is test/fuzz/seeds unless another one is named; this script wrote the files there. All checksums are 0, since the targets compute no others
+(runtime/Input.cpp); the gzip trailers, which zlib checks itself, are right.
 """
 import gzip
 import io
@@ -48,7 +48,7 @@ def npy_seeds():
 
 
 def archive(members, zip64=False, deflated=False):
-    """A zip archive; members: (name, bytes)."""
+    """Makes a zip archive of members (name, bytes)."""
     local, central = b"", b""
     for name, data in members:
         packer = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -72,7 +72,7 @@ def archive(members, zip64=False, deflated=False):
 
 
 def npz_seeds():
-    # The inputs of the runtime's test program, 5 samples.
+    # The members are the inputs of the runtime's test program, with 5 samples.
     members = [("x.npy", npy(np.arange(30, dtype="f4").reshape(5, 3, 2))), ("target.npy", npy(np.arange(5, dtype="i8") % 2))]
     yield "stored", archive(members)
     yield "deflated", archive(members, deflated=True)
@@ -105,7 +105,7 @@ def idx_seeds():
 
 
 def safetensors(tensors, metadata=None):
-    """tensors: name -> (type, shape, bytes)."""
+    """Makes a safetensors file of tensors: name -> (type, shape, bytes)."""
     header, data = {}, b""
     if metadata is not None:
         header["__metadata__"] = metadata
@@ -146,13 +146,13 @@ def log_seeds():
 
 
 def logistic_manifest():
-    """That of the runtime's tests."""
+    """Returns the manifest of the runtime's test program."""
     source = open(os.path.join(HERE, "..", "runtime", "LogisticProgram.cpp"), encoding="utf-8").read()
     return json.loads(re.search(r'R"\((.*?)\)"', source, re.S).group(1))
 
 
 def program(manifest, sections=()):
-    """A file as `mpc compile` writes it, with a few bytes where the runner would be."""
+    """Makes a file as `mpc compile` writes it, with a few bytes in place of the runner."""
     parts = [("manifest.json", manifest), ("data", np.arange(6, dtype="f4").tobytes()), *sections]
     out, toc = b"\x7fELF....", []
     for name, data in parts:

@@ -1,4 +1,4 @@
-"""The models among the seeds: a few nodes each, of all kinds of ops and attributes, with tiny weights."""
+"""The models among the seeds: each has a few nodes with tiny weights; together they have all kinds of ops and attributes."""
 import os
 import sys
 

@@ -15,7 +15,8 @@ Case binary(std::string name, Input a, Input b) {
 } // namespace
 
 void test::addBinaryCases(std::vector<Case> &cases) {
-  // Both alike; one broadcast in leading, inner and all dimensions; each broadcast in another.
+  // The shapes are equal, or one is broadcast in leading, inner or all dimensions, or each is broadcast in a
+  // different dimension.
   const std::pair<Shape, Shape> shapes[] = {{{2, 3}, {2, 3}}, {{2, 3}, {3}},    {{1, 3}, {2, 1}},
                                             {{}, {2, 2}},     {{2, 1, 3}, {4, 1}}, {{2, 3}, {1, 1, 1}}};
   for (const auto &[a, b] : shapes) {
@@ -26,7 +27,7 @@ void test::addBinaryCases(std::vector<Case> &cases) {
     cases.push_back(binary<PowOp>("pow", uniform(a, 0.4, 2), uniform(b, -2, 3)));
     cases.push_back(binary<MinOp>("min", distinct(a), distinct(b, 0.03)));
     cases.push_back(binary<MaxOp>("max", distinct(a), distinct(b, 0.03)));
-    // a is 0.02 at least away from multiples of b, where mod jumps.
+    // a is at least 0.02 away from multiples of b, where mod jumps.
     for (bool fmod : {false, true})
       cases.push_back({fmod ? "mod: fmod" : "mod", {distinct(a, 0.02), numbers({}, {fmod ? 0.1 : -0.1})},
                        [=](OpBuilder &b, Location loc, ValueRange v) {

@@ -8,7 +8,7 @@ using namespace mpc::graph;
 using namespace mpc::test;
 
 namespace {
-/// Gradients of a case for cotangents of 1, in Exact mode.
+/// Returns the gradients of a case for cotangents of 1, in Exact mode by default.
 std::vector<std::vector<double>> gradientsOf(const Case &c, FloatType element, EvalMode mode = EvalMode::Exact) {
   auto built = buildCase(c, element, [](unsigned) { return true; });
   EXPECT_TRUE(succeeded(built));
@@ -86,7 +86,7 @@ TEST(GradientConventions, TiesOfReduceMaxShareEqually) {
   EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 1 / 3.0, 1 / 3.0, 1 / 3.0, 1, 0, 0, 0}));
 }
 
-/// One window's maximum is its first: max_pool does not share.
+/// The gradient of a window goes to the first of equal maxima: max_pool does not divide it among them.
 TEST(GradientConventions, TiesOfMaxPoolGoToTheFirst) {
   Case c{"max_pool", {numbers({1, 1, 4}, {2, 2, 5, 5})}, [](OpBuilder &b, Location loc, ValueRange v) {
            return MaxPoolOp::create(b, loc, v[0], Shape{2}, Shape{2}, Shape{1}, Shape{0}, Shape{0}, Layout::ChannelsFirst)
@@ -95,7 +95,7 @@ TEST(GradientConventions, TiesOfMaxPoolGoToTheFirst) {
   EXPECT_EQ(gradientsOf(c, f64())[0], (Values{1, 0, 1, 0}));
 }
 
-/// A broadcast exponent's gradient is a sum; elements without a derivative in it must not make it NaN.
+/// The gradient of a broadcast exponent is a sum. Elements that have no derivative with respect to it must not make the sum NaN.
 TEST(GradientConventions, PowDoesNotPoisonASharedExponent) {
   Case c{"pow", {numbers({4}, {-2, 0, 1, 2}), numbers({}, {2})}, [](OpBuilder &b, Location loc, ValueRange v) {
            return PowOp::create(b, loc, v[0], v[1]).getOperation();
@@ -105,7 +105,7 @@ TEST(GradientConventions, PowDoesNotPoisonASharedExponent) {
   EXPECT_DOUBLE_EQ(gradients[1][0], 4 * std::log(2.0));
 }
 
-/// All samples ignored: the mean is 0/0 = NaN forward (torch), but no gradient reaches the logits.
+/// If all samples are ignored, the mean is 0/0 = NaN in the forward pass (as in torch), but no gradient reaches the logits.
 TEST(GradientConventions, AllSamplesIgnoredGiveZeroGradient) {
   Case c{"softmax_cross_entropy", {uniform({2, 3}), integers({2}, {-100, -100})},
          [](OpBuilder &b, Location loc, ValueRange v) {
@@ -117,7 +117,7 @@ TEST(GradientConventions, AllSamplesIgnoredGiveZeroGradient) {
   EXPECT_EQ(gradientsOf(c, f64())[0], Values(6, 0.0));
 }
 
-/// n = 131072 is beyond f16, and 1/n is one of its subnormals: dy/n is rounded once.
+/// n = 131072 is beyond f16, and 1/n is one of its subnormals. dy/n must be rounded only once.
 TEST(GradientLowPrecision, MeanOverMoreElementsThanF16CanCount) {
   Case c{"reduce_mean", {numbers({131072}, Values(131072, 1.0))}, [](OpBuilder &b, Location loc, ValueRange v) {
            return ReduceMeanOp::create(b, loc, v[0], Shape{0}, false).getOperation();
@@ -125,8 +125,8 @@ TEST(GradientLowPrecision, MeanOverMoreElementsThanF16CanCount) {
   EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[0][0], 0x1p-17);
 }
 
-/// The gradient of a broadcast bias is a sum of f16 cotangents: in fp32, rounded once. 4096 + 1 is no f16 number, so that summing in f16
-/// would stop at 2048.
+/// The gradient of a broadcast bias is a sum of f16 cotangents, which is computed in fp32 and rounded once. A sum in f16 would stop at
+/// 2048, since 2048 + 1 is no f16 number.
 TEST(GradientLowPrecision, BroadcastSumsInFp32) {
   Case c{"add", {numbers({4096, 1}, Values(4096, 0.0)), numbers({1}, {0})}, [](OpBuilder &b, Location loc, ValueRange v) {
            return AddOp::create(b, loc, v[0], v[1]).getOperation();
@@ -134,8 +134,8 @@ TEST(GradientLowPrecision, BroadcastSumsInFp32) {
   EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[1][0], 4096);
 }
 
-/// Formulas of several steps round to f16 once: equal to the f64 formula on the f16 input, rounded. fp32 steps in between move a result
-/// over a rounding boundary for about 2^-11 of the inputs; none of these.
+/// Formulas of several steps round to f16 once: the result equals the f64 formula on the f16 input, rounded. Rounding the steps in
+/// between to fp32 moves a result over a rounding boundary for about 2^-11 of the inputs, but for none of these.
 TEST(GradientLowPrecision, GeluRoundsOnce) {
   Case c{"gelu", {uniform({64}, -3, 3)}, [](OpBuilder &b, Location loc, ValueRange v) {
            return GeluOp::create(b, loc, v[0]).getOperation();
@@ -148,7 +148,7 @@ TEST(GradientLowPrecision, GeluRoundsOnce) {
     EXPECT_EQ(low[i], roundTo(f16(), high[i]));
 }
 
-/// What is saved for the backward pass: the result, which the next op needs anyway.
+/// Only the result is saved for the backward pass, and the next op needs it anyway.
 TEST(GradientLowPrecision, TanhAndSigmoidUseTheResult) {
   for (bool tanh : {false, true}) {
     Case c{"saved", {numbers({2}, {0.5, -1})}, [=](OpBuilder &b, Location loc, ValueRange v) {
@@ -156,7 +156,7 @@ TEST(GradientLowPrecision, TanhAndSigmoidUseTheResult) {
            }};
     auto built = buildCase(c, f16(), [](unsigned) { return true; });
     ASSERT_TRUE(succeeded(built));
-    // The input has one use, the op itself: only the result is saved for the backward pass.
+    // The only use of the input is the op itself, so only the result is saved for the backward pass.
     EXPECT_TRUE(built->module->lookupSymbol<func::FuncOp>("vjp").getArgument(0).hasOneUse());
   }
 }

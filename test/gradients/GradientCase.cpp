@@ -106,7 +106,7 @@ FailureOr<BuiltCase> test::buildCase(const Case &c, FloatType element, function_
   BuiltCase built;
   built.module = ModuleOp::create(loc);
 
-  // The functions' types are known once the op is built.
+  // The functions' types are set once the op has been built, since its results decide them.
   SmallVector<Type> types;
   for (const Input &input : c.inputs)
     types.push_back(inputType(input, element));

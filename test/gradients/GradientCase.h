@@ -15,7 +15,7 @@ using mlir::Operation;
 using mlir::Value;
 using mlir::ValueRange;
 
-/// An operand. Float ones are differentiated, in f64; Stat ones are fp32 when Float ones are f16.
+/// An operand. Float operands are differentiated, in f64; Stat operands are fp32 where Float operands are f16.
 struct Input {
   enum Kind { Float, Stat, I64, I16, I1 };
   Shape shape;
@@ -25,11 +25,11 @@ struct Input {
 };
 
 struct Case {
-  std::string name; // "conv: groups, channels_last"
+  std::string name; // such as "conv: groups, channels_last"
   std::vector<Input> inputs;
-  /// Builds the op; constants that it takes besides the inputs are not differentiated.
+  /// Builds the op. Constants that it creates in addition to the inputs are not differentiated.
   std::function<Operation *(OpBuilder &, Location, ValueRange)> build;
-  /// Results whose cotangents are given; the other float ones have none.
+  /// The first results get cotangents, as many as this says; other float results get none.
   unsigned firstResultsOnly = ~0u;
 };
 
@@ -47,10 +47,10 @@ const std::vector<Case> &allCases();
 //===-- Inputs, from one generator with a fixed seed ---------------------------------===//
 
 double uniformNumber(double low, double high);
-/// Uniform in [low, high], at least `margin` away from each of `kinks`.
+/// Returns numbers that are uniform in [low, high] and at least `margin` away from each of `kinks`.
 Input uniform(Shape shape, double low, double high, std::vector<double> kinks = {}, double margin = 0.05);
 inline Input uniform(Shape shape) { return uniform(std::move(shape), -1.5, 1.5); }
-/// Elements that differ by 0.1 at least, in random order; offset keeps two such inputs apart.
+/// Returns elements that differ by at least 0.1, in random order. `offset` keeps two such inputs apart.
 Input distinct(Shape shape, double offset = 0);
 Input numbers(Shape shape, std::vector<double> values);
 Input integers(Shape shape, std::vector<double> values);
@@ -59,11 +59,11 @@ Input stat(Input input);
 
 //===-- IR ------------------------------------------------------------------------------===//
 
-/// A context with the dialects loaded and the evaluator's models attached; one for the process.
+/// Returns a context with the dialects loaded and the evaluator's models attached. The process has only one.
 mlir::MLIRContext &testContext();
 
 /// The module of a case: func @primal(inputs) -> results, and func @vjp(inputs, cotangents of the float results that have one)
-/// -> gradients of the needed operands that are inputs, in order. Fails if the op's VJP does.
+/// -> gradients of the needed operands that are inputs, in order. Building it fails if the op's VJP does.
 struct BuiltCase {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Operation *primal; // the op in @primal

@@ -12,7 +12,7 @@ namespace {
 constexpr double kStep = 1e-5;
 constexpr double kTolerance = 1e-7;
 
-/// The cases of one op: the part of the name before the colon.
+/// Returns the op of a case: the part of its name before the colon.
 std::string opOf(const Case &c) { return c.name.substr(0, c.name.find(':')); }
 std::vector<std::string> allOps() {
   std::set<std::string> ops;
@@ -22,7 +22,7 @@ std::vector<std::string> allOps() {
 }
 class GradientTest : public testing::TestWithParam<std::string> {
 protected:
-  /// Runs check on each case of the op; stops at the first that fails.
+  /// Runs check on each case of the op and stops at the first that fails.
   void forEachCase(void (*check)(const Case &)) {
     for (const Case &c : allCases())
       if (opOf(c) == GetParam()) {
@@ -57,14 +57,15 @@ void checkDifferences(const Case &c) {
   SmallVector<HostTensor> gradients;
   ASSERT_TRUE(succeeded(evaluator.run("vjp", arguments, gradients)));
 
-  // Every float input that is not frozen has a gradient, of its type.
+  // Every float input that is not frozen has a gradient of its type.
   size_t expected = llvm::count_if(c.inputs, [](const Input &input) {
     return !input.frozen && (input.kind == Input::Float || input.kind == Input::Stat);
   });
   ASSERT_EQ(gradients.size(), expected) << c.name;
   ASSERT_GT(expected, 0u);
 
-  // <cotangent, primal(x + h e) - primal(x - h e)> / 2h, subtracted before it is summed.
+  // Computes <cotangent, primal(x + h e) - primal(x - h e)> / 2h. The subtraction comes before the sum, which keeps the
+  // rounding error small.
   auto difference = [&](unsigned input, size_t element) {
     double x = inputs[input].values[element], sum = 0;
     SmallVector<HostTensor> up, down;
@@ -92,7 +93,7 @@ void checkDifferences(const Case &c) {
     }
   }
 
-  // Each operand alone: the same gradient, and no other.
+  // With one operand needed at a time, its gradient is the same and no other is built.
   for (auto [gradient, input] : llvm::zip_equal(gradients, built->gradientOf)) {
     auto alone = buildCase(c, f64, [&, only = input](unsigned i) { return i == only; });
     ASSERT_TRUE(succeeded(alone)) << c.name;
@@ -152,7 +153,7 @@ TEST(GradientCoverage, EveryDifferentiableOpHasACase) {
     }
 }
 
-/// An op says exactly one of: here is my VJP; my derivative is zero; I have none, because.
+/// An op makes exactly one of three statements: it has a VJP, its derivative is zero, or it has none, with the reason.
 TEST(GradientCoverage, EveryOpStatesItsDerivative) {
   for (RegisteredOperationName name : testContext().getRegisteredOperationsByDialect("graph")) {
     if (name.hasTrait<OpTrait::IsTerminator>())

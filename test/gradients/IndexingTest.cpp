@@ -1,6 +1,7 @@
 //===- IndexingTest.cpp - what ops state about their indices, against the evaluator --------===//
 //
-// The ops of all gradient cases, and those of their gradients: operands are changed at one index of one dimension, and results may change only where the op says.
+// The test takes the ops of all gradient cases and those of their gradients. It changes operands at one index of one dimension, and results may change only
+// where the op says.
 //
 //===----------------------------------------------------------------------===//
 #include "GradientCase.h"
@@ -16,10 +17,10 @@ namespace {
 
 using Tensors = SmallVector<HostTensor>;
 
-/// Which index of dimension `dim` the element with that row-major number has.
+/// Returns the index along `dim` of the element with this row-major number.
 int64_t indexAlong(ArrayRef<int64_t> shape, int64_t dim, int64_t element) { return element / llvm::product_of(shape.drop_front(dim + 1)) % shape[dim]; }
 
-/// The operand with other values at index `at` of a dimension: of floats other numbers, else values that stand elsewhere in it.
+/// Returns the operand with other values at index `at` of a dimension: other numbers for floats, and values from elsewhere in the operand for other types.
 HostTensor changedAt(const HostTensor &tensor, ArrayRef<int64_t> shape, bool isFloat, int64_t dim, int64_t at) {
   HostTensor changed = tensor;
   for (int64_t i = 0, n = int64_t(tensor.values.size()); i < n; ++i)
@@ -117,7 +118,7 @@ TEST(Indexing, ResultsChangeOnlyWhereOpsSay) {
     EXPECT_TRUE(checker.seen.count(op)) << op;
 }
 
-/// Every op states its kind; an op without the interface would be forgotten by every pass that asks.
+/// Every op states its loop kind. Passes that ask for it would silently leave out an op without the interface.
 TEST(Indexing, EveryOpStatesItsLoopKind) {
   int ops = 0;
   for (RegisteredOperationName name : testContext().getRegisteredOperationsByDialect("graph")) {

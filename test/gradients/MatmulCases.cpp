@@ -29,7 +29,7 @@ static void addMatMul(std::vector<Case> &cases) {
 namespace {
 struct Conv {
   std::string name;
-  Shape in; // spatial
+  Shape in; // spatial extents
   int64_t channels, outputs, groups;
   Shape kernel, strides, dilations, low, high;
 };

@@ -34,7 +34,7 @@ static void addNorms(std::vector<Case> &cases) {
   }
 }
 
-/// Every kind, scales and biases of several shapes, all results differentiated: the statistics too, but for l2.
+/// The cases have every kind of norm and scales and biases of several shapes. Layer norms are also differentiated through their statistics.
 static void addLayerNorms(std::vector<Case> &cases) {
   struct Form {
     Shape x, axes, scale, bias;
@@ -44,7 +44,7 @@ static void addLayerNorms(std::vector<Case> &cases) {
     for (const Form &form : forms)
       for (bool withStatistics : {false, true}) {
         if (withStatistics && kind != NormKind::layer)
-          continue; // the mean of the others is a constant, and l2's norm has no gradient
+          continue; // the mean of rms and l2 is a constant, and the norm of l2 has no gradient
         cases.push_back({std::string("layer_norm: ") + name + (withStatistics ? ", with its statistics" : ""),
                          {uniform(form.x), stat(uniform(form.scale, 0.5, 2)), stat(uniform(form.bias, -1, 1))},
                          [form, kind = kind](OpBuilder &b, Location loc, ValueRange v) {
@@ -54,7 +54,7 @@ static void addLayerNorms(std::vector<Case> &cases) {
                          },
                          withStatistics ? ~0u : 1u});
       }
-  // A norm below epsilon: x is divided by a constant.
+  // The norm is below epsilon, so x is divided by a constant.
   cases.push_back({"layer_norm: l2 below epsilon", {uniform({2, 3}, -0.1, 0.1), stat(numbers({}, {1})), stat(numbers({}, {0}))},
                    [](OpBuilder &b, Location loc, ValueRange v) {
                      return LayerNormOp::create(b, loc, v[0], v[1], v[2], b.getDenseI64ArrayAttr({1}), b.getF64FloatAttr(2),
@@ -62,7 +62,7 @@ static void addLayerNorms(std::vector<Case> &cases) {
                          .getOperation();
                    },
                    /*firstResultsOnly=*/1});
-  // Epsilons whose inverse is rounded: 1/epsilon times epsilon need not be 1.
+  // The inverses of these epsilons are rounded, so 1/epsilon times epsilon need not be 1.
   for (double epsilon : {7e-3, 0.3, 1.1})
     cases.push_back({"layer_norm: l2 far below epsilon", {numbers({1, 2}, {epsilon / 2, epsilon / 4}), stat(frozen(numbers({}, {1}))), stat(frozen(numbers({}, {0})))},
                      [=](OpBuilder &b, Location loc, ValueRange v) {
@@ -86,7 +86,7 @@ static void addLoss(std::vector<Case> &cases, std::string op) {
   for (LossReduction reduction : {LossReduction::none, LossReduction::sum, LossReduction::mean})
     for (bool spatial : {false, true})
       for (bool weighted : {false, true})
-        for (int64_t ignore : {-1000, -100, 2}) { // -1000: no attribute
+        for (int64_t ignore : {-1000, -100, 2}) { // -1000 means that there is no attribute
           Shape scores = spatial ? Shape{2, 3, 2, 2} : Shape{5, 3};
           Shape labels = spatial ? Shape{2, 2, 2} : Shape{5};
           std::vector<double> classes = spatial ? std::vector<double>{0, 1, 2, 2, 1, 0, 0, 2} : std::vector<double>{2, 0, 1, 1, 2};

@@ -26,7 +26,7 @@ void test::addReduceCases(std::vector<Case> &cases) {
   reduction<ReduceMinOp>(cases, "reduce_min", apart);
   reduction<ReduceProdOp>(cases, "reduce_prod", any);
   reduction<ReduceL2Op>(cases, "reduce_l2", apart);
-  // Rows without, with one and with two zeros: a polynomial, so differences are good there too.
+  // The rows have no zero, one zero and two zeros. The product is a polynomial, so differences are accurate there too.
   cases.push_back({"reduce_prod: zeros", {numbers({3, 3}, {1, -2, 0.5, 0, 3, 2, 0, 1.5, 0})},
                    [](OpBuilder &b, Location loc, ValueRange v) {
                      return ReduceProdOp::create(b, loc, v[0], Shape{1}, false).getOperation();

@@ -6,7 +6,7 @@ using namespace mpc::graph;
 using namespace mpc::test;
 
 namespace {
-/// An op whose result type is the operand's with another shape.
+/// Makes the case of an op that gives its operand another shape.
 template <typename OpT>
 Case reshaping(std::string name, Shape from, Shape to) {
   return {std::move(name), {uniform(from)}, [=](OpBuilder &b, Location loc, ValueRange v) {

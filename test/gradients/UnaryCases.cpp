@@ -6,14 +6,14 @@ using namespace mpc::graph;
 using namespace mpc::test;
 
 namespace {
-/// An op of one operand without attributes.
+/// Makes the case of an op of one operand without attributes.
 template <typename OpT>
 Case unary(std::string name, Input x) {
   return {std::move(name), {std::move(x)}, [](OpBuilder &b, Location loc, ValueRange v) {
             return OpT::create(b, loc, v[0]).getOperation();
           }};
 }
-/// One with attributes, given as doubles.
+/// Makes the case of an op with attributes, which are given as doubles.
 template <typename OpT, typename... Attrs>
 Case unaryWith(std::string name, Input x, Attrs... attrs) {
   return {std::move(name), {std::move(x)}, [=](OpBuilder &b, Location loc, ValueRange v) {

@@ -37,7 +37,7 @@ static HeroCase productOf(const std::string &elementA, const std::string &elemen
                   own);
   };
   std::string a = matrix(batchA, m, k, transposeA, elementA), b = matrix(batchB, k, n, transposeB, elementB);
-  // The longer batch is the result's, but for extents of 1 in it.
+  // The result's batch is the longer one, except for extents of 1 in it.
   auto dims = [](StringRef text) {
     llvm::SmallVector<int64_t> result;
     llvm::SmallVector<StringRef> parts;
@@ -137,7 +137,7 @@ HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
     c.yields.push_back(given + " : " + type);
     c.name += " +keep";
   }
-  if (ops.cast) { // a second result
+  if (ops.cast) { // adds a second result
     std::string wide = type.substr(0, dimsEnd + 1) + "f32>";
     if (element != "f32") {
       next("cast", "cast " + last + " : " + type + " to " + wide);

@@ -1,8 +1,8 @@
 //===- HeroHarness.h - heroes as GPU kernels on the emulator, against the evaluator ---------------===//
 //
-// All cases of a batch are emitted into one module, compiled into one object, run on random data under two
-// orders of threads and compared, element by element, with the enclosure (test/dispatch) of the evaluator's
-// results.
+// All cases of a batch are emitted into one module and compiled into one object. They run on random data
+// under two orders of threads, and the results are compared, element by element, with the enclosure
+// (test/dispatch) of the evaluator's results.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef MPC_TEST_HEROES_HEROHARNESS_H
@@ -16,11 +16,12 @@ namespace mpc::test {
 /// A dispatch whose first op is a hero.
 using HeroCase = Case;
 
-/// [m, k] x [k, n], both stored as the flags say; `batchA`, `batchB`: "" or "2x3x".
+/// Makes the case [m, k] x [k, n], both stored as the flags say. `batchA` and `batchB` are "" or such as
+/// "2x3x".
 HeroCase matmulCase(const std::string &element, int m, int n, int k, bool transposeA = false,
                     bool transposeB = false, const std::string &batchA = "", const std::string &batchB = "");
 
-/// a[m, k] x b[n, k] transposed, of 8-bit floats; `element`: of the result.
+/// Makes the case a[m, k] x b[n, k] transposed, of 8-bit floats. `element` is that of the result.
 HeroCase float8Case(const std::string &a, const std::string &b, const std::string &element, int m, int n,
                     int k, const std::string &batchA = "", const std::string &batchB = "");
 
@@ -34,14 +35,14 @@ struct Window {
 enum class ConvKind { Forward, InputGrad, WeightGrad };
 HeroCase convCase(ConvKind kind, const std::string &element, const Window &window);
 
-/// The case with ops behind its hero: a bias along the last dimension, relu, a residual of the hero's type.
+/// Ops after the hero: a bias along the last dimension, relu, a residual of the hero's type.
 struct EpilogueOps {
   bool bias = false, relu = false, residual = false, cast = false;
-  bool keep = false; ///< what relu is given is a result too
+  bool keep = false; ///< relu's operand is a result too
 };
 HeroCase withEpilogue(HeroCase c, EpilogueOps ops);
 
-/// Draws of shapes.
+/// Draws random shapes.
 class Random {
 public:
   explicit Random(uint64_t seed) : engine(seed) {}
@@ -62,15 +63,15 @@ class HeroBatch {
 public:
   explicit HeroBatch(llvm::StringRef arch);
   ~HeroBatch();
-  /// By the schedule that is chosen.
+  /// Adds a case with the schedule that the compiler chooses.
   void add(const HeroCase &c);
-  /// By the `tile`-th of the tiles that fit (modulo their number) and so many splits of k (those that are not
-  /// empty).
+  /// Adds a case with the `tile`-th of the tiles that fit (modulo their number) and as many splits of k,
+  /// unless some would be empty.
   void add(const HeroCase &c, size_t tile, int64_t splits);
-  /// The same among the tiles of one mainloop; fails where there is none. `clustered`: in clusters of two,
-  /// where that can be.
+  /// Does the same with the tiles of one mainloop, and fails where there are none. With `clustered` the
+  /// blocks form clusters of two, where that is possible.
   void add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits, bool clustered = false);
-  /// Compiles and checks; failures name the case. Returns the number of kernels.
+  /// Compiles and checks all cases. Failures name the case.
   void run();
   size_t size() const;
 

@@ -12,7 +12,8 @@ namespace {
 const std::vector<std::string> types = {"f32", "f16", "bf16"};
 
 HeroCase randomMatmul(Random &random, const std::string &type) {
-  // Aligned to 16 bytes, to 8, to 4, and to nothing; below and above one tile and one step of k.
+  // The extents are aligned to 16 bytes, to 8, to 4, and not at all; they are below and above one tile and
+  // one step of k.
   const std::vector<int64_t> extents = {1, 3, 8, 10, 17, 32, 40, 64, 68, 72, 130, 136};
   const std::vector<int64_t> depths = {1, 5, 8, 16, 17, 36, 64, 72, 98};
   const std::vector<std::pair<std::string, std::string>> batches = {
@@ -45,7 +46,7 @@ Window randomWindow(Random &random) {
   return w;
 }
 
-/// `count` cases, each with the tile and splits of its turn.
+/// Runs `count` cases, each with the next tile and random splits.
 void runMatmuls(llvm::StringRef arch, uint64_t seed, int count) {
   Random random(seed);
   HeroBatch batch(arch);
@@ -89,7 +90,7 @@ TEST(Heroes, Wide) {
   batch.run();
 }
 
-// The schedules that problems get by themselves.
+// These problems get the schedules that the compiler chooses.
 TEST(Heroes, Chosen) {
   Random random(32);
   for (const char *arch : {"sm_70", "sm_75", "sm_86", "sm_90a"}) {
@@ -105,27 +106,27 @@ TEST(Heroes, Chosen) {
 TEST(Heroes, Corners) {
   for (const char *arch : {"sm_60", "sm_80"}) {
     HeroBatch batch(arch);
-    // Nothing to sum: zeros, then the epilogue.
+    // There is nothing to sum, so the sums are zeros, to which the epilogue is applied.
     batch.add(withEpilogue(matmulCase("f16", 5, 24, 0), {.bias = true, .relu = true}));
-    // Both operands one tensor.
+    // Both operands are the same tensor.
     batch.add(
         {.name = "square",
          .inputs = {"tensor<40x40xf16>"},
          .body = "%h = graph.matmul %0, %0 : (tensor<40x40xf16>, tensor<40x40xf16>) -> tensor<40x40xf16>",
          .yields = {"%h : tensor<40x40xf16>"}});
-    // The result takes the residual's place; with splits, too.
+    // The result overwrites the residual, with splits too.
     HeroCase residual = withEpilogue(matmulCase("f16", 33, 48, 130), {.residual = true});
     residual.inPlace = {2};
     batch.add(residual, 0, 1);
     batch.add(residual, 2, 3);
-    // Results of another shape than the hero's.
+    // One result has another shape than the hero's.
     HeroCase reshaped = matmulCase("bf16", 12, 40, 24);
     reshaped.body += "\n%y = graph.reshape %h : tensor<12x40xbf16> to tensor<3x4x5x8xbf16>";
     reshaped.yields = {"%y : tensor<3x4x5x8xbf16>", "%h : tensor<12x40xbf16>"};
     batch.add(reshaped);
     batch.run();
   }
-  // Nothing to compute.
+  // The product is empty, so there is nothing to launch.
   auto context = makeContext();
   auto module = parseCase(context.get(), matmulCase("f32", 0, 8, 8));
   mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));

@@ -1,4 +1,4 @@
-// What ptxas makes of every tile: no spills, no wgmma that waits, registers that are there.
+// What ptxas makes of every tile: there are no spills, it serialises no wgmmas, and the registers exist.
 #include "HeroHarness.h"
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Codegen/Ptxas.h"
@@ -8,7 +8,8 @@
 using namespace mpc;
 using namespace mpc::test;
 
-/// All tiles of an architecture for these cases; a line of registers and shared memory for each.
+/// Compiles all tiles of an architecture for these cases and prints a line of registers and shared memory for
+/// each.
 static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> cases) {
   std::string ptxas = findPtxas();
   if (ptxas.empty())
@@ -17,7 +18,7 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
   registerNvptxDialects(registry);
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   context->appendDialectRegistry(registry);
-  context->loadAllAvailableDialects(); // before there are threads
+  context->loadAllAvailableDialects(); // loaded before compilation starts threads
   const GpuArch &arch = *findGpuArch(archName);
   mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> sources;
@@ -54,7 +55,7 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
       EXPECT_EQ(report.stackBytes, 0) << names[kernel.symbol];
       for (const std::string &warning : report.warnings)
         ADD_FAILURE() << names[kernel.symbol] << ": " << warning;
-      // What the warpgroups take is what the launch gave them all.
+      // The warpgroups redistribute no more registers than the launch gave them together.
       const hero::Tile &tile = tiles[kernel.symbol];
       if (tile.consumerRegisters != 0) {
         int groups = tile.threads() / 128;

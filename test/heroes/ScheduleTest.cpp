@@ -131,7 +131,7 @@ TEST(HeroProblem, OneMatrixForAllBatchesIsOneProduct) {
   EXPECT_EQ(own.problem.z(), 6);
 }
 
-/// "tiled", "im2col" or "gathered".
+/// Returns "tiled", "im2col" or "gathered".
 std::string feedOf(const hero::Operand &operand) {
   std::optional<hero::Box> box = hero::boxOf(operand, 128, 64);
   return !box ? "gathered" : box->pixels ? "im2col" : "tiled";
@@ -144,7 +144,8 @@ TEST(HeroProblem, TilesAreBoxesWhereTheyCan) {
       EXPECT_EQ(feedOf(product.problem.a), "tiled");
       EXPECT_EQ(feedOf(product.problem.b), "tiled");
     }
-  EXPECT_EQ(feedOf(Described(matmulCase("f16", 200, 136, 76)).problem.a), "gathered"); // rows of 152 bytes
+  // Rows of 152 bytes are not aligned to 16.
+  EXPECT_EQ(feedOf(Described(matmulCase("f16", 200, 136, 76)).problem.a), "gathered");
   Window w = square(2, 28, 64, 128, 3, 2);
   w.weightChannelsLast = true;
   auto feeds = [&](ConvKind kind) {
@@ -152,11 +153,12 @@ TEST(HeroProblem, TilesAreBoxesWhereTheyCan) {
     return feedOf(conv.problem.a) + " " + feedOf(conv.problem.b);
   };
   EXPECT_EQ(feeds(ConvKind::Forward), "im2col tiled");
-  EXPECT_EQ(feeds(ConvKind::InputGrad), "im2col gathered"); // taps of a phase
+  // The weights that this reads are the taps of one phase, which no box covers.
+  EXPECT_EQ(feeds(ConvKind::InputGrad), "im2col gathered");
   EXPECT_EQ(feeds(ConvKind::WeightGrad), "tiled im2col");
   w.strides = {1, 1};
   EXPECT_EQ(feeds(ConvKind::InputGrad), "im2col tiled");
-  w.channels = 72; // a tile of k has parts of two taps
+  w.channels = 72; // a tile of k then has parts of two taps
   EXPECT_EQ(feeds(ConvKind::Forward), "gathered tiled");
   w.kernel = {1, 1}, w.padLow = w.padHigh = {0, 0};
   EXPECT_EQ(feeds(ConvKind::Forward), "tiled tiled");

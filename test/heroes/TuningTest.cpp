@@ -1,4 +1,4 @@
-// Schedules and problems as text, schedules by measurement, and what the model expects of them.
+// Schedules and problems as text, the choice of schedules by measurement, and what the model expects of them.
 #include "passes/Lowering/HeroToGpu/Tuning.h"
 #include "HeroHarness.h"
 #include "dialects/Graph/IR/Shapes.h"
@@ -91,7 +91,7 @@ TEST(HeroText, KeysTellProblemsApart) {
   EXPECT_EQ(Described(square(ConvKind::WeightGrad, "f16", 72, 1)).key(),
             "conv_weight_grad f16 nhwc,ohwi x=2x28x28x72 w=64x3x3x72 y=2x28x28x64 strides=1x1 dilations=1x1 "
             "pads=1x1 groups=1 a=tiled b=gather8");
-  // One matrix for all batches is one product; what memory does not walk through in one stride is not.
+  // Batches that share one matrix make one product, unless no single stride walks through them in memory.
   EXPECT_EQ(Described(matmulCase("f16", 8, 16, 32, false, false, "2x3x", "")).key(),
             Described(matmulCase("f16", 48, 16, 32)).key());
   EXPECT_NE(Described(matmulCase("f16", 8, 16, 32, true, false, "6x", "")).key(),
@@ -120,7 +120,7 @@ TEST(HeroTuning, TheFastestThatIsStillKnownWins) {
   EXPECT_TRUE(succeeded(assignSchedules(*d.module, hopper(), &tuning)));
   EXPECT_EQ(warnings, 1);
   EXPECT_EQ(d.dispatch.getScheduleAttr().getSchedule().text(), fast);
-  // Emission and the memory plan follow.
+  // Emission and the memory plan use the same schedule.
   EXPECT_EQ(scheduleOf(d.problem, hopper())->contraction().text(), fast);
   int64_t scratch = scratchBytes(d.problem, schedules.back());
   EXPECT_GT(scratch, 0);
@@ -135,7 +135,7 @@ TEST(HeroTuning, UnknownProblemsGetTheLeastEstimate) {
   EXPECT_TRUE(succeeded(assignSchedules(*d.module, hopper(), &tuning)));
   EXPECT_EQ(d.dispatch.getScheduleAttr().getSchedule(), fastestSchedule(plain.problem, hopper()).contraction());
   EXPECT_FALSE(planOf(d.dispatch, hopper(), &tuning).measured);
-  // A schedule that the problem does not have is an error, not another one.
+  // A schedule that the problem does not have is an error; it is not replaced by another one.
   plain.dispatch.setScheduleAttr(kernel::ContractionAttr::get(plain.context.get(), *kernel::Contraction::parse("simt 1x1x1")));
   std::string message;
   mlir::ScopedDiagnosticHandler handler(plain.context.get(), [&](mlir::Diagnostic &diagnostic) {
@@ -165,7 +165,7 @@ TEST(HeroModel, CountsTilesWavesAndBytes) {
   Described d(matmulCase("f16", 4096, 4096, 4096));
   Roofline roofline = rooflineOf(d.problem, hopper());
   EXPECT_FALSE(roofline.memoryBound());
-  EXPECT_NEAR(roofline.flops / roofline.seconds() * 1e-12, 989.4, 0.5); // H100 SXM's data sheet
+  EXPECT_NEAR(roofline.flops / roofline.seconds() * 1e-12, 989.4, 0.5); // the H100 SXM's data sheet says 989.4
   EXPECT_EQ(roofline.bytes, 3 * 2 * 4096.0 * 4096);
   for (const Schedule &schedule : schedulesFor(d.problem, hopper())) {
     Estimate e = estimate(d.problem, schedule, hopper());

@@ -10,8 +10,8 @@ namespace {
 
 const std::vector<std::string> halves = {"f16", "bf16"};
 
-/// Operands in whole chunks of 16 bytes: extents of contiguous axes are multiples of 8. Below and above one
-/// tile, with and without tails.
+/// The operands are whole chunks of 16 bytes, so extents of contiguous axes are multiples of 8. They are
+/// below and above one tile, with and without tails.
 HeroCase randomMatmul(Random &random, const std::string &type) {
   const std::vector<int64_t> even = {8, 24, 64, 72, 136, 200}, any = {1, 8, 17, 64, 70, 133, 200};
   const std::vector<int64_t> depths = {8, 24, 64, 72, 136, 264};
@@ -77,7 +77,7 @@ TEST(Wgmma, Conv) { runConvolutions(ConvKind::Forward, 44, 40); }
 TEST(Wgmma, ConvInputGrad) { runConvolutions(ConvKind::InputGrad, 45, 40); }
 TEST(Wgmma, ConvWeightGrad) { runConvolutions(ConvKind::WeightGrad, 46, 40); }
 
-// Activations that the accelerator walks through itself, and groups of them.
+// The tensor memory accelerator reads activations in im2col mode, also for convolutions in groups.
 TEST(Wgmma, Im2col) {
   Random random(47);
   HeroBatch batch("sm_90a");
@@ -94,7 +94,7 @@ TEST(Wgmma, Im2col) {
   batch.run();
 }
 
-// Pictures, whose three channels mpc-pad-channels makes four: gathered by 8 bytes.
+// These are images whose three channels mpc-pad-channels makes four; they are gathered by 8 bytes.
 TEST(Wgmma, FourChannels) {
   Random random(48);
   HeroBatch batch("sm_90a");
@@ -109,7 +109,7 @@ TEST(Wgmma, FourChannels) {
   batch.run();
 }
 
-// More rows of tiles than a strip has: the last strip has fewer, of clusters too.
+// The tiles have more rows than a strip, so the last strip has fewer rows; clusters have strips too.
 TEST(Wgmma, ManyTiles) {
   HeroBatch batch("sm_90a");
   for (size_t tile = 0; tile < 10; ++tile)
@@ -119,7 +119,7 @@ TEST(Wgmma, ManyTiles) {
   batch.run();
 }
 
-// A ring that comes around several times, with a phase of each parity, on every tile.
+// The ring is filled several times, with phases of either parity, on every tile.
 TEST(Wgmma, LongSums) {
   HeroBatch batch("sm_90a");
   for (size_t tile = 0; tile < 10; ++tile)

@@ -80,7 +80,7 @@ func.func @long(%x: tensor<1073741824x16xf16>, %y: tensor<16x16xf16>) {
 
 // -----
 
-// Only elements of the hero's result are computed behind it.
+// Only elements of the hero's result can be computed after it.
 func.func @behind(%x: tensor<8x8xf32>) {
   %r = kernel.dispatch "behind" (%x) {library} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
   ^bb0(%0: tensor<8x8xf32>):
@@ -95,7 +95,7 @@ func.func @behind(%x: tensor<8x8xf32>) {
 
 // -----
 
-// A schedule that somebody chose is not replaced by another.
+// A schedule that the user chose is not replaced by another.
 func.func @chosen(%x: tensor<8x8xf32>) {
   // expected-error@+2 {{'simt 1x1x1' is no schedule of this problem on sm_90a}}
   // expected-note-re@+1 {{hint: take one of its own, as 'simt {{.*}}', or leave the choice to mpc-schedule}}

@@ -4,8 +4,8 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-emit-kernels | FileCheck %s --check-prefix=ANNOTATED
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_90a | FileCheck %s --check-prefix=SM90
 
-// What the hardware has is used: 16-byte copies past the registers, load_matrix (transposed where k is not contiguous), mma of the architecture's depth, stores of 16
-// bytes; and nothing is divided.
+// The kernels use what the hardware has: 16-byte copies that bypass the registers, load_matrix (transposed where k is not contiguous), mma of the
+// architecture's depth, and stores of 16 bytes. They do not divide.
 
 // ANNOTATED: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1>], library, schedule = #kernel.contraction<
 // ANNOTATED: kernel.dispatch "weight_grad"{{.*}}launches = [#kernel.launch<@kernels0::@k1 {{.*}}#kernel.launch<@kernels0::@k1_reduce {{.*}}schedule = #kernel.contraction<{{.*}} splits={{[0-9]+}}>, scratch_bytes = {{[0-9]+}} : i64
@@ -33,9 +33,9 @@
 // SM80: fma.rn.f32
 // SM80: st.global.v4.b32
 
-// Warpgroups of different kinds: one thread feeds the others through tensor maps, of a weight gradient in im2col mode; the two blocks of a cluster load B's halves
-// for each other. B, and of a weight gradient A too, have rows in memory, not k. Blocks take piece after piece, every grid-size-th; 16-bit results leave through
-// tensor maps too, partial sums in 16 bytes.
+// Warpgroups have different roles: one thread feeds the others through tensor maps, for a weight gradient in im2col mode, and the two blocks of a cluster load
+// B's halves for each other. B, and for a weight gradient A too, are contiguous along rows and not along k. A block computes every grid-size-th piece. 16-bit
+// results are stored through tensor maps too, and partial sums in 16 bytes.
 // SM90-LABEL: .entry k0(
 // SM90: .param .align 64 .b8 k0_param_2[128]
 // SM90: .param .align 64 .b8 k0_param_3[128]

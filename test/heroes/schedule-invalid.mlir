@@ -13,7 +13,7 @@ func.func @none(%x: tensor<8x8xf32>) {
 
 // -----
 
-// A schedule of 16-bit floats: what was scheduled for another GPU, or changed since, is noticed where the kernel is emitted.
+// This is a schedule of 16-bit floats. A schedule that was made for another GPU, or changed since, is noticed where the kernel is emitted.
 func.func @other(%x: tensor<8x8xf32>) {
   // expected-error@+2 {{'mma 128x128x32 stages=4' is no schedule of this problem on sm_90a}}
   // expected-note-re@+1 {{hint: take one of its own, as 'simt {{.*}}', or leave the choice to mpc-schedule}}

@@ -14,7 +14,7 @@ using namespace mpc;
 using namespace mpc::test;
 using L = std::vector<int64_t>;
 
-/// Imports broken bytes: problems, or a module that verifies.
+/// Imports broken bytes. The result must be problems, or a module that verifies.
 static bool importsOrFails(const std::string &bytes) {
   alarm(20);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -28,7 +28,7 @@ static bool importsOrFails(const std::string &bytes) {
   return bool(module);
 }
 
-/// Bounds on one process: a mutant that asks for more memory or takes longer ends the test.
+/// Limits of one process: a mutant that asks for more memory or takes longer ends the test.
 class Limits {
 public:
   Limits() {
@@ -41,7 +41,7 @@ public:
     alarm(0);
     setrlimit(RLIMIT_AS, &before);
   }
-  /// The next case may take this long; SIGALRM ends the process.
+  /// Limits the time of the next case, after which SIGALRM ends the process.
   static void nextCase(unsigned seconds = 20) { alarm(seconds); }
 
 private:
@@ -53,7 +53,7 @@ private:
   rlimit before;
 };
 
-/// Everything behind `mpc check` on broken bytes: located problems with hints, or a network that can be trained.
+/// Runs all that `mpc check` does on broken bytes. The result must be located problems with hints, or a network that can be trained.
 static bool checksOrFails(const std::string &bytes) {
   Limits::nextCase();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -81,14 +81,14 @@ TEST(BadInput, Truncated) {
   int accepted = 0;
   for (size_t length = 0; length < bytes.size(); length += 97)
     accepted += checksOrFails(bytes.substr(0, length));
-  EXPECT_EQ(accepted, 0); // the outputs come last
+  EXPECT_EQ(accepted, 0); // no prefix is accepted, because the outputs are at the end of the file
 }
 
 TEST(BadInput, FlippedBits) {
   Limits limits;
   const std::string bytes = lenet().bytes();
   std::mt19937 random(2024);
-  // Most of the file is weights; half of the flips go to its structure.
+  // Most of the file is weights, so half of the flips are made in its structure.
   size_t weights = bytes.find("conv1.weight");
   int accepted = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -101,7 +101,7 @@ TEST(BadInput, FlippedBits) {
   EXPECT_LT(accepted, 2000);
 }
 
-/// Every op's node test, flipped: what LeNet does not have.
+/// Flips bits in every op's node test, which covers the ops that LeNet does not have.
 TEST(BadInput, FlippedNodeTests) {
   const std::string root = "/usr/share/libonnx-testdata/data/node";
   std::vector<std::string> files;
@@ -207,13 +207,13 @@ TEST(BadInput, MoreInputsOrOutputsThanTheOpHas) {
   expectError(with(17, "Relu", {"x"}, {"y", "z"}),
               "y: error: 'Relu' (opset 17): is given 2 outputs; at this opset it has at most 1");
   expectError(with(17, "Add", {"x", "x", "s"}, {"y"}), "is given 3 inputs");
-  // As the op was and became.
+  // The limits depend on the opset, because ops have changed.
   expectError(with(10, "Clip", {"x", "s"}, {"y"}),
               "'Clip' (opset 10): is given 2 inputs; at this opset it has at most 1");
   EXPECT_TRUE(import(with(11, "Clip", {"x", "s"}, {"y"})).ok());
   expectError(with(12, "ReduceSum", {"x", "axes"}, {"y"}), "is given 2 inputs");
   EXPECT_TRUE(import(with(13, "ReduceSum", {"x", "axes"}, {"y"})).ok());
-  // Any number; and names left empty at the end.
+  // Sum takes any number of inputs, and trailing names may be empty.
   EXPECT_TRUE(import(with(17, "Sum", {"x", "x", "s", "x", "x"}, {"y"})).ok());
   EXPECT_TRUE(import(with(17, "Relu", {"x", "", ""}, {"y", ""})).ok());
 }
@@ -274,7 +274,7 @@ TEST(BadInput, NumbersThatAreNoIntegers) {
   for (float depth : {9.3e18f, -1e30f, 2.5f, INFINITY, NAN})
     EXPECT_NE(message(depth).find("depth (input 1) must be an integer"), std::string::npos) << depth << message(depth);
   EXPECT_NE(message(-1).find("depth -1 is not possible"), std::string::npos);
-  for (int64_t k : {INT64_MAX, INT64_MIN}) { // all or nothing of the upper triangle
+  for (int64_t k : {INT64_MAX, INT64_MIN}) { // k selects all or nothing of the upper triangle
     ModelBuilder m;
     m.input("x", {int64_t(2), int64_t(2)}).ints("k", {k});
     m.node("Trilu", {"x", "k"}, {"y"});
@@ -307,7 +307,7 @@ TEST(BadInput, EverythingAtOnce) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3)}).output("y");
   m.node("Einsum", {"x"}, {"a"});
-  m.node("Relu", {"a"}, {"b"}); // silent: it only suffers
+  m.node("Relu", {"a"}, {"b"}); // reports nothing, since only its operand is bad
   m.node("Det", {"x"}, {"c"});
   m.node("Add", {"b", "c"}, {"y"});
   mlir::MLIRContext context;
@@ -319,7 +319,7 @@ TEST(BadInput, EverythingAtOnce) {
   EXPECT_EQ(report.problems[1].opset, 17);
 }
 
-/// x [2,3] -> Einsum e -> Resize (three things wrong) -> Gemm -> logits, with the types of values stated or not.
+/// Makes x [2,3] -> Einsum e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model states the types of values.
 static ModelBuilder severalProblems(bool stated) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(1), int64_t(4), int64_t(4)}).weight("w", {3, 64}).floats("scales", {4}, {1, 1, 2, 2});
@@ -359,7 +359,7 @@ TEST(BadInput, EverythingAtOnceBehindWhatIsNotSupported) {
                                       "logits: attribute 'transC' is not supported at this opset", "m: there is no loss 'hinge'"}));
 }
 
-/// Unknown ops and missing gradients together; a missing gradient names its path.
+/// Unknown ops and missing gradients are reported together, and a missing gradient names its path.
 TEST(BadInput, MissingGradientsWithTheRest) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3)}).weight("w", {3, 3});
@@ -463,7 +463,8 @@ TEST(BadInput, FunctionsThatCallThemselves) {
   expectError(m, "function 'F' calls itself");
 }
 
-TEST(BadInput, FunctionsThatDouble) { // 2^40 calls of nothing
+// The functions make 2^40 calls, which do nothing.
+TEST(BadInput, FunctionsThatDouble) {
   auto name = [](int i) { return ("F" + llvm::Twine(i)).str(); };
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3)}).output("x");

@@ -1,8 +1,8 @@
 //===- ConformanceTest.cpp - ONNX's node tests, imported and evaluated ---------------===//
 //
-// Each folder holds model.onnx and test_data_set_N with inputs and outputs. What imports is run by the
-// reference evaluator, which rounds as the target does, and compared. Folders: MPC_ONNX_TESTDATA (":" between
-// several), or Debian's libonnx-testdata.
+// Each folder holds model.onnx and test_data_set_N with inputs and outputs. Models that can be imported are
+// run by the reference evaluator, which rounds as the target does, and the results are compared. The folders
+// are in MPC_ONNX_TESTDATA (several are separated by ":"), or in Debian's libonnx-testdata.
 //
 //===----------------------------------------------------------------------===//
 #include "ModelBuilder.h"
@@ -24,7 +24,7 @@ static std::string readFile(const std::string &path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// A tensor file as the evaluator has them.
+/// Reads a tensor file as a tensor of the evaluator.
 static mlir::FailureOr<HostTensor> readTensor(mlir::MLIRContext &context, const std::string &path) {
   auto data = readOnnxTensor(context, readFile(path), path);
   if (failed(data))
@@ -43,7 +43,7 @@ static mlir::FailureOr<HostTensor> readTensor(mlir::MLIRContext &context, const 
       mlir::cast<mlir::ElementsAttr>(mlir::DenseElementsAttr::getFromRawBuffer(data->type, data->bytes)));
 }
 
-/// ONNX 1.12 stores bfloat16 results as the uint16 of their bits.
+/// Converts bfloat16 results, which ONNX 1.12 stores as the uint16 of their bits.
 static HostTensor asBFloat16(const HostTensor &bits, mlir::Type bf16) {
   HostTensor result = bits;
   result.element = bf16;
@@ -52,7 +52,8 @@ static HostTensor asBFloat16(const HostTensor &bits, mlir::Type bf16) {
   return result;
 }
 
-/// Tolerances of ONNX's backend test runner (rtol 1e-3, atol 1e-7), atol widened to the type's epsilon.
+/// Compares with the tolerances of ONNX's backend test runner (rtol 1e-3, atol 1e-7); atol is widened to the
+/// type's epsilon.
 static std::string compare(const HostTensor &got, const HostTensor &want) {
   if (got.shape != want.shape || got.element != want.element) {
     std::string text;
@@ -70,7 +71,7 @@ static std::string compare(const HostTensor &got, const HostTensor &want) {
   return "";
 }
 
-/// Names of the graph inputs, in order.
+/// Returns the names of the graph inputs, in order.
 static std::vector<std::string> graphInputs(const std::string &path) {
   onnx::ModelProto model;
   std::vector<std::string> names;
@@ -98,7 +99,7 @@ static Outcome runCase(const std::string &folder, std::string &why) {
   options.forwardOnly = true;
   ImportReport report;
   auto module = importOnnx(context, folder + "/model.onnx", options, &report);
-  // Node tests give shapes and axes as inputs. Where they must be known, they are compiled in.
+  // Node tests give shapes and axes as inputs. Where the import needs their values, they become constants.
   std::vector<std::string> inputNames = graphInputs(folder + "/model.onnx");
   for (int round = 0; round < 4 && !module && !report.neededConstants.empty(); ++round) {
     for (const std::string &name : report.neededConstants) {
@@ -173,7 +174,7 @@ TEST(Conformance, NodeTests) {
   for (const std::string &folder : folders) {
     std::string why;
     std::string name = llvm::sys::path::filename(folder).str();
-    // The numbers of the data are those of another generator.
+    // The expected numbers come from another random generator.
     bool isRandom = llvm::StringRef(name).starts_with("test_bernoulli");
     Outcome outcome = isRandom ? Outcome::Skipped : runCase(folder, why);
     if (isRandom)

@@ -21,7 +21,7 @@ static void expectIn(const Imported &result, std::initializer_list<const char *>
 TEST(Forms, LeNet) {
   Imported r = import(lenet());
   expectIn(r, {"train.variable @conv1.weight parameter : tensor<6x1x5x5xf32> = dense_resource<conv1.weight>",
-               "train.variable @conv1.bias parameter : tensor<6xf32> = dense<[", // 24 bytes stay inline
+               "train.variable @conv1.bias parameter : tensor<6xf32> = dense<[", // 24 bytes are small enough to stay inline
                "%arg0: tensor<4x1x28x28xf32> {train.batched, train.name = \"x\"}",
                "%arg1: tensor<4xi64> {train.batched, train.labels_below = 10 : i64, train.name = \"target\"}",
                "{train.name = \"loss\", train.role = \"output\"}", "graph.matmul", "{transpose_b}",
@@ -43,7 +43,7 @@ TEST(Forms, IgnoredLabelsTravelWithTheBound) {
     Imported r = import(m);
     expectIn(r, {("train.labels_below = 10 : i64, " + ignored + "train.name = \"y\"").c_str()});
   }
-  // Labels that two losses share suit both.
+  // Labels that two losses share must fit both.
   ModelBuilder m(17);
   m.input("z", {int64_t(4), int64_t(10)}).input("y", {int64_t(4)}, onnx::TensorProto::INT64);
   m.node("SoftmaxCrossEntropyLoss", {"z", "y"}, {"loss"}, {{"ignore_index", int64_t(-100)}});
@@ -56,7 +56,7 @@ TEST(Forms, LabelsInColumnsAreBoundedApart) {
   ModelBuilder m(17);
   m.input("z", {int64_t(4), int64_t(10)}).input("v", {int64_t(4), int64_t(5)});
   m.input("y", {int64_t(4), int64_t(3)},
-          onnx::TensorProto::INT64); // one of ten classes, one of five, and a number
+          onnx::TensorProto::INT64); // columns: one of ten classes, one of five, and a number
   m.ints("one", {1}).ints("two", {2}).ints("flat", {4}).ints("first", {0});
   m.node("Slice", {"y", "first", "one", "one"}, {"column0"});
   m.node("Reshape", {"column0", "flat"}, {"y0"});
@@ -85,15 +85,15 @@ TEST(Forms, IndicesInDataAreBounded) {
       .ints("flat", {4})
       .ints("last", {-1});
   m.node("Gather", {"table", "rows"}, {"a"});
-  m.node("Gather", {"small", "rows"}, {"b"}); // both tables: the smaller extent
+  m.node("Gather", {"small", "rows"}, {"b"}); // rows index both tables: the smaller extent is the bound
   m.node("Cast", {"cast"}, {"wide"}, {{"to", int64_t(onnx::TensorProto::INT64)}});
   m.node("Reshape", {"wide", "flat"}, {"four"});
   m.node("Gather", {"table", "four"}, {"c"}, {{"axis", int64_t(1)}});
   m.node("GatherElements", {"table", "elements"}, {"d"}, {{"axis", int64_t(0)}});
   m.node("GatherND", {"table", "pairs"}, {"e"});
-  m.node("Slice", {"columns", "zero", "one", "one"}, {"first"}); // each column has its table
+  m.node("Slice", {"columns", "zero", "one", "one"}, {"first"}); // each column indexes a table of its own
   m.node("Gather", {"table", "first"}, {"f"});
-  m.node("Gather", {"columns", "last"}, {"second"}, {{"axis", int64_t(1)}}); // as torch writes columns[:, 1]
+  m.node("Gather", {"columns", "last"}, {"second"}, {{"axis", int64_t(1)}}); // torch writes columns[:, 1] like this
   m.node("Gather", {"small", "second"}, {"g"});
   for (const char *name : {"a", "b", "c", "d", "e", "f", "g"})
     m.output(name);
@@ -132,7 +132,7 @@ TEST(Forms, IndicesThatCannotBeBoundedAreNoted) {
               gather(m, "whole");
             }).find(said),
             std::string::npos);
-  // One pair of indices, which is not a part of samples.
+  // This is one pair of indices for the whole batch, so it is no part of a sample.
   EXPECT_NE(notes([&](ModelBuilder &m) {
               m.node("GatherND", {"table", "one"}, {"y"});
             }).find(said),
@@ -187,7 +187,7 @@ TEST(Forms, EvalNormIsTurnedOn) {
   expectIn(r, {"graph.batch_norm_inference %arg0"});
 }
 
-/// In a file that was exported for training, what does not train was frozen on purpose.
+/// In a file that was exported for training, a norm in inference form was frozen on purpose.
 TEST(Forms, InferenceNormStaysInAFileExportedForTraining) {
   auto withSecond = [](std::optional<int64_t> first) {
     ModelBuilder m = norm(15, {"h"}, first);
@@ -205,7 +205,7 @@ TEST(Forms, InferenceNormStaysInAFileExportedForTraining) {
   EXPECT_EQ(count(import(withSecond(1), all).ir, "graph.batch_norm_inference"), 0u);
   ModelBuilder frozen = withSecond(0);
   EXPECT_EQ(count(import(frozen).ir, "graph.batch_norm_inference"), 0u);
-  auto &entry = *frozen.model.add_metadata_props(); // tools/torch/export.py
+  auto &entry = *frozen.model.add_metadata_props(); // as tools/torch/export.py writes it
   entry.set_key("mpc.training_form");
   entry.set_value("True");
   EXPECT_EQ(count(import(frozen).ir, "graph.batch_norm_inference"), 2u);
@@ -242,7 +242,7 @@ TEST(Forms, NormsThatShareABufferGetTheirOwn) {
   Imported r = import(m);
   expectIn(
       r, {"train.assign @mean,", "train.assign @\"mean@second\",", "train.variable @\"mean@second\" buffer"});
-  // Where its values belong: the place is told by the node's first output, not by its name.
+  // The attributes say where the values belong. The place is identified by the node's first output, not by its name.
   EXPECT_EQ(count(r.ir, "{train.input = 3 : i64, train.name = \"mean\", train.node = \"second\"}"), 1u)
       << r.ir;
   EXPECT_EQ(count(r.ir, "{train.input = 4 : i64, train.name = \"var\", train.node = \"second\"}"), 1u)
@@ -356,7 +356,7 @@ TEST(Forms, BatchAndReshapeConstants) {
   expectIn(import(reshaped({-1, 3}), options), {"to tensor<16x3xf32>"});
   expectIn(import(reshaped({0, 3, 2}), options), {"to tensor<8x3x2xf32>"});
   expectIn(import(reshaped({2, 4, 3}), options), {}, "holds the exported batch 4");
-  expectIn(import(reshaped({8, 3}), options), {"to tensor<16x3xf32>"}); // [batch*2, 3]
+  expectIn(import(reshaped({8, 3}), options), {"to tensor<16x3xf32>"}); // the shape [batch*2, 3]
   expectIn(import(reshaped({3, -1}), options), {}, "holds the exported batch 4");
   Imported r = import(reshaped({4, 7}), options);
   EXPECT_FALSE(r.ok());
@@ -410,7 +410,7 @@ TEST(Forms, FunctionsAreInlinedWithAttributes) {
   n->add_input("t");
   n->add_output("out");
   expectIn(import(m), {"graph.leaky_relu %arg0 {alpha = 5.000000e-01 : f64}", "graph.relu"});
-  // Without the attribute, ONNX's default of the inner op.
+  // Without the attribute, the inner op has ONNX's default.
   m.model.mutable_graph()->mutable_node(0)->clear_attribute();
   expectIn(import(m), {"alpha = 1.000000e-02"});
 }
@@ -471,14 +471,14 @@ TEST(Forms, BranchesBesideEachOtherMayRepeatNames) {
   addIf(m.node("If", {"yes"}, {"y1"}), "x", "Exp");
   addIf(m.node("If", {"no"}, {"y2"}), "y1", "Exp");
   addIf(m.node("If", {"yes"}, {"y3"}), "y2", "Sin");
-  // A later value of the graph with a name that was a branch's.
+  // A later value of the graph has a name that a branch has used.
   m.node("Relu", {"y3"}, {"t"});
   m.node("Neg", {"t"}, {"z"});
   Imported r = import(m);
   expectIn(r, {"graph.exp %arg0", "graph.tanh", "graph.sin", "graph.relu", "graph.neg"});
   EXPECT_EQ(count(r.ir, "graph.add"), 3u);
 
-  // What is around a branch may not be made again in it.
+  // A branch must not make a value that the graph around it has.
   m = ModelBuilder();
   m.input("x", {int64_t(2), int64_t(3)}).output("z");
   m.tensor("yes", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
@@ -496,7 +496,7 @@ TEST(Forms, BranchesSeeWhatIsUsedWithinThem) {
   m.tensor("yes", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
   auto &n = m.node("If", {"yes"}, {"y"});
   auto *g = branchOf(n, "then_branch");
-  addNode(*g, "Dropout", {"x"}, {"dropped", "mask"}); // the mask has no reader outside
+  addNode(*g, "Dropout", {"x"}, {"dropped", "mask"}); // nothing outside the branch reads the mask
   addNode(*g, "Where", {"mask", "dropped", "zero"}, {"w"});
   g->add_output()->set_name("w");
   expectIn(import(m), {"graph.select"});

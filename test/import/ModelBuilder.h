@@ -16,7 +16,7 @@
 
 namespace mpc::test {
 
-using Dims = std::vector<std::variant<int64_t, std::string>>; // extents or names
+using Dims = std::vector<std::variant<int64_t, std::string>>; // extents, or names of extents
 using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<float>>;
 
 /// Builds a model node by node.
@@ -37,7 +37,7 @@ public:
     model.mutable_graph()->add_output()->set_name(name);
     return *this;
   }
-  /// A float initializer with elements 0.01, 0.02, ...
+  /// Adds a float initializer with elements 0.01, 0.02, ...
   ModelBuilder &weight(const std::string &name, const std::vector<int64_t> &dims) {
     int64_t count = 1;
     for (int64_t d : dims)
@@ -61,7 +61,7 @@ public:
   }
   ModelBuilder &scalar(const std::string &name, float value) { return floats(name, {}, {value}); }
 
-  /// The node's name is its first output.
+  /// Adds a node, whose name is its first output.
   onnx::NodeProto &node(const std::string &op, const std::vector<std::string> &inputs,
                         const std::vector<std::string> &outputs,
                         const std::vector<std::pair<std::string, Attribute>> &attributes = {}) {
@@ -127,15 +127,15 @@ private:
   }
 };
 
-/// What an import printed: the module, or the diagnostics.
+/// The result of an import: the module, or the diagnostics.
 struct Imported {
   std::string ir;          // empty on failure
-  std::string diagnostics; // "name: error: ..." lines
+  std::string diagnostics; // lines such as "name: error: ..."
   ImportReport report;
   bool ok() const { return !ir.empty(); }
 };
 
-/// The module's text, runs of spaces as one.
+/// Returns the module's text with each run of spaces replaced by one.
 inline std::string print(mlir::ModuleOp module) {
   std::string text, squeezed;
   llvm::raw_string_ostream stream(text);
@@ -176,7 +176,7 @@ inline size_t count(const std::string &text, const std::string &what) {
   return n;
 }
 
-/// LeNet for 28x28 images, with a loss.
+/// Makes LeNet for 28x28 images, with a loss.
 inline ModelBuilder lenet(int64_t batch = 4) {
   ModelBuilder m;
   m.input("x", {batch, int64_t(1), int64_t(28), int64_t(28)})

@@ -21,7 +21,7 @@ void expectError(const Imported &result, const char *error) {
 constexpr const char *kStays = "random numbers that are no dropout's are drawn in eval and predict, too";
 constexpr const char *kDropped = "random masks whose mean is one are dropout, which eval and predict leave out";
 
-/// x [4, 3, 2] and what stochastic depth is made of; the nodes are the caller's.
+/// Makes x [4, 3, 2] and the constants of stochastic depth; the caller adds the nodes.
 ModelBuilder masked() {
   ModelBuilder m(17);
   m.input("x", {int64_t(4), int64_t(3), int64_t(2)}).output("y");
@@ -30,7 +30,7 @@ ModelBuilder masked() {
   m.node("ConstantOfShape", {"rows"}, {"like"});
   return m;
 }
-/// u = RandomUniformLike(like); mask = Cast(Less(u, keep)).
+/// Adds u = RandomUniformLike(like) and mask = Cast(Less(u, keep)).
 void bernoulli(ModelBuilder &m) {
   m.node("RandomUniformLike", {"like"}, {"u"});
   m.node("Less", {"u", "keep"}, {"below"});
@@ -134,7 +134,7 @@ TEST(Random, MasksThatAreDropout) {
     expectIn(r, {"graph.dropout %arg0", "ratio = 0.1999999", "shared = array<i64: 1, 2>", "return %"});
     EXPECT_NE(r.diagnostics.find(kDropped), std::string::npos) << r.diagnostics;
     EXPECT_EQ(r.diagnostics.find(kStays), std::string::npos) << r.diagnostics;
-    // A forward run says what to do.
+    // A forward run refuses the model and says what to do.
     ImportOptions forward;
     forward.forwardOnly = true;
     expectError(import(m, forward), "draws random numbers in a forward run\nnote: hint: make the model's inference form: mpc export MODEL --inference");
@@ -161,7 +161,7 @@ TEST(Random, MasksOfElementsAndOfEverything) {
   expectIn(import(whole), {"shared = array<i64: 0, 1, 2>"});
 }
 
-/// Noise, and factors whose mean is another number, stay random: nobody said that evaluation leaves them out.
+/// Noise, and factors whose mean is not one, stay random, because nothing says that evaluation leaves them out.
 TEST(Random, MasksThatAreNot) {
   using Build = std::function<void(ModelBuilder &)>;
   const std::vector<std::pair<const char *, Build>> forms = {
@@ -193,7 +193,7 @@ TEST(Random, MasksThatAreNot) {
   }
 }
 
-/// One mask for two values (dropout over time) stays one.
+/// A mask that is applied to two values (dropout over time) is drawn once.
 TEST(Random, AMaskThatIsUsedTwiceIsDrawnOnce) {
   ModelBuilder m = masked();
   m.input("z", {int64_t(4), int64_t(3), int64_t(2)}).output("w");
@@ -203,10 +203,10 @@ TEST(Random, AMaskThatIsUsedTwiceIsDrawnOnce) {
   m.node("Mul", {"z", "s"}, {"w"});
   Imported r = import(m);
   EXPECT_EQ(count(r.ir, "graph.dropout"), 2u) << r.ir;
-  EXPECT_EQ(count(r.ir, "salt = 1 "), 3u) << r.ir; // with the draw itself, which nothing reads any more
+  EXPECT_EQ(count(r.ir, "salt = 1 "), 3u) << r.ir; // the third is the draw itself, which nothing reads any more
 }
 
-/// Legacy exports hold the batch of their example.
+/// Legacy exports have the batch of their example in their shapes.
 TEST(Random, MasksFollowTheBatch) {
   ModelBuilder m = masked();
   bernoulli(m);
@@ -217,7 +217,7 @@ TEST(Random, MasksFollowTheBatch) {
   expectIn(import(m, options), {"graph.dropout %arg0", "shared = array<i64: 1, 2>", "-> tensor<16x3x2xf32>"});
 }
 
-/// What is dropped out of a weight is a weight still.
+/// A weight to which dropout is applied is still a weight.
 TEST(Random, DroppedWeightsAreTrained) {
   ModelBuilder m(17);
   m.input("x", {int64_t(4), int64_t(3)}).output("y").weight("w", {3, 2}).scalar("keep", 0.5f).scalar("ratio", 0.5f).weight("v", {2, 2});
@@ -232,7 +232,7 @@ TEST(Random, DroppedWeightsAreTrained) {
   expectIn(import(m), {"train.variable @w parameter", "train.variable @v parameter"});
 }
 
-/// The parts of a dropout may lie in functions.
+/// The parts of a dropout may be in functions.
 TEST(Random, MasksOfFunctions) {
   ModelBuilder m = masked();
   auto &call = m.node("Mask", {"like"}, {"s"});

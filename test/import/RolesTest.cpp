@@ -13,7 +13,7 @@ static std::string roleOf(const Imported &r, const std::string &name) {
   return "none";
 }
 
-/// One initializer of every kind.
+/// Makes a model with one initializer of every kind.
 static ModelBuilder kinds() {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(8)}).input("ids", {int64_t(2)}, onnx::TensorProto::INT64);
@@ -56,7 +56,7 @@ TEST(Roles, FreezeAndTrainable) {
   ImportOptions options;
   options.freeze = "^(w|b)$";
   Imported r = import(kinds(), options);
-  EXPECT_EQ(roleOf(r, "w"), "buffer"); // stays in the checkpoint
+  EXPECT_EQ(roleOf(r, "w"), "buffer"); // a buffer stays in the checkpoint
   EXPECT_EQ(roleOf(r, "b"), "constant");
   EXPECT_EQ(roleOf(r, "gain"), "parameter");
   options = {};
@@ -72,7 +72,7 @@ TEST(Roles, FreezeAndTrainable) {
       << r.diagnostics;
 }
 
-/// conv + norm + dense, all weights as graph inputs.
+/// Makes convolution, norm and dense layer, with all weights as graph inputs.
 static ModelBuilder weightless() {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3), int64_t(8), int64_t(8)})
@@ -104,9 +104,9 @@ TEST(Roles, WeightsAsInputs) {
     EXPECT_EQ(roleOf(r, name), "parameter") << name;
   for (const char *name : {"m", "v"})
     EXPECT_EQ(roleOf(r, name), "buffer") << name;
-  for (const char *name : {"x", "mask"}) // the mask has the batch
+  for (const char *name : {"x", "mask"}) // the mask has the batch dimension
     EXPECT_EQ(roleOf(r, name), "data") << name;
-  // kaiming: sqrt(2/27), sqrt(2/4); biases 0, scales and variances 1.
+  // Kaiming initialization gives sqrt(2/27) and sqrt(2/4); biases are 0, scales and variances 1.
   for (const char *part : {"@cw parameter : tensor<4x3x3x3xf32> = #train.normal<0.000000e+00 : f64, 0.27216",
                            "@fw parameter : tensor<10x4xf32> = #train.normal<0.000000e+00 : f64, 0.7071",
                            "@cb parameter : tensor<4xf32> = #train.fill<0.000000e+00",
@@ -122,7 +122,7 @@ TEST(Roles, InitAndParams) {
   ImportOptions options;
   options.init = "xavier";
   Imported r = import(weightless(), options);
-  // sqrt(6/(27 + 36)), from fan-in 3*9 and fan-out 4*9.
+  // The bound is sqrt(6/(27 + 36)), from fan-in 3*9 and fan-out 4*9.
   EXPECT_NE(r.ir.find("@cw parameter : tensor<4x3x3x3xf32> = #train.uniform<-0.3086"), std::string::npos)
       << r.ir.substr(0, 2000);
   options.init = "zeros";

@@ -18,7 +18,7 @@ void expectError(const ModelBuilder &m, const char *error) {
   EXPECT_NE(result.diagnostics.find(error), std::string::npos) << result.diagnostics;
 }
 
-/// x [2, 6] and the positions 0, 1, 2, -1.
+/// Makes x [2, 6] and the positions 0, 1, 2, -1.
 ModelBuilder sequences() {
   ModelBuilder m(17);
   m.input("x", {int64_t(2), int64_t(6)}).output("y");
@@ -30,7 +30,7 @@ ModelBuilder sequences() {
 }
 } // namespace
 
-/// torch's split of one projection into query, key and value.
+/// torch splits one projection into query, key and value like this.
 TEST(Sequence, SplitAndAt) {
   ModelBuilder m = sequences();
   m.node("SplitToSequence", {"x", "p2"}, {"s"}, {{"axis", int64_t(-1)}, {"keepdims", int64_t(1)}});
@@ -41,7 +41,7 @@ TEST(Sequence, SplitAndAt) {
 }
 
 TEST(Sequence, SplitForms) {
-  // Four and what is left; sizes; single columns, with and without their dimension.
+  // The forms are single columns, with and without their dimension, and given sizes; below, parts of four and a rest.
   const std::vector<std::tuple<L, int64_t, const char *, const char *>> forms = {
       {{}, 1, "p-1", "-> tensor<2x1xf32>"}, {{}, 0, "p-1", "tensor<2x1xf32> to tensor<2xf32>"}, {{1, 5}, 1, "p-1", "-> tensor<2x5xf32>"}};
   for (const auto &[sizes, keepdims, at, shape] : forms) {
@@ -62,7 +62,7 @@ TEST(Sequence, SplitForms) {
   expectIn(import(m), {"-> tensor<2x2xf32>"});
 }
 
-/// Everything that lists do: x0, then [x0, x1], x2 in front, x0 out again, and what is left joined.
+/// This uses every list op: the list is x0, then [x0, x1], then x2 is inserted in front and x0 erased again; what is left is joined.
 TEST(Sequence, Lists) {
   ModelBuilder m = sequences();
   m.node("SplitToSequence", {"x", "p2"}, {"parts"}, {{"axis", int64_t(1)}});
@@ -84,7 +84,7 @@ TEST(Sequence, Lists) {
   m.output("stacked");
   Imported r = import(m);
   expectIn(r, {"starts = array<i64: 0, 4>", "dense<2.000000e+00>", "-> tensor<2x4xf32>", "-> tensor<2x2x2xf32>"});
-  EXPECT_NE(r.ir.find("graph.concat %2, %0 {axis = 1 : i64}"), std::string::npos) << r.ir; // x2, then x0
+  EXPECT_NE(r.ir.find("graph.concat %2, %0 {axis = 1 : i64}"), std::string::npos) << r.ir; // x2 comes before x0
 }
 
 TEST(Sequence, ConstantsStayConstants) {

@@ -50,7 +50,7 @@ static File importFile(const std::string &path) {
   return file;
 }
 
-/// Recurrent ops and TopK are not of this issue; all else must import.
+/// Checks that all models import except for recurrent ops and TopK, which are not supported.
 static void check(const std::string &folder, std::initializer_list<const char *> unsupported) {
   auto files = models(folder);
   if (files.empty())
@@ -73,7 +73,8 @@ TEST(SharedModels, GradientReferences) {
 TEST(SharedModels, FullSize) { check("models/full-size", {}); }
 TEST(SharedModels, Trained) { check("models/trained", {}); }
 
-/// A residual network without weights: parameters are inferred from their places, statistics are buffers.
+/// This is a residual network without weights: parameters are inferred from their positions, and statistics
+/// are buffers.
 TEST(SharedModels, ResNetParametersAreInferred) {
   std::string path = sharedDir() + "/models/full-size/resnet18_ce.onnx";
   if (!llvm::sys::fs::exists(path))
@@ -84,6 +85,6 @@ TEST(SharedModels, ResNetParametersAreInferred) {
   for (const TensorVerdict &v : file.report.tensors)
     ++roles[v.role];
   EXPECT_EQ(roles["data"], 2);       // the image and the label
-  EXPECT_EQ(roles["parameter"], 62); // 20 convolutions, 20 norms with two each, one dense layer with two
+  EXPECT_EQ(roles["parameter"], 62); // 20 convolutions, 20 norms with two each, and one dense layer with two
   EXPECT_EQ(roles["buffer"], 40);
 }

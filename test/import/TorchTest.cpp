@@ -1,6 +1,6 @@
 //===- TorchTest.cpp - what torch's exporter changes, and what comes back -----------------------===//
 //
-// The models are those of torch 2.15, node by node, with the metadata that it writes; test/torch exports real ones.
+// The models are built node by node as torch 2.15 writes them, with its metadata; test/torch exports real ones.
 //
 //===----------------------------------------------------------------------===//
 #include "ModelBuilder.h"
@@ -11,7 +11,7 @@ using namespace mpc::test;
 using L = std::vector<int64_t>;
 
 namespace {
-/// A model of torch's exporter.
+/// Builds a model as torch's exporter writes it.
 class TorchModel : public ModelBuilder {
 public:
   explicit TorchModel(bool dynamo = true) : ModelBuilder(20) {
@@ -20,12 +20,12 @@ public:
       return;
     input("x", {int64_t(2), int64_t(4)});
   }
-  /// A parameter or buffer of the module. It need not be in the file.
+  /// Adds a parameter or buffer of the module. It need not be in the file.
   TorchModel &module(const std::string &placeholder, const std::string &kind, const std::string &target) {
     signature += placeholder + ": " + kind + " target='" + target + "'\n";
     return *this;
   }
-  /// A node and the call that it comes from.
+  /// Adds a node with the call that it comes from.
   onnx::NodeProto &call(const std::string &op, const std::vector<std::string> &inputs, const std::string &output, const std::string &target,
                         const std::string &args, const std::vector<std::pair<std::string, Attribute>> &attributes = {}) {
     onnx::NodeProto &made = node(op, inputs, {output}, attributes);
@@ -33,7 +33,7 @@ public:
           "%" + output + " : [num_users=1] = call_function[target=torch.ops.aten." + target + ".default](args = (" + args + "), kwargs = {})");
     return made;
   }
-  /// The modules that a node is in.
+  /// Sets the modules that a node is in.
   static void scopes(onnx::NodeProto &node, const std::string &names) { entry(node, 9, "pkg.torch.onnx.name_scopes", names); }
   TorchModel &folded(const std::string &value, const std::string &from) {
     info(value, "pkg.onnxscript.optimizer.folded_from", from);
@@ -63,7 +63,7 @@ private:
   }
 };
 
-/// "name role" of each tensor that is no constant and no data, in the order of the file.
+/// Returns "name role" for each tensor that is no constant and no data, in the order of the file.
 std::string variables(const Imported &r) {
   std::string text;
   for (const TensorVerdict &v : r.report.tensors)
@@ -76,7 +76,7 @@ bool notes(const Imported &r, const std::string &text) {
 }
 } // namespace
 
-/// Two norms whose tensors are equal, a Linear whose bias is zero.
+/// Makes two norms whose tensors are equal, and a Linear whose bias is zero.
 static TorchModel merged() {
   TorchModel m;
   for (const char *name : {"ln1", "ln2"})
@@ -103,7 +103,7 @@ TEST(Torch, MergedTensorsAndZeroBiasesComeBack) {
   EXPECT_EQ(count(r.ir, "train.read @ln2.weight"), 1u);
 }
 
-/// Dynamo writes the inference form of both modes; the call tells which it was.
+/// Dynamo writes the inference form for both modes; the recorded call tells which it was.
 TEST(Torch, NormsTrainAsTheCallSays) {
   TorchModel m;
   for (const char *part : {"weight", "bias"})
@@ -146,7 +146,7 @@ TEST(Torch, TransposedWeightsComeBackWithTheirTies) {
   Imported r = m.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
   EXPECT_EQ(variables(r), "fc.bias head.weight fc.weight ");
-  // 0.01 to 0.12 by rows of four: the transpose of what val_2 holds.
+  // The values are 0.01 to 0.12 in rows of four: the transpose of what val_2 holds.
   EXPECT_NE(r.ir.find("@fc.weight parameter : tensor<3x4xf32> = dense<[[0.00999999977, 4.000000e-02, 7.000000e-02, 0.09"), std::string::npos) << r.ir;
   EXPECT_TRUE(notes(r, "2 parameters that were computed into another form"));
 }
@@ -204,10 +204,10 @@ TEST(Torch, NodesThatWereTakenForOthersAreNoticed) {
   };
   Imported r = parallel("%layer_norm_1");
   EXPECT_NE(r.diagnostics.find("'b.weight' may be gone with 'layer_norm_1', which was equal to another node or did nothing"), std::string::npos) << r.diagnostics;
-  // A module may have parameters that it does not use, and tied ones two names.
+  // A module may have parameters that it does not use, and tied parameters have two names.
   EXPECT_TRUE(parallel("%layer_norm").ok());
   EXPECT_TRUE(parallel("%dropout_3").ok());
-  EXPECT_FALSE(parallel("%expand_1").ok()); // of a token
+  EXPECT_FALSE(parallel("%expand_1").ok()); // expands a parameter, such as a class token
 }
 
 TEST(Torch, OneTensorUnderTwoNamesIsNotLost) {
@@ -222,7 +222,7 @@ TEST(Torch, OneTensorUnderTwoNamesIsNotLost) {
 }
 
 TEST(Torch, NoInputIsReplacedByAnUnequalTensor) {
-  // torch.add(base, delta, alpha=2): both nodes have the whole call.
+  // torch.add(base, delta, alpha=2) becomes two nodes, and both record the whole call.
   TorchModel m;
   m.module("p_base", "PARAMETER", "base").module("p_delta", "PARAMETER", "delta").weight("base", {4}).floats("delta", {4}, {1, 2, 3, 4}).scalar("two", 2);
   m.call("Mul", {"delta", "two"}, "val_0", "add", "%p_base, %p_delta");
@@ -235,7 +235,7 @@ TEST(Torch, NoInputIsReplacedByAnUnequalTensor) {
   EXPECT_TRUE(r.report.notes.empty());
   EXPECT_EQ(count(r.ir, "train.read @delta"), 1u);
   EXPECT_EQ(count(r.ir, "train.read @base"), 1u);
-  // Where both were equal one is gone, and which of the uses was its own cannot be said.
+  // If both tensors were equal, one of them is gone, and the file does not tell which use was its own.
   TorchModel merged;
   merged.module("p_base", "PARAMETER", "base").module("p_delta", "PARAMETER", "delta").weight("base", {4}).scalar("two", 2);
   merged.call("Mul", {"base", "two"}, "val_0", "add", "%p_base, %p_delta");
@@ -269,13 +269,13 @@ TEST(Torch, SaysWhatIsTrained) {
   m.output(value);
   Imported r = m.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
-  EXPECT_EQ(variables(r), "w scale off "); // a scalar and a subtrahend too, which positions alone would not say
+  EXPECT_EQ(variables(r), "w scale off "); // the scalar and the subtrahend are trained too, which their positions alone would not tell
   ImportOptions options;
   options.trainable = "^mask$";
   EXPECT_NE(variables(m.run(options)).find("mask "), std::string::npos);
 }
 
-/// The exporter before writes no metadata: names and values are all there is.
+/// The older exporter writes no metadata, so only names and values are known.
 TEST(Torch, LegacyFilesAreReadByTheirNames) {
   TorchModel m(false);
   m.input("x", {int64_t(2), int64_t(4)});
@@ -290,7 +290,7 @@ TEST(Torch, LegacyFilesAreReadByTheirNames) {
   named(m.node("MatMul", {"d", "table.weight"}, {"e"}), "/enc/MatMul");
   named(m.node("MatMul", {"e", "table.weight"}, {"f"}), "/dec/MatMul");
   named(m.node("MatMul", {"f", "shared.weight"}, {"g"}), "/embed/MatMul");
-  named(m.node("MatMul", {"g", "onnx::MatMul_8"}, {"y"}), "/head/MatMul"); // tied: the transpose of another
+  named(m.node("MatMul", {"g", "onnx::MatMul_8"}, {"y"}), "/head/MatMul"); // tied: holds the transpose of another tensor
   m.output("y");
   Imported r = m.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
@@ -298,7 +298,7 @@ TEST(Torch, LegacyFilesAreReadByTheirNames) {
   EXPECT_TRUE(notes(r, "a tensor that the exporter had merged")) << r.report.notes.size();
   EXPECT_TRUE(notes(r, "2 parameters that were computed into another form"));
 
-  // Merged tensors in EVAL mode; what was computed of parameters is lost.
+  // In EVAL mode, merged tensors are recognised, and what was computed from parameters is lost.
   TorchModel merged(false);
   merged.input("x", {int64_t(2), int64_t(4)}).weight("a.weight", {4}).weight("onnx::Add_3", {2, 4});
   merged.node("Identity", {"a.weight"}, {"b.weight"});
@@ -349,11 +349,11 @@ TEST(Torch, UntieGivesEachUseAParameter) {
 }
 
 TEST(Torch, TensorsInUnusualPlacesAreNotLeftOutInSilence) {
-  TorchModel m(false); // no metadata: names and positions are all there is
+  TorchModel m(false); // without metadata, so only names and positions are known
   m.input("x", {int64_t(2), int64_t(4)}).weight("token", {1, 4}).weight("v", {4, 4}).weight("onnx::Sub_3", {4}).ints("axes", {1});
   m.node("Exp", {"token"}, {"t"});
   m.node("ReduceL2", {"v", "axes"}, {"norm"});
-  m.node("Div", {"v", "norm"}, {"direction"}); // of a weight norm
+  m.node("Div", {"v", "norm"}, {"direction"}); // this is part of a weight norm
   m.node("Sub", {"x", "onnx::Sub_3"}, {"a"});
   m.node("MatMul", {"a", "direction"}, {"b"});
   m.node("Add", {"b", "t"}, {"y"});

@@ -1,4 +1,4 @@
-// Safetensors and checkpoints: whole, damaged, foreign.
+// Safetensors files and checkpoints: valid ones, damaged ones, and those of other programs.
 
 #include "runtime/core/state/Checkpoint.h"
 #include "LogisticProgram.h"
@@ -22,7 +22,7 @@ std::string safetensors(const std::string &header, const std::string &data) {
   uint64_t length = header.size();
   return std::string(reinterpret_cast<const char *>(&length), 8) + header + data;
 }
-/// A session whose state differs from the initial one everywhere.
+/// Changes all state of a session.
 void disturb(Session &session) {
   for (const Variable &v : session.manifest().variables) {
     Tensor value(v.dtype, v.shape);
@@ -49,7 +49,7 @@ TEST(Safetensors, RoundTrip) {
   EXPECT_EQ(loadInteger(MPC_I64, reader.tensors().at("b").data, 0), -7);
   std::string bytes = readFile(folder / "t");
   EXPECT_EQ(bytes.size() - reader.data().size(),
-            (bytes.size() - reader.data().size()) / 8 * 8); // aligned data
+            (bytes.size() - reader.data().size()) / 8 * 8); // the data is aligned
 }
 
 TEST(Safetensors, RefusesLyingHeaders) {
@@ -75,7 +75,7 @@ TEST(Safetensors, RefusesLyingHeaders) {
   EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678"))
                 .find("does not fit"),
             std::string::npos);
-  for (const char *shape : {"1e300", "2.0", "18446744073709551615", "\"2\""}) // no integers, or none that fit
+  for (const char *shape : {"1e300", "2.0", "18446744073709551615", "\"2\""}) // not integers, or out of range
     EXPECT_NE(message(safetensors(concat(R"({"a":{"dtype":"F32","shape":[)", shape, R"(],"data_offsets":[0,8]}})"), "12345678")).find("broken safetensors header"),
               std::string::npos)
         << shape;
@@ -99,7 +99,7 @@ TEST(Checkpoint, RestoresEveryVariableAndTheCursor) {
   EXPECT_FALSE(back.shuffle);
   for (const char *name : {"w", "w/momentum", "w/f16", "main/scale", "main/tracker", "main/skipped"})
     EXPECT_EQ(other.variable(name).bytes, session.variable(name).bytes) << name;
-  // Logical order on disk, whatever the plan stores.
+  // Tensors have logical order on disk, whatever order the plan stores them in.
   SafetensorsReader reader(folder / "c");
   EXPECT_EQ(std::memcmp(reader.tensors().at("w").data, session.variable("w").bytes.data(), 24), 0);
   EXPECT_FALSE(reader.tensors().count("w/f16"));
@@ -140,7 +140,7 @@ TEST(Checkpoint, AFlippedBitIsAnErrorOrChangesNothing) {
       session.initialize(0);
     }
   EXPECT_LT(same, 16);
-  // Without its checksums it is no checkpoint of this format; one of the first format still loads.
+  // A file without its checksums is no checkpoint of this format; one of the first format is still loaded.
   for (std::string key : {"header_crc32", "data_crc32"}) {
     std::string bad = good;
     bad[bad.find(key)] = 'x';
@@ -183,7 +183,7 @@ TEST(Checkpoint, ResumesWithTheSameBatchesOnly) {
 TEST(Checkpoint, ParametersThatDoNotFitChangeNothing) {
   TemporaryFolder folder;
   std::string manifest = logisticManifest(), storage = R"("storage": [)";
-  // A second parameter, behind w.
+  // A second parameter comes after w.
   manifest.insert(
       manifest.find(R"({"name": "w/momentum")"),
       R"({"name": "late", "role": "parameter", "dtype": "f32", "shape": [1], "init": {"kind": "fill", "value": 1}},)");
@@ -217,7 +217,7 @@ TEST(Checkpoint, DamageAnywhereIsAnErrorAndChangesNothing) {
     writeFile(folder / "bad", cut);
     errorOf([&] { loadCheckpoint(other, folder / "bad"); });
     ASSERT_EQ(other.variable("w").bytes, before);
-    if (at >= good.size() - SafetensorsReader(folder / "c").data().size()) { // the data is under a checksum
+    if (at >= good.size() - SafetensorsReader(folder / "c").data().size()) { // a checksum covers the data
       writeFile(folder / "bad", flipped);
       EXPECT_NE(errorOf([&] { loadCheckpoint(other, folder / "bad"); }).text().find("checksum"),
                 std::string::npos);
@@ -248,7 +248,7 @@ TEST(Checkpoint, ForeignOnesAreRefusedByTensor) {
       message(start + R"("w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})", std::string(12, 'x'))
           .find("w: is of type f16, the program needs f32"),
       std::string::npos);
-  // Plain weights may lack the rest of the state and have another float type.
+  // Plain weights may lack the rest of the state and may have another float type.
   writeFile(folder / "p", safetensors(R"({"w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})",
                                       std::string("\0\x3c\0\x3c\0\x3c\0\x3c\0\x3c\0\x40", 12)));
   loadState(session, folder / "p");
@@ -281,7 +281,7 @@ TEST(Network, TensorsAreFoundByWhatTheyAreInTheModel) {
     v.origin = std::move(origin);
     return v;
   };
-  // Initializer "main" under another name, "mean" of two nodes and of a function's.
+  // These are the initializer "main" under another name, and "mean" of two nodes and of one in a function.
   Variable main = variable("main_0", {"main"}), mean = variable("mean", {"mean"}),
            second = variable("mean@bn2", {"mean", "y2", 3}), third = variable("mean@bn3", {"mean", "", 3});
   EXPECT_EQ(main.userName(), "main");
@@ -292,18 +292,18 @@ TEST(Network, TensorsAreFoundByWhatTheyAreInTheModel) {
     const Array *array = NetworkReader(reader).find(v);
     return array ? loadDouble(array->dtype, array->data, 0) : 0;
   };
-  // Plain weights: the initializers' names, whatever variables are called.
+  // In plain weights, tensors have the initializers' names, whatever the variables are called.
   std::string plain = tensors({"main", "main_0", "mean", "mean@bn2"}, "");
   EXPECT_EQ(found(plain, main), 1);
   EXPECT_EQ(found(plain, second), 3);
   EXPECT_EQ(found(plain, third), 3);
-  // An old checkpoint: the variables' names.
+  // In an old checkpoint, tensors have the variables' names.
   std::string old = tensors({"main", "main_0", "mean", "mean@bn2"},
                             R"("__metadata__":{"format":"mpc-checkpoint-1","network":"main_0\nmean"})");
   EXPECT_EQ(found(old, main), 2);
   EXPECT_EQ(found(old, second), 4);
   EXPECT_EQ(found(old, third), 0);
-  // A checkpoint of another program, which calls its variables differently.
+  // This is a checkpoint of another program, whose variables have other names.
   std::string other = tensors(
       {"a", "b", "c", "mean@bn3"},
       R"("__metadata__":{"format":"mpc-checkpoint-1","network":"a\tmain\nb\tmean\nc\tmean\ty2\t3\nmean@bn3\tmean\t\t3\n"})");
@@ -312,8 +312,8 @@ TEST(Network, TensorsAreFoundByWhatTheyAreInTheModel) {
   EXPECT_EQ(found(other, second), 3);
   EXPECT_EQ(found(other, third), 4);
   EXPECT_EQ(found(other, variable("mean@bn4", {"mean", "y4", 3})),
-            2); // shares with the others what it has not alone
-  // Metadata that lies is an error.
+            2); // takes the value that the others share, since it has none of its own
+  // Wrong metadata is an error.
   for (const char *wrong :
        {R"(nowhere\tmain)", R"(a\tmain\ty2)", R"(a\tmain\ty2\tx)", R"(a\tmain\ty2\t-3)"}) {
     writeFile(folder / "t", tensors({"a"}, concat(R"("__metadata__":{"network":")", wrong, "\"}")));
@@ -334,7 +334,7 @@ TEST(Checkpoint, SpeaksOfVariablesAsTheModelDoes) {
   ASSERT_TRUE(network && network->size() == 1);
   EXPECT_EQ((*network)[0].tensor, "w");
   EXPECT_EQ((*network)[0].origin.name, "main");
-  // What the tensors are called has not changed: other programs' checkpoints resume.
+  // The tensors' names have not changed, so checkpoints of other programs can be resumed.
   loadCheckpoint(old, folder / "c");
   EXPECT_EQ(old.variable("w").bytes, session.variable("w").bytes);
   auto message = [&](const std::string &header, const std::string &data) {
@@ -387,7 +387,7 @@ TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {
     return names;
   };
   AtomicFile own(path);
-  // A process that is killed while it writes, and one that goes on.
+  // One process is killed while it writes, and another goes on.
   int ready[2], go[2];
   ASSERT_EQ(pipe(ready), 0);
   ASSERT_EQ(pipe(go), 0);
@@ -413,7 +413,7 @@ TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {
   waitpid(killed, &status, 0);
   std::vector<std::string> before = temporaries();
   ASSERT_EQ(before.size(), 3u);
-  // Names that tell nothing of this host's processes.
+  // These names tell nothing about processes of this host.
   auto mineAt = std::find_if(before.begin(), before.end(), [](const std::string &name) { return name.find("-tmp-" + std::to_string(getpid()) + "-") != std::string::npos; });
   ASSERT_NE(mineAt, before.end());
   std::string other = *mineAt + "0", foreign = ".step-00000009.safetensors.mpc-tmp-77";
@@ -422,7 +422,7 @@ TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {
 
   CheckpointFolder checkpoints(folder.path(), 2);
   std::vector<std::string> after = temporaries();
-  EXPECT_EQ(after.size(), 5u); // with the lock
+  EXPECT_EQ(after.size(), 5u); // the lock is the fifth
   for (const std::string &name : after)
     EXPECT_EQ(name.find(".mpc-tmp-" + std::to_string(killed) + "-"), std::string::npos) << name;
   EXPECT_EQ(write(go[1], "", 1), 1);
@@ -432,11 +432,11 @@ TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {
   own.commit();
   EXPECT_EQ(readFile(path), "");
 
-  // The same process number in another run, as in a container that was started again.
+  // The process number is the same in another run, as in a container that was started again.
   std::string mine = ".f.mpc-tmp-" + std::to_string(getpid());
   EXPECT_FALSE(AtomicFile::isAbandoned(mine));
   size_t run = before[0].find('-', before[0].rfind("-tmp-") + 5), host = before[0].rfind('-');
-  EXPECT_FALSE(AtomicFile::isAbandoned(mine + before[0].substr(run))); // children share the run's number
+  EXPECT_FALSE(AtomicFile::isAbandoned(mine + before[0].substr(run))); // child processes share the run's number
   EXPECT_TRUE(AtomicFile::isAbandoned(mine + "-1" + before[0].substr(host)));
   EXPECT_FALSE(AtomicFile::isAbandoned(mine + "-1-1"));
 }
@@ -458,7 +458,7 @@ TEST(CheckpointFolder, LeavesFilesOfOtherNamesAlone) {
   EXPECT_FALSE(std::filesystem::exists(checkpoints.pathOf(3)));
   for (const char *name : foreign)
     EXPECT_EQ(readFile(folder / name), bytes) << name;
-  // Beyond eight digits.
+  // The number has more than eight digits.
   checkpoints.save(session, {123456789, 0, 4, 100, 1, true});
   EXPECT_EQ(checkpoints.resume(session, note)->iteration, 123456789);
 }

@@ -1,4 +1,4 @@
-// Readers of data files, whole and damaged; datasets; batches.
+// Readers of data files, valid and damaged; datasets; batches.
 
 #include "LogisticProgram.h"
 #include "runtime/core/data/Batches.h"
@@ -45,7 +45,7 @@ std::string deflated(const std::string &bytes, int windowBits) {
   deflateEnd(&stream);
   return out;
 }
-/// A plain (not zip64) archive with one deflated member, as numpy.savez_compressed writes small ones.
+/// Makes a plain (not zip64) archive with one deflated member, as numpy.savez_compressed writes small ones.
 std::string deflatedZip(const std::string &name, const std::string &member) {
   std::string packed = deflated(member, -15);
   auto crc = uint32_t(crc32(0, reinterpret_cast<const Bytef *>(member.data()), uInt(member.size())));
@@ -165,7 +165,7 @@ TEST(Npz, DamageIsAlwaysAnError) {
     }
     int errors = 0;
     for (size_t at = 0; at < good.size();
-         at += 97) { // one damaged byte: an error or, outside the data, no harm
+         at += 97) { // a damaged byte gives an error, or does no harm outside the data
       std::string bad = good;
       bad[at] = char(bad[at] ^ 0x5a);
       writeFile(path, bad);
@@ -203,7 +203,7 @@ TEST(Dataset, ConvertsReshapesNormalizesAndPermutes) {
   std::string pixels;
   for (int i = 0; i < 3 * 2 * 2 * 2; ++i)
     pixels += char(i * 10);
-  writeFile(folder / "x.npy", npyHeader(MPC_U8, {3, 8}) + pixels); // [samples, C*H*W] for [N,2,2,2]
+  writeFile(folder / "x.npy", npyHeader(MPC_U8, {3, 8}) + pixels); // [samples, C*H*W] for an input [N,2,2,2]
   Port x = port("x", MPC_F32, {2, 2, 2, 2}, {0, 2, 3, 1});
   DataOptions options;
   options.files = {"x=" + (folder / "x.npy")};
@@ -261,20 +261,20 @@ TEST(Dataset, BadValuesNameTheSample) {
   EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"),
             std::string::npos);
   EXPECT_NE(load(label, MPC_F32, {2}, raw<float>({1, 2.5})).find("takes integers"), std::string::npos);
-  // Beside the classes, the one label that the loss ignores.
+  // Besides the classes, one label is valid: the one that the loss ignores.
   label.ranges[0].also = -100;
   EXPECT_NE(load(label, MPC_I64, {4}, raw<int64_t>({9, -100, 0, -1}))
                 .find("sample 3 has label -1, not in [0, 10) or -100"),
             std::string::npos);
   EXPECT_NE(load(label, MPC_I64, {2}, raw<int64_t>({-100, 100})).find("sample 1 has label 100"),
             std::string::npos);
-  // A class of ten, and beside it any number.
+  // The first column holds one of ten classes, the second any number.
   Port column = port("x", MPC_I64, {1, 2});
   column.ranges = {{"label", 0, 10, {}, {0}, {1}}};
   EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({9, 70, 10, -1}))
                 .find("sample 1, element 0 has label 10, not in [0, 10)"),
             std::string::npos);
-  // Two columns of indices, each with its bounds.
+  // The two columns hold indices, each with its own bounds.
   column.ranges = {{"index", -5, 5, {}, {0}, {1}}, {"index", -10, 10, {}, {1}, {2}}};
   EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({4, 9, -5, 10}))
                 .find("sample 1, element 1 has index 10, not in [-10, 10)"),
@@ -316,14 +316,14 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
   EXPECT_EQ(load(half, MPC_F32, {2, 4}, floats, scale),
             folder / "x.npy" + ": x: sample 1, element 3 holds 65.625, by --scale and --normalize 65625, "
                                "which f16 cannot represent");
-  // The same numbers fit where the type or the channel's map allows.
+  // The same numbers fit where the type is wider or the channel's normalization makes them smaller.
   EXPECT_EQ(load(bfloat, MPC_F32, {2, 4}, floats, scale), "");
   EXPECT_EQ(load(image, MPC_F32, {2, 2, 2}, raw<float>({500, 65504, 1, 2, 65519, -65519, 0, 65}), perChannel),
             "");
   EXPECT_NE(load(image, MPC_F32, {2, 2, 2}, raw<float>({0, 0, 1, 2, 0, 0, -66, 65}), perChannel)
                 .find("sample 1, element 2 holds -66"),
             std::string::npos);
-  // Integers of every width, and types of 32 bits.
+  // Integers of every width are checked, and so are types of 32 bits.
   EXPECT_EQ(load(half, MPC_U8, {1, 4}, raw<uint8_t>({1, 2, 65, 4}), scale), "");
   EXPECT_NE(
       load(half, MPC_U8, {1, 4}, raw<uint8_t>({1, 66, 3, 4}), scale).find("sample 0, element 1 holds 66, by"),
@@ -335,11 +335,11 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
             std::string::npos);
   EXPECT_NE(load(bfloat, MPC_F32, {1, 4}, raw<float>({1, 2, 3, 35}), tiny).find("which bf16 cannot"),
             std::string::npos);
-  // Inputs without samples.
+  // These inputs have no sample dimension.
   EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 66}), scale).find("x: element 3 holds 66, by"),
             std::string::npos);
   EXPECT_NE(load(half, MPC_F32, {1, 4}, raw<float>({1, 2, 3, 4}), perChannel).find("2 channels for input"),
-            std::string::npos); // they divide a sample, but are no dimension of it
+            std::string::npos); // they divide the size of a sample, but are no dimension of it
   EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 4}), odd).find("3 channels for input"),
             std::string::npos);
 }
@@ -391,7 +391,7 @@ TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
     return all;
   };
   BatchOptions shuffled{true, true, 3, 0, 0};
-  auto all = collect(shuffled, 6); // three epochs of two batches; two samples of each are dropped
+  auto all = collect(shuffled, 6); // three epochs of two batches; each epoch drops two samples
   for (size_t epoch = 0; epoch < 3; ++epoch) {
     std::set<int32_t> seen;
     for (size_t b = 0; b < 2; ++b)
@@ -399,10 +399,10 @@ TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
         EXPECT_TRUE(seen.insert(all[epoch * 2 + b][i]).second);
   }
   EXPECT_NE(all[0], all[2]);
-  // Starting in the middle continues exactly there.
+  // A start in the middle continues exactly there.
   BatchOptions later{true, true, 3, 1, 1};
   EXPECT_EQ(collect(later, 2), (std::vector<std::vector<int32_t>>{all[3], all[4]}));
-  // In order with padding.
+  // Without shuffling, samples come in order and the last batch is padded.
   EXPECT_EQ(collect({}, 9),
             (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
 }
@@ -416,9 +416,9 @@ TEST(Batches, WhatThePreparingThreadThrowsReachesTheConsumer) {
   options.files = {folder / "x.npy"};
   Dataset data(options, {&entry.inputs[0]}, 4);
   Entry other;
-  other.inputs = {port("y", MPC_I32, {4})}; // an input that the data are not for
+  other.inputs = {port("y", MPC_I32, {4})}; // the data has no such input
   Batches batches(data, {&entry, &other}, {});
-  for (int i = 0; i < 2; ++i) // and again
+  for (int i = 0; i < 2; ++i) // the second call throws too
     EXPECT_NE(errorOf([&] { batches.next(); }).text().find("error: "), std::string::npos);
 }
 
@@ -429,10 +429,10 @@ TEST(Dataset, MoreSamplesThanCanBeNumberedAreRefused) {
   for (int64_t samples : {(int64_t(1) << 32) - 1, int64_t(1) << 32}) {
     std::string header = npyHeader(MPC_U8, {samples});
     writeFile(path, header);
-    std::filesystem::resize_file(path, header.size() + uint64_t(samples)); // a hole: takes no room
+    std::filesystem::resize_file(path, header.size() + uint64_t(samples)); // a sparse file, which takes no room
     DataOptions options;
     options.files = {path};
-    options.scale = {"x=2"}; // refused, but later: the samples are not looked at
+    options.scale = {"x=2"}; // refused as well, but later, so that the samples are not read
     std::string message = errorOf([&] { Dataset(options, {&x}, 1); }).what();
     if (samples >> 32)
       EXPECT_EQ(message, path + ": x: has 4294967296 samples; at most 4294967295 are supported");

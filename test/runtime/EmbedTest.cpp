@@ -1,5 +1,4 @@
-// The C interface in the hands of somebody who makes mistakes: each is an error with a sentence. What it does in right hands:
-// embed/embed.test.
+// The C interface, used wrongly: each mistake is an error with a message. embed/embed.test uses it correctly.
 
 #include "PackedProgram.h"
 #include "mpc/program.h"
@@ -10,7 +9,7 @@
 
 using namespace mpc::rt::test;
 
-/// The function of that name in the library that `handle` is of.
+/// The function of that name in the library behind `handle`.
 #define MPC(NAME) reinterpret_cast<decltype(&mpc_##NAME)>(dlsym(handle, "mpc_" #NAME))
 
 namespace {
@@ -39,7 +38,7 @@ protected:
     ASSERT_EQ(MPC(bind)(session, "x", MPC_F32, x, 24), 0) << error();
     ASSERT_EQ(MPC(bind)(session, "target", MPC_I64, target, 4), 0) << error();
   }
-  /// Every call that takes a session, with right arguments else. Each fails, and says `message`.
+  /// Makes every call that takes a session, with otherwise correct arguments, and checks that each fails with `message`.
   void expectAllFail(mpc_session *s, const std::string &message);
 
   TemporaryFolder folder;
@@ -88,7 +87,7 @@ TEST_F(Embed, WhatIsNoSessionIsAnError) {
   expectAllFail(closed, "this is no session, or it is closed");
   MPC(close)(closed);
   EXPECT_NE(error().find("this is no session"), std::string::npos);
-  EXPECT_EQ(MPC(iteration)(session), 0); // the other lives
+  EXPECT_EQ(MPC(iteration)(session), 0); // the other session is not affected
 }
 
 TEST_F(Embed, NullIsAnErrorWhateverItStandsFor) {
@@ -141,12 +140,12 @@ TEST_F(Embed, OtherMistakesAreErrorsThatSayTheirPlaceOnce) {
 
 TEST_F(Embed, AForkedChildIsToldThatItHasNoThreads) {
   bindAll();
-  ASSERT_EQ(MPC(step)(session, nullptr), 0) << error(); // the pool of threads is there
+  ASSERT_EQ(MPC(step)(session, nullptr), 0) << error(); // starts the pool of threads
   fflush(nullptr);
   pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    alarm(20); // a call that hangs ends by SIGALRM
+    alarm(20); // SIGALRM ends a call that hangs
     expectAllFail(session, "this process was forked");
     EXPECT_EQ(MPC(open)(nullptr, nullptr), nullptr);
     MPC(close)(session);

@@ -1,4 +1,4 @@
-// Files that are no files, files that change, files of others: an end and a sentence for each.
+// Files that are not regular, change while they are read, or belong to others: each must end the work with a message.
 
 #include "PackedProgram.h"
 #include "runtime/core/data/Batches.h"
@@ -31,7 +31,7 @@ std::string big32(uint32_t value) {
   return {char(value >> 24), char(value >> 16), char(value >> 8), char(value)};
 }
 
-/// Zeros behind a beginning, packed: nobody needs to hold them in memory for that.
+/// Compresses `begin` followed by zeros, without holding the zeros in memory.
 std::string packedZeros(const std::string &begin, size_t zeros, int windowBits, uint32_t &crc) {
   z_stream stream = {};
   deflateInit2(&stream, 9, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY);
@@ -55,7 +55,7 @@ std::string packedZeros(const std::string &begin, size_t zeros, int windowBits, 
   return out;
 }
 
-/// An archive of one deflated array of zeros, whose directory states `stated` bytes more than there are.
+/// Writes an archive of one deflated array of zeros, whose directory states `stated` bytes more than there are.
 void writeZerosNpz(const std::string &path, const std::string &name, mpc_dtype type, const Shape &shape, uint32_t stated = 0) {
   std::string header = npyHeader(type, shape);
   auto zeros = size_t(elementsOf(shape)) * sizeOf(type);
@@ -77,7 +77,7 @@ int64_t peakKiB() {
   return usage.ru_maxrss;
 }
 
-/// x [4,3,2] and target [4], as the logistic program has them.
+/// The inputs x [4,3,2] and target [4] of the logistic program.
 class Ports {
 public:
   Ports() : session(logisticProgram()), inputs(inputsOf({&session.entryOfKind("train")})) {}
@@ -157,7 +157,7 @@ TEST(MappedFile, IsFoundByItsAddressesAndNoticesWhenItIsCut) {
   files.erase(files.begin() + 50);
   EXPECT_EQ(fileAt(gone), nullptr);
   EXPECT_EQ(fileAt(&files), nullptr);
-  std::filesystem::resize_file(folder / "7", 4990); // within its last page, which reads as zeros there
+  std::filesystem::resize_file(folder / "7", 4990); // within its last page, the rest of which then reads as zeros
   EXPECT_NE(messageOf([&] { files[7]->checkWhole(); }).find("/7: became shorter while it was read: 4990 bytes of 5000"),
             std::string::npos);
   std::filesystem::resize_file(folder / "8", 6000);
@@ -183,7 +183,7 @@ TEST(Batches, OfAFileThatWasCutAreNotHandedOut) {
 TEST(Readers, CheckTheShapeBeforeTheyUnpackAnything) {
   TemporaryFolder folder;
   Ports ports;
-  const int64_t rows = 1 << 18; // 1 GiB of zeros in 1 MB
+  const int64_t rows = 1 << 18; // 1 GiB of zeros in a file of 1 MB
   writeZerosNpz(folder / "bomb.npz", "x", MPC_F32, {rows, 1024});
   uint32_t crc = 0;
   writeFile(folder / "bomb.gz", packedZeros(std::string("\0\0\x08\x02", 4) + big32(rows) + big32(4096), size_t(rows) * 4096, 31, crc));
@@ -204,13 +204,13 @@ TEST(Readers, CheckTheShapeBeforeTheyUnpackAnything) {
 TEST(Readers, StopAtHeadersThatAreBombs) {
   TemporaryFolder folder;
   uint32_t crc = 0;
-  // A header of 1 GiB of blanks.
+  // The header claims to be 1 GiB of blanks.
   std::string begin = "\x93NUMPY\x02";
   begin += '\0';
   begin += std::string("\0\0\0\x40", 4);
   EXPECT_NE(messageOf([&] { parseNpyHeader(begin + std::string(1 << 16, ' '), "x"); }).find("its .npy header has 1073741824 bytes"),
             std::string::npos);
-  // 255 dimensions, and sizes that only a 0 hides.
+  // The shape has 255 dimensions. The shapes below have sizes that only a 0 hides.
   writeFile(folder / "many.gz", packedZeros(std::string("\0\0\x0d\xff", 4) + std::string(255 * 4, '\xff'), 0, 31, crc));
   EXPECT_NE(messageOf([&] { readArrayFile(folder / "many.gz"); }).find("impossible shape"), std::string::npos);
   for (const char *shape : {"(0, 4611686018427387904, 4611686018427387904)", "(4611686018427387904, 4611686018427387904, 0)"}) {
@@ -257,7 +257,7 @@ TEST(FolderLock, IsOfOneHolderAndNamesIt) {
                               " trains there\nhint: wait for its end, or give this training a --checkpoint-dir of its own\n"));
   }
   EXPECT_FALSE(std::filesystem::exists(folder / ".mpc-lock"));
-  // What a killed process left behind.
+  // A killed process left this file behind.
   writeFile(folder / ".mpc-lock", "1 elsewhere\n");
   FolderLock again(folder.path(), {});
   EXPECT_EQ(readFile(folder / ".mpc-lock").find(concat(getpid(), " ")), 0u);
@@ -277,7 +277,7 @@ TEST(FolderLock, SaysWhereThereCanBeNone) {
   std::filesystem::create_hard_link(victim / "precious", folder / ".mpc-lock");
   { FolderLock lock(folder.path(), note); }
   EXPECT_EQ(readFile(victim / "precious"), "data of somebody");
-  FolderLock none("/proc/self", note); // nothing can be created there
+  FolderLock none("/proc/self", note); // no file can be created there
   EXPECT_EQ(notes.size(), 2u);
 }
 
@@ -285,7 +285,7 @@ TEST(FolderLock, SaysWhereThereCanBeNone) {
 
 TEST_F(PackedProgram, PipesAreErrorsWhereverAFileIsRead) {
   ASSERT_EQ(shell("mkfifo pipe; ./model train --data d.npz --checkpoint-dir ckpt --steps 2 > /dev/null; mkfifo ckpt/step-00000009.safetensors").status, 0);
-  // A signal would end a program that waits: `timeout` says so by 124.
+  // A program that waited for the pipe would be ended by `timeout`, which reports status 124.
   for (const char *arguments : {"train --data pipe", "eval --data x=pipe --data target=d.npz:target", "eval --data d.npz --checkpoint pipe",
                                 "train --data d.npz --init pipe", "predict --data d.npz --out pipe", "train --data d.npz --log pipe",
                                 "train --data d.npz --log pipe --resume --checkpoint-dir ckpt"}) {
@@ -299,7 +299,8 @@ TEST_F(PackedProgram, PipesAreErrorsWhereverAFileIsRead) {
   EXPECT_NE(resumed.text.find("note: skipping a damaged checkpoint: ckpt/step-00000009.safetensors: is a pipe"), std::string::npos)
       << resumed.text;
   EXPECT_NE(resumed.text.find("resumed after step 2"), std::string::npos) << resumed.text;
-  // A pipe that somebody reads takes the log. The shell opens the reader's end before it starts either process: otherwise the training could end before the reader opens the pipe.
+  // A pipe with a reader can take the log. The shell opens the reader's end before it starts either process: otherwise the training could end before the reader
+  // opens the pipe.
   EXPECT_EQ(shell("exec 9<>pipe 8<pipe; timeout 60 cat <&8 > read.txt 8<&- 9>&- & timeout 60 ./model train --data d.npz --steps 3 --log pipe --log-every 1 > /dev/null 8<&- 9>&-; exec 8<&- 9>&-; wait; "
                   "test $(wc -l < read.txt) = 3").status, 0);
 }
@@ -324,11 +325,11 @@ TEST_F(PackedProgram, ASecondTrainingInAFolderNamesTheFirst) {
 }
 
 TEST_F(PackedProgram, ACutDataFileEndsTheTrainingWithASentence) {
-  for (int64_t left : {int64_t(1), int64_t(100000)}) { // the second cuts within the last page
+  for (int64_t left : {int64_t(1), int64_t(100000)}) { // the second size is within the last page
     writeLogisticData(folder / "big.npz", 40000);
     int64_t size = int64_t(std::filesystem::file_size(folder / "big.npz"));
     int64_t to = left == 1 ? 4096 : size - 64;
-    // Without the text of the training before, whose "step" would be taken for this one's.
+    // The output of the training before is removed, because its "step" would be taken for this one's.
     Outcome cut = shell(concat("rm -f first.txt; timeout 300 ./model train --data big.npz --steps 1000000000 --log-every 100 > first.txt 2>&1 & p=$!; for i in $(seq 1000); "
                                "do grep -qs step first.txt && break; sleep 0.02; done; truncate -s ", to, " big.npz; wait $p; s=$?; tail -n 2 first.txt; exit $s"));
     EXPECT_EQ(cut.status, 1) << cut.text;
@@ -379,7 +380,7 @@ TEST_F(PackedProgram, WithoutInputsAnEpochIsOneStep) {
   EXPECT_EQ(NpzReader(folder / "p.npz").read("logits").shape, (Shape{4, 2}));
   EXPECT_EQ(run("trace --steps 2 --out t.npz").status, 0);
   EXPECT_EQ(run("bench --steps 2").status, 0);
-  // Files that are given are files that are there.
+  // Data files that are given must still exist.
   EXPECT_EQ(run("eval --data d.npz").status, 0);
   expectError("eval --data none.npz", "none.npz: cannot open");
   writeFile(folder / "x.npy", npyHeader(MPC_F32, {1}) + std::string(4, '\0'));

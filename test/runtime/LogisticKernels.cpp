@@ -1,6 +1,6 @@
-// Logistic regression with f16 weights, f32 masters, momentum and a dynamic loss scale, written by hand.
-// Compiled into the tests and, without any library, as the kernel object of a packaged test program; in that
-// form it imports libm and the f16 conversions from the program.
+// The kernels of a logistic regression with f16 weights, f32 masters, momentum and a dynamic loss scale,
+// written by hand. They are compiled into the tests and, without any library, into the kernel object of a
+// packaged test program. In that form they import libm and the f16 conversions from the program.
 //
 // x is stored as [N,2,3] (logical [N,3,2], permutation 0 2 1) and w as [2,3] (logical [3,2], permutation 1
 // 0).
@@ -73,7 +73,7 @@ void logistic_update(void *const *buffers, int64_t, int64_t) {
     copy[i] = _Float16(w[i]);
   }
   if (++*tracker >= 20) {
-    *scale = *scale <= 0x1p126f ? *scale * 2 : *scale; // stays finite, as torch.amp's
+    *scale = *scale <= 0x1p126f ? *scale * 2 : *scale; // stays finite, as torch.amp's scale does
     *tracker = 0;
   }
 }

@@ -1,4 +1,4 @@
-// The kernels of the test program, as the compiler would emit them. See LogisticKernels.cpp.
+// The kernels of the test program, with the signatures that the compiler would emit. See LogisticKernels.cpp.
 #pragma once
 
 #include <cstdint>

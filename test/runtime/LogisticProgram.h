@@ -1,4 +1,4 @@
-// The program that the runtime's tests train: logistic regression on [N,3,2] samples, batch 4.
+// The program that the runtime's tests train: logistic regression on samples x [N,3,2] with batch 4.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -9,12 +9,12 @@
 
 namespace mpc::rt::test {
 
-/// Its manifest. Variables: w [3,2] f32 (initial values 0.1 … 0.6 in logical order), w/momentum, w/f16
-/// (copy), main/lr, main/mu (hyper), main/scale (65536), main/tracker, main/skipped.
+/// Returns the manifest. Its variables are w [3,2] f32 (initial values 0.1 … 0.6 in logical order),
+/// w/momentum, w/f16 (copy), main/lr, main/mu (hyper), main/scale (65536), main/tracker, main/skipped.
 std::string logisticManifest();
-/// The "data" section: the initial w.
+/// Returns the "data" section: the initial w.
 std::string logisticData();
-/// With the kernels as C++ functions.
+/// Returns the program with the kernels as C++ functions.
 std::shared_ptr<const Program> logisticProgram(const std::string &manifest = logisticManifest());
 
 /// Writes x [samples,3,2] f32 and target [samples] i64 (separable with some noise) and returns the path.
@@ -35,7 +35,7 @@ private:
 std::string readFile(const std::string &path);
 void writeFile(const std::string &path, std::string_view bytes);
 
-/// The Error that `work` throws; fails the test when it throws none.
+/// Returns the Error that `work` throws, and fails the test when it throws none.
 Error errorOf(const std::function<void()> &work);
 
 } // namespace mpc::rt::test

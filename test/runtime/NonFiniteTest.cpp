@@ -1,4 +1,4 @@
-// Steps that are not finite: which count, what a training does about them, and where they are said to come from.
+// Steps that are not finite: which ones count, what a training does about them, and which launch an error names.
 
 #include "runtime/core/NonFinite.h"
 #include "LogisticProgram.h"
@@ -30,7 +30,7 @@ static SessionOptions oneThread() {
 //===-- Which steps count ----------------------------------------------------------------------===//
 
 namespace {
-/// Two optimizers, of which the second has a dynamic scale.
+/// A watch of two optimizers, of which the second has a dynamic scale.
 struct Watch {
   Watch(int64_t accumulate = 1, int64_t hysteresis = 1) {
     manifest.steps.resize(2);
@@ -39,7 +39,7 @@ struct Watch {
       step.accumulate = accumulate;
     watch.emplace(manifest);
   }
-  /// An iteration; the second step has the scale before and after it, and overflowed where `after` is not 0.
+  /// Takes one iteration. The second step has the scale `before` and afterwards `after`; it overflowed if `after` is not 0.
   void take(double loss0, double loss1, double before = 1, double after = 0) {
     IterationReport report{iteration++, std::vector<StepReport>(2)};
     report.steps[0].loss = loss0;
@@ -66,13 +66,13 @@ TEST(SkipWatch, AScaleThatFallsToItsPlaceDoesNotCount) {
   EXPECT_EQ(watch.count(1).lost, 0);
   EXPECT_EQ(watch.count(1).skipped, 24);
   for (int i = 0; i < 3; ++i)
-    watch.take(1, 1, 1, 1); // its floor
+    watch.take(1, 1, 1, 1); // the scale stays at its lower bound
   EXPECT_EQ(watch.count(1).lost, 3);
   EXPECT_EQ(watch.count(0).updates, 27);
   watch.take(1, 1);
   EXPECT_EQ(watch.count(1).lost, 0);
   EXPECT_EQ(watch.count(1).updates, 1);
-  watch.take(1, 1, 0x1p-14, 0x1p-15); // too small for anything to be left
+  watch.take(1, 1, 0x1p-14, 0x1p-15); // a scale this small leaves nothing of any gradient
   EXPECT_EQ(watch.count(1).lost, 1);
 }
 
@@ -118,7 +118,7 @@ TEST(SkipWatch, BatchesThatAreOnlyAccumulatedNeitherCountNorEndARow) {
 //===-- Where it comes from --------------------------------------------------------------------===//
 
 namespace {
-/// A session whose x are all `value`, w all `weight`; the labels are 1.
+/// A session in which all elements of x are `value` and those of w are `weight`; the labels are 1.
 struct Filled {
   Filled(float value, float weight) : session(logisticProgram(), oneThread()), entry(session.entry("main")) {
     std::vector<float> x(24, value), w(6, weight);
@@ -133,11 +133,11 @@ struct Filled {
 } // namespace
 
 TEST(NonFinite, TheDispatchThatMadeItOfFiniteNumbersIsNamed) {
-  Filled overflow(3e38f, -1); // the product is -inf, the loss inf
+  Filled overflow(3e38f, -1); // the product is -inf and the loss is inf
   EXPECT_EQ(firstNonFinite(overflow.session, overflow.entry),
             "the first result that is not finite is that of 'forward' (nodes 'Gemm_0', 'Loss'): 8 of 8 f32 numbers are infinite and "
             "0 are NaN; it read f16 'w' from -1 to -1, f32 'x' from 3e+38 to 3e+38");
-  Filled gradient(1e36f, 0); // the loss is log 2, the scaled gradient overflows
+  Filled gradient(1e36f, 0); // the loss is log 2, and the scaled gradient overflows
   EXPECT_EQ(firstNonFinite(gradient.session, gradient.entry),
             "the first result that is not finite is that of 'gradient' (node 'Gemm_0'): 6 of 6 f32 numbers are infinite and 0 are NaN; "
             "it read f32 from 0 to 0, f32 'x' from 1e+36 to 1e+36, f32 'main/scale' from 65536 to 65536");
@@ -154,7 +154,7 @@ TEST(NonFinite, WhatWasNotFiniteBeforeIsSaid) {
 }
 
 TEST(NonFinite, AnInfinityThatLeadsToNothingIsNotNamed) {
-  // As if 'forward' had made a mask of -inf before, which nobody but 'forward' reads.
+  // The manifest says that 'forward' writes a mask, which only 'forward' reads; the test fills it with -inf.
   std::string manifest = replaced(logisticManifest(), R"([[576, "f32", 8], [640)", R"([[832, "f32", 4], [576, "f32", 8], [640)");
   Session session(logisticProgram(manifest), oneThread());
   const Entry &entry = session.entry("main");
@@ -181,7 +181,7 @@ TEST(NonFinite, ManifestsWithImpossibleTensorsAreRefused) {
 
 //===-- What a training does -------------------------------------------------------------------===//
 
-/// Without a scaler, but with a guard.
+/// Returns a manifest without a scaler but with a guard.
 static std::string guardedManifest() {
   std::string manifest = logisticManifest();
   manifest = replaced(manifest, R"({"name": "main/skipped",)",
@@ -228,7 +228,7 @@ TEST_F(OnNanTest, StopNamesTheStepItsOriginAndTheCheckpoint) {
 }
 
 TEST_F(OnNanTest, TheReplayDrawsTheSameMasks) {
-  // Nothing here advances the counter: the replay of the newest step sets it back by one.
+  // The kernels here do not advance the counter, but the replay of the newest step sets it back by one.
   std::string manifest = replaced(logisticManifest(), R"({"name": "main/skipped",)",
                                   R"({"name": "rng.step", "role": "counter", "dtype": "i64", "shape": [], "init": {"kind": "fill", "value": 100}},
     {"name": "main/skipped",)");
@@ -264,7 +264,7 @@ TEST_F(OnNanTest, TheGuardIsWrittenAndTellsOfSkippedSteps) {
         },
         [](const Entry &) {})[0];
   };
-  session.setVariableScalar("main/nan_guard", 0); // as a checkpoint of another run may have it
+  session.setVariableScalar("main/nan_guard", 0); // a checkpoint of another run may have this value
   EXPECT_FALSE(step(1).skipped);
   EXPECT_EQ(session.variableScalar("main/nan_guard"), 1);
   StepReport bad = step(-float(kInfinity));
@@ -273,7 +273,7 @@ TEST_F(OnNanTest, TheGuardIsWrittenAndTellsOfSkippedSteps) {
   loop.setHyper("nan_guard", 0);
   EXPECT_FALSE(step(-float(kInfinity)).skipped);
   EXPECT_EQ(session.variableScalar("main/nan_guard"), 0);
-  // `train` ignores what it is told to ignore, and stops otherwise. An infinite logit of label 0 has an infinite loss.
+  // `train` ignores non-finite losses when it is told to, and stops otherwise. An infinite logit makes the loss of label 0 infinite.
   Tensor x(MPC_F32, {4, 3, 2}), target(MPC_I64, {4});
   NpzWriter writer(folder / "zero.npz");
   writer.add("x", x);

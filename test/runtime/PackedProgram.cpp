@@ -42,7 +42,7 @@ PackedProgram::Outcome PackedProgram::run(const std::string &arguments) {
 }
 
 PackedProgram::Outcome PackedProgram::shell(const std::string &command) {
-  // A subshell, so that what the command says of its own descriptors does not reach the file of the outcome.
+  // The command runs in a subshell, so that its own redirections do not reach the file with the outcome.
   std::string whole = "cd " + folder.path() + " && ( " + command + "\n) > shell.txt 2>&1";
   int status = std::system(whole.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), readFile(folder / "shell.txt")};

@@ -1,4 +1,4 @@
-// A program as users have it: sections behind the runner, started from a shell.
+// A program as users have it: a runner followed by sections, started from a shell.
 #pragma once
 
 #include "LogisticProgram.h"
@@ -10,22 +10,22 @@
 
 namespace mpc::rt::test {
 
-/// The program file of runtime/abi/README.md.
+/// Makes the program file that runtime/abi/README.md describes.
 std::string packed(std::string program, const std::vector<std::pair<std::string, std::string>> &sections);
 
 class PackedProgram : public ::testing::Test {
 protected:
-  /// `model`, the logistic program, and its data `d.npz` (42 samples), in `folder`.
+  /// Writes `model`, the logistic program, and its data `d.npz` (42 samples) into `folder`.
   void SetUp() override;
-  /// Makes `model` anew with another manifest.
+  /// Writes `model` again with another manifest.
   void writeProgram(const std::string &manifest);
   struct Outcome {
-    int status;       // 128 + the signal where one ended it
-    std::string text; // both streams
+    int status;       // 128 + the signal if one ended it
+    std::string text; // stdout and stderr
   };
-  /// `model` with the arguments, in `folder`.
+  /// Runs `model` with the arguments in `folder`.
   Outcome run(const std::string &arguments);
-  /// A shell command in `folder`.
+  /// Runs a shell command in `folder`.
   Outcome shell(const std::string &command);
   void expectError(const std::string &arguments, const std::string &text);
 

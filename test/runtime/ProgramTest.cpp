@@ -1,4 +1,4 @@
-// The packaged program: sections behind the runner, opened and run as a user does.
+// The packaged program, which consists of a runner and sections, is opened and run as a user does.
 
 #include "PackedProgram.h"
 #include "runtime/core/data/Npz.h"
@@ -35,14 +35,14 @@ TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
   EXPECT_NE(eval.text.find("/42)"), std::string::npos) << eval.text;
   ASSERT_EQ(run("predict --data d.npz --out p.npz " + checkpoint).status, 0);
   EXPECT_EQ(NpzReader(folder / "p.npz").read("logits").shape, (Shape{42, 2}));
-  // Labels are not needed to predict.
+  // `predict` does not need labels.
   ASSERT_EQ(run("predict --data x=d.npz,target=nowhere.npz --out p2.npz " + checkpoint).status, 0);
   ASSERT_EQ(run("trace --data d.npz --steps 3 --lr 0.2 --out t.npz").status, 0);
   NpzReader traced(folder / "t.npz");
   EXPECT_EQ(traced.read("loss").shape, (Shape{3}));
   EXPECT_EQ(traced.read("grad/w").shape, (Shape{3, 2}));
   EXPECT_TRUE(traced.contains("state/w/momentum"));
-  // The compiled object and the C++ functions compute the same.
+  // The compiled object and the C++ functions compute the same values.
   Session session(logisticProgram());
   DataOptions options;
   options.files = {data};
@@ -51,8 +51,8 @@ TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
 
 TEST_F(PackedProgram, ASignalIsSaidByTheStatusOfATrainingThatWasSaved) {
   for (auto [signal, status] : {std::pair("INT", 130), std::pair("TERM", 143), std::pair("HUP", 129)}) {
-    // `exec`: the signal is the program's, not a shell's. `env`: under nohup the tests themselves ignore HUP. A file for each: its
-    // first line says that handlers are set.
+    // `exec` makes the signal reach the program and not a shell. `env` is needed because under nohup the tests themselves ignore
+    // HUP. Each signal has a file of its own, whose first line shows that the handlers are set.
     const std::string out = concat("out", signal, ".txt");
     std::string command = concat("cd ", folder.path(),
                                  "; (exec env --default-signal=HUP ./model train --data d.npz --steps 1000000000 --log-every 10 "
@@ -109,7 +109,7 @@ TEST_F(PackedProgram, DamageIsALocatedError) {
     writeFile(path, bad);
     errors += attempt(open).has_value();
   }
-  EXPECT_GE(errors, tries - 2); // padding between sections is not under a checksum
+  EXPECT_GE(errors, tries - 2); // no checksum covers the padding between sections
   writeFile(path, packed(runner, {{"manifest.json", logisticManifest()},
                                   {"data", logisticData()},
                                   {"host.x86-64-v3.so", "no ELF"}}));
@@ -147,7 +147,7 @@ TEST(Runner, WithoutAModelItSaysSo) {
 }
 
 TEST(Runner, IsSmall) {
-  // Design: the runner stays below 1 MB, so that programs do for embedded use.
+  // The runner is to stay below 1 MB, so that programs are small enough for embedded use.
   if (MPC_BUILD_TYPE != std::string("Release"))
     GTEST_SKIP();
   EXPECT_LT(std::filesystem::file_size(MPC_RUNNER), 1'000'000);

@@ -1,4 +1,4 @@
-// Library calls: from the manifest through a provider to numbers.
+// Library calls, from the manifest through a provider to their results.
 
 #include "PackedProgram.h"
 #include "runtime/core/data/Npz.h"
@@ -14,8 +14,7 @@ using namespace mpc::rt;
 using namespace mpc::rt::test;
 
 namespace {
-/// y [2,2] = relu(x [2,3] @ w [3,2] + bias [2]) by one library call with `scratchBytes` in the plan, `times`
-/// in a row.
+/// Returns the manifest of y [2,2] = relu(x [2,3] @ w [3,2] + bias [2]) as one library call with `scratchBytes` in the plan, repeated `times` times.
 std::string matmulManifest(const std::string &fields, int64_t scratchBytes, int times = 1) {
   const std::string launch = R"({"name":"gemm","loc":"Gemm_7","library":{)" + fields +
                              R"(},"args":[64,0,24,128],"scratch":4096,"scratch_bytes":)" +
@@ -37,7 +36,7 @@ std::string matmulData() {
 std::shared_ptr<const Program> matmulProgram(const std::string &fields, int64_t scratchBytes, int times = 1) {
   return Program::fromMemory(matmulManifest(fields, scratchBytes, times), {{"data", matmulData()}});
 }
-// By name and by number, as the abi's README allows.
+// Operations and types may be given by name or by number, as runtime/abi/README.md allows.
 const char *const kNamed =
     R"("op":"matmul","type_a":"f32","type_b":"f32","type_out":"f32","type_bias":"f32","has_bias":true,
     "activation":"relu","batch":1,"m":2,"n":2,"k":3)";
@@ -53,7 +52,7 @@ void expectProduct(Session &session) {
   session.run(entry);
   Tensor y = session.output(entry, "y");
   EXPECT_EQ(y.at(0), 22.5); // 1*1 + 2*3 + 3*5 + 0.5
-  EXPECT_EQ(y.at(1), 0);    // relu
+  EXPECT_EQ(y.at(1), 0);    // relu gives 0
   EXPECT_EQ(y.at(2), 49.5);
   EXPECT_EQ(y.at(3), 0);
 }
@@ -81,7 +80,7 @@ TEST(Provider, TooLittleScratchIsAllocatedAndSaid) {
   EXPECT_TRUE(notes.empty());
   Session session(matmulProgram(kNamed, 0, 3), options);
   expectProduct(session);
-  ASSERT_EQ(notes.size(), 1u); // the launches share it
+  ASSERT_EQ(notes.size(), 1u); // the launches share the scratch and the note
   EXPECT_NE(notes[0].find("generic needs more scratch here than was planned for 3 of 3 library calls"),
             std::string::npos)
       << notes[0];
@@ -101,7 +100,7 @@ TEST(Provider, UnknownOrMissingOnesAreErrors) {
                 .text()
                 .find("use auto, onednn or generic"),
             std::string::npos);
-  // Two sessions share the process-wide provider; the death of one leaves the other its threads.
+  // Two sessions share the process-wide provider. When one of them is closed, the other keeps its threads.
   options.library = "generic";
   options.threads = 2;
   auto first = std::make_unique<Session>(matmulProgram(kNamed, 1 << 19), options);
@@ -117,8 +116,8 @@ namespace fs = std::filesystem;
 namespace {
 constexpr char kPlugin[] = "libmpc_onednn.so";
 
-/// A program in `folder`/bin whose mpc was installed in `folder`/opt/mpc. What lies about as the plugin is a shared object without
-/// its entry: that it was opened is told by the error.
+/// A program in `folder`/bin whose mpc was installed in `folder`/opt/mpc. The plugins here are a shared object without the plugin's entry, so that the error
+/// tells which one was opened.
 class Plugins : public PackedProgram {
 protected:
   void SetUp() override {
@@ -136,7 +135,7 @@ protected:
     fs::copy_file(MPC_TEST_KERNELS, folder / (where + "/" + kPlugin));
     fs::permissions(folder / (where + "/" + kPlugin), fs::perms(0755));
   }
-  /// What the program says of its plugin.
+  /// Returns what the program says about its plugin.
   std::string said(const std::string &environment = "") {
     Outcome outcome = shell(concat("env -u MPC_LIBRARY_PATH ", environment, " bin/model predict --data x.npz --out y.npz --library onednn"));
     EXPECT_EQ(outcome.status, 1) << outcome.text;
@@ -149,9 +148,9 @@ protected:
 } // namespace
 
 TEST_F(Plugins, LieBesideTheProgramInTheInstallationOrWhereTheUserSays) {
-  put("lib/mpc"); // anybody could have made that beside a folder in a world-writable one
+  put("lib/mpc"); // anybody could have put it there, since a folder above may be world-writable
   EXPECT_NE(said().find("libmpc_onednn.so not found\nhint: compile with --bundle, or "), std::string::npos) << said();
-  // Nobody asked for it: a note with the remedy.
+  // The user did not ask for the plugin, so its absence is a note with the remedy.
   Outcome outcome = shell("env -u MPC_LIBRARY_PATH bin/model predict --data x.npz --out y.npz");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_NE(outcome.text.find("slower generic loops run matrix products and convolutions; `mpc compile --bundle` puts oneDNN beside the program"), std::string::npos) << outcome.text;
@@ -177,7 +176,7 @@ TEST_F(Plugins, AreNotTakenFromWhereAnyoneMayPutThem) {
     }
     fs::permissions(path, before);
   }
-  // Of a sticky folder nobody removes what belongs to another.
+  // In a sticky folder, users cannot remove files of others.
   fs::permissions(folder / "opt", fs::perms(01777));
   EXPECT_TRUE(opened(said(), "opt/mpc")) << said();
   EXPECT_NE(codeFile(folder / "none").distrusted, "");
@@ -192,23 +191,23 @@ TEST_F(Plugins, OfOtherUsersAreNotLoaded) {
   ASSERT_EQ(chown((folder / "opt/mpc").c_str(), kSomebody, 0), 0);
   EXPECT_NE(said().find(concat("because ", folder / "opt/mpc", " belongs to another user")), std::string::npos) << said();
   fs::remove_all(folder / "opt/mpc");
-  // A program in a folder like /tmp: somebody puts a plugin beside it.
+  // The program is in a folder like /tmp, and another user puts a plugin beside it.
   fs::permissions(folder / "bin", fs::perms(01777));
   put("bin");
   ASSERT_EQ(chown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
   EXPECT_NE(said().find("libmpc_onednn.so belongs to another user"), std::string::npos) << said();
   fs::remove(folder / "bin/libmpc_onednn.so");
-  // A link of somebody's, even to what is trusted, for it may lead elsewhere by the time of loading.
+  // A link of another user is refused even if it leads to a trusted file, because it may lead elsewhere by the time of loading.
   put("named");
   fs::create_symlink(folder / "named/libmpc_onednn.so", folder / "bin/libmpc_onednn.so");
-  EXPECT_TRUE(opened(said(), "named")) << said(); // its resolved path is loaded
+  EXPECT_TRUE(opened(said(), "named")) << said(); // the resolved path is loaded
   ASSERT_EQ(lchown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
   EXPECT_NE(said().find("bin/libmpc_onednn.so belongs to another user"), std::string::npos) << said();
   fs::remove(folder / "bin/libmpc_onednn.so");
   put("bin");
   ASSERT_EQ(chown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
   EXPECT_EQ(shell("cp bin/libmpc_onednn.so bin/libgomp.so.1; chown 54321 bin/libgomp.so.1; bin/model predict --data x.npz --out y.npz --library generic --threads 2").status, 0);
-  // Program and plugin of one user, started by another: a bundle that somebody installed.
+  // Program and plugin belong to one user and another one starts the program: this is a bundle that somebody installed.
   ASSERT_EQ(chown((folder / "bin/model").c_str(), kSomebody, 0), 0);
   EXPECT_TRUE(opened(said(), "bin")) << said();
 }

@@ -1,4 +1,4 @@
-// A session over hand-written kernels: state, inputs, steps, numbers.
+// A session that runs hand-written kernels: its state, inputs, steps and results.
 
 #include "LogisticKernels.h"
 #include "LogisticProgram.h"
@@ -14,7 +14,7 @@ using namespace mpc::rt;
 using namespace mpc::rt::test;
 
 namespace {
-/// The whole training in double, by the formulas, on samples in logical order.
+/// Computes the whole training in double by the formulas, on samples in logical order.
 struct Reference {
   double w[6] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f}, slot[6] = {};
   double step(const float *x, const int64_t *target, double lr, double momentum, double *gradient) {
@@ -69,7 +69,7 @@ TEST(Session, InputsThatTheirTypeCannotHoldAreRefused) {
   x.as<double>()[5] = -1e39;
   Error error = errorOf([&] { session.setInput(entry, "x", x); });
   EXPECT_STREQ(error.what(), "input 'x': element 5 holds -1e+39, which f32 cannot represent");
-  x.as<double>()[5] = INFINITY; // as it is given
+  x.as<double>()[5] = INFINITY; // an infinity is passed on as given
   session.setInput(entry, "x", x);
 }
 
@@ -119,7 +119,7 @@ TEST(Session, TraceMatchesTheFormulas) {
     for (int step = 0; step < 5; ++step) {
       double gradient[6];
       double loss = reference.step(xs.data(), targets.data(), 0.25, 0.9, gradient);
-      // f32 arithmetic of a handful of operations on numbers near 1, plus rare f16 re-rounding of w.
+      // f32 rounds a handful of operations on numbers near 1, and f16 rarely rounds w to another neighbour.
       EXPECT_NEAR(result.at("loss").at(size_t(step)), loss, 2e-4);
       for (size_t i = 0; step == 0 && i < 6; ++i)
         EXPECT_NEAR(result.at("grad/w").at(i), gradient[i], 1e-6);
@@ -198,9 +198,9 @@ TEST(Session, ALossOfWholeBatchesSaysWhatItCovers) {
   EXPECT_EQ(partial.lossText("loss", ": "), concat("loss: ", *partial.loss, " (over 8 of 11 samples)"));
   Evaluation whole = evaluated(8);
   EXPECT_EQ(whole.lossText("loss", ": "), concat("loss: ", *whole.loss));
-  EXPECT_EQ(*whole.loss, *partial.loss); // of the same eight
+  EXPECT_EQ(*whole.loss, *partial.loss); // both average the same eight samples
   Evaluation none = evaluated(3);
-  EXPECT_TRUE(std::isnan(*none.loss)); // there, though nothing counted
+  EXPECT_TRUE(std::isnan(*none.loss)); // present, although no sample counted
   EXPECT_EQ(none.lossSamples, 0);
 }
 
@@ -244,7 +244,7 @@ TEST(Session, PredictRefusesToJoinWhatMixesSamples) {
 
 TEST(Session, InputsOfAnotherLayoutAreRefused) {
   Session session(logisticProgram());
-  const Entry &entry = session.entryOfKind("predict"); // x [4,3,2]
+  const Entry &entry = session.entryOfKind("predict"); // its x is [4,3,2]
   for (Shape shape :
        {Shape{4, 3, 2}, Shape{4, 6}, Shape{24}, Shape{4, 1, 3, 2}, Shape{1, 4, 3, 2}, Shape{4, 6, 1}})
     session.setInput(entry, "x", Tensor(MPC_F32, shape));
@@ -279,7 +279,7 @@ TEST(Session, RandomInitialValuesDependOnSeedAndNameOnly) {
     high = std::max(high, b);
     uniformMean += b / 1000;
   }
-  // Four standard errors: 2/sqrt(1000) for the mean, 4*sqrt(2/1000) for the variance.
+  // The bounds are four standard errors: 2/sqrt(1000) for the mean, 4*sqrt(2/1000) for the variance.
   EXPECT_NEAR(mean, 1, 0.26);
   EXPECT_NEAR(square, 4, 0.72);
   EXPECT_GE(low, -1);
@@ -301,9 +301,9 @@ TEST(Session, BrokenManifestsAreErrors) {
             std::string::npos);
   EXPECT_NE(broken("[1,0]", "[1,1]").find("permutation"), std::string::npos);
   EXPECT_NE(broken("\"entry\": \"main\"", "\"entry\": \"none\"").find("train entry"), std::string::npos);
-  for (const char *batch : {"1e300", "4.0", "9223372036854775808", "null"}) // no integers, or none that fit
+  for (const char *batch : {"1e300", "4.0", "9223372036854775808", "null"}) // not integers, or out of range
     EXPECT_NE(broken("\"batch\": 4", concat("\"batch\": ", batch)).find("broken manifest"), std::string::npos) << batch;
-  // Cut anywhere, it is an error and no crash.
+  // A manifest that is cut anywhere is an error and no crash.
   for (size_t length = 0; length + 1 < good.size(); length += 97)
     errorOf([&] { Program::fromMemory(good.substr(0, length), {{"data", logisticData()}}); });
   Error error = errorOf([&] { Session(Program::fromMemory(good, {{"data", logisticData()}})); });
@@ -311,7 +311,8 @@ TEST(Session, BrokenManifestsAreErrors) {
 }
 
 TEST(Session, ChecksEveryLaunchWhenAskedTo) {
-  static volatile char *const page = static_cast<char *>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)); // a null pointer UBSan would report itself
+  // UBSan itself would report a null pointer, so the kernel faults on a page without access.
+  static volatile char *const page = static_cast<char *>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   static const auto fault = [](void *const *, int64_t, int64_t) { *page = 0; };
   auto program = Program::fromMemory(logisticManifest(), {{"data", logisticData()}},
                                      {{"logistic_forward", logistic_forward},
@@ -327,7 +328,7 @@ TEST(Session, ChecksEveryLaunchWhenAskedTo) {
         session.run(session.entry("main"));
       },
       ::testing::ExitedWithCode(1), "error: launch 'loss' \\(Loss\\) of entry 'main': its code faulted\nhint: please report it");
-  // Sound launches are not in its way, and times can be taken.
+  // The check does not disturb correct launches, and times can be taken.
   Session session(logisticProgram(), options);
   session.startProfile(true);
   session.run(session.entry("main"));

@@ -1,4 +1,4 @@
-// Iterations and their reports.
+// Iterations of the step loop, and their reports.
 
 #include "runtime/core/StepLoop.h"
 #include "LogisticProgram.h"
@@ -18,7 +18,7 @@ protected:
     options.threads = 1;
     return options;
   }
-  /// All inputs are `value`; the labels 0.
+  /// Sets all elements of x to `value` and the labels to 0.
   void load(const Entry &entry, float value) {
     std::vector<float> x(24, value);
     const int64_t labels[4] = {};
@@ -52,9 +52,9 @@ TEST_F(Loop, StateThatOthersChangeIsReadAnew) {
   session.setVariableScalar("main/lr", 99);
   StepReport report = step(1);
   EXPECT_EQ(report.scale, 256);
-  EXPECT_FALSE(report.skipped); // the counter moved before the step, not in it
+  EXPECT_FALSE(report.skipped); // the counter changed before the step, not in it
   EXPECT_EQ(float(session.variableScalar("main/lr")), 0.1f);
-  // Another loop on the same session is such another.
+  // Another loop on the same session changes the state too.
   StepLoop second(session, {{"lr", 0.5}}, {});
   second.run(
       2, [&](const Entry &entry) { load(entry, infinity); }, [](const Entry &) {});
@@ -66,7 +66,7 @@ TEST_F(Loop, StateThatOthersChangeIsReadAnew) {
 }
 
 TEST_F(Loop, ReportsAreTakenOneByOne) {
-  EXPECT_EQ(loop.ahead(), 1u); // the host runs while we wait
+  EXPECT_EQ(loop.ahead(), 1u); // the host runs a step while we wait
   EXPECT_EQ(loop.waiting(), 0u);
   loop.start(
       7, [&](const Entry &entry) { load(entry, 1); }, [](const Entry &) {});

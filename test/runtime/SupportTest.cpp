@@ -41,7 +41,8 @@ TEST(DType, EveryHalfSurvivesTheRoundTrip) {
 }
 
 TEST(DType, HalfRoundsToNearestEven) {
-  // Around every neighbouring pair: the midpoint goes to the even one, its neighbours to the nearer one.
+  // For each pair of neighbours, the midpoint goes to the even one, and numbers next to the midpoint go to the
+  // nearer one.
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     double low = halfToFloat(uint16_t(bits)), high = halfToFloat(uint16_t(bits + 1)),
            middle = (low + high) / 2;
@@ -49,7 +50,7 @@ TEST(DType, HalfRoundsToNearestEven) {
     EXPECT_EQ(floatToHalf(float(middle)), even);
     EXPECT_EQ(floatToHalf(std::nextafter(float(middle), 0.0f)), bits);
     EXPECT_EQ(floatToHalf(std::nextafter(float(middle), 1e9f)), bits + 1);
-    EXPECT_EQ(doubleToHalf(std::nextafter(middle, 0.0)), bits); // double rounding would go to even
+    EXPECT_EQ(doubleToHalf(std::nextafter(middle, 0.0)), bits); // rounding twice would give the even one
     EXPECT_EQ(doubleToHalf(std::nextafter(middle, 1e9)), bits + 1);
     EXPECT_EQ(floatToHalf(float(-middle)), even | 0x8000);
   }
@@ -79,7 +80,7 @@ TEST(DType, ConversionsBetweenAllTypes) {
     }
   int64_t big[] = {INT64_MAX, INT64_MIN, (int64_t(1) << 53) + 1};
   uint64_t out[3];
-  convert(MPC_I64, big, MPC_U64, out, 3); // exact: no detour through double
+  convert(MPC_I64, big, MPC_U64, out, 3); // exact, which it would not be by way of double
   EXPECT_EQ(std::memcmp(big, out, sizeof big), 0);
   uint8_t pixels[] = {0, 255};
   float scaled[2];
@@ -89,7 +90,7 @@ TEST(DType, ConversionsBetweenAllTypes) {
 }
 
 TEST(Random, PhiloxMatchesTheReference) {
-  // Known answers of Random123 (kat_vectors): philox4x32 with 10 rounds.
+  // These are the known answers of Random123 (kat_vectors) for philox4x32 with 10 rounds.
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
             (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
@@ -106,9 +107,9 @@ TEST(Random, ShuffleIsAPermutationFixedBySeedAndEpoch) {
   EXPECT_EQ(order, shuffledOrder(1000, 5, 3));
   EXPECT_NE(order, shuffledOrder(1000, 5, 4));
   EXPECT_NE(order, shuffledOrder(1000, 6, 3));
-  // Fixed for all platforms and versions: a checkpoint relies on it.
+  // The order is fixed for all platforms and versions, because checkpoints rely on it.
   EXPECT_EQ(shuffledOrder(8, 1, 0), (std::vector<uint32_t>{0, 2, 1, 4, 3, 7, 5, 6}));
-  // Each of 6 orders of 3 comes up about 1000 times in 6000 (6 standard deviations: 173).
+  // Each of the 6 orders of 3 comes up about 1000 times in 6000 (6 standard deviations are 173).
   std::map<std::vector<uint32_t>, int> counts;
   for (uint64_t epoch = 0; epoch < 6000; ++epoch)
     ++counts[shuffledOrder(3, 9, epoch)];
@@ -175,7 +176,8 @@ static void slicesCoverTheGridOnce(bool ownPool) {
   }
 }
 
-// ThreadSanitizer leaves it out (sanitize_test.py): it knows nothing of libgomp's barriers.
+// Under ThreadSanitizer this test is left out (sanitize_test.py), because it does not understand libgomp's
+// barriers.
 TEST(Threads, SlicesCoverTheGridOnceWithLibgomp) {
   const char *given = std::getenv("MPC_NO_LIBGOMP");
   unsetenv("MPC_NO_LIBGOMP");
@@ -272,7 +274,7 @@ TEST(AtomicFile, FullDiskIsALocatedError) {
 
 //===-- Threads ---------------------------------------------------------------------------------------===//
 
-/// CPU time of the process while `work` runs, in milliseconds.
+/// Returns the CPU time of the process while `work` runs, in milliseconds.
 static double cpuMilliseconds(const std::function<void()> &work) {
   auto now = [] {
     rusage usage;
@@ -289,7 +291,7 @@ TEST(Threads, SleepWhileTheyWait) {
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT"))
     GTEST_SKIP() << "the user's policy";
   constexpr int kTimes = 100;
-  // Under ThreadSanitizer the variable is set for all tests, and stays.
+  // Under ThreadSanitizer the variable is set for all tests and must stay set.
   const char *value = std::getenv("MPC_NO_LIBGOMP");
   const std::optional<std::string> before = value ? std::optional<std::string>(value) : std::nullopt;
   for (bool own : {false, true}) {
@@ -298,14 +300,14 @@ TEST(Threads, SleepWhileTheyWait) {
     Threads threads(2);
     before ? setenv("MPC_NO_LIBGOMP", before->c_str(), 1) : unsetenv("MPC_NO_LIBGOMP");
     auto each = [&](void (*body)(void *, int64_t, int64_t)) { threads.parallelFor(body, nullptr, 2, 1); };
-    // Workers that have nothing to do between two launches.
+    // Here the workers have nothing to do between two launches.
     double idle = cpuMilliseconds([&] {
       for (int i = 0; i < kTimes; ++i) {
         each([](void *, int64_t, int64_t) {});
         usleep(10000);
       }
     });
-    // One thread that waits for the other, whichever is which.
+    // Here one thread waits for the other, in both directions.
     auto unequal = [&](void (*body)(void *, int64_t, int64_t)) {
       return cpuMilliseconds([&] {
         for (int i = 0; i < kTimes; ++i)
@@ -315,7 +317,7 @@ TEST(Threads, SleepWhileTheyWait) {
     double first = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 10000 : 0); });
     double second = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 0 : 10000); });
     for (double spent : {idle, first, second})
-      EXPECT_LT(spent, 0.5 * kTimes) << threads.backend(); // half a millisecond each; they wait for 10
+      EXPECT_LT(spent, 0.5 * kTimes) << threads.backend(); // half a millisecond for each wait of 10
   }
 }
 

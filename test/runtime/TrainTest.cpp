@@ -1,4 +1,4 @@
-// Training: progress, loss scaling, logs, resume to the bit, death at any moment.
+// Training: progress, loss scaling, logs, exact resumption, and death at any moment.
 
 #include "runtime/core/Train.h"
 #include "LogisticProgram.h"
@@ -26,7 +26,7 @@ class Train : public ::testing::Test {
 protected:
   void SetUp() override {
     options.data.files = {
-        writeLogisticData(folder / "train.npz", 203)}; // 50 batches of 4, 3 samples left over
+        writeLogisticData(folder / "train.npz", 203)}; // 50 batches of 4; 3 samples are left over
     options.epochs = 3;
     options.seed = 5;
     options.logEvery = 1000000;
@@ -37,7 +37,7 @@ protected:
     one.seed = options.seed;
     return std::make_unique<Session>(logisticProgram(), one);
   }
-  /// All state, bit by bit.
+  /// Returns all state bit by bit.
   static std::string stateOf(Session &session) {
     std::string all;
     for (const Variable &v : session.manifest().variables) {
@@ -55,7 +55,7 @@ protected:
   }
   TemporaryFolder folder;
   TrainOptions options;
-  volatile std::sig_atomic_t stop = 1; // for options.interrupted
+  volatile std::sig_atomic_t stop = 1; // used as options.interrupted
 };
 } // namespace
 
@@ -76,10 +76,10 @@ TEST_F(Train, LearnsAndLogs) {
   EXPECT_EQ(lines[0]["scale"], 65536);
   EXPECT_DOUBLE_EQ(lines[0]["lr"], 0.1);
   EXPECT_GT(lines[0]["samples_per_s"], 0);
-  EXPECT_EQ(lines[5]["val_samples"], 501); // after 5 step lines
+  EXPECT_EQ(lines[5]["val_samples"], 501); // comes after 5 step lines
   const auto &last = lines.back();
   EXPECT_EQ(last["epoch"], 2);
-  EXPECT_GT(last["accuracy"], 0.93); // the noise mislabels about 4 %
+  EXPECT_GT(last["accuracy"], 0.93); // the noise mislabels about 4 % of the samples
   EXPECT_EQ(last["accuracy"].get<double>(), last["correct"].get<double>() / 501);
   EXPECT_LT(last["val_loss"], lines[5]["val_loss"]);
 }
@@ -118,10 +118,10 @@ TEST_F(Train, AnInjectedInfinitySkipsExactlyThatStep) {
   EXPECT_EQ(result.updates, 38);
   for (const auto &line : logLines())
     EXPECT_EQ(line["skipped"], line["step"] == 7 || line["step"] == 30) << line;
-  // 65536, halved at 7, doubled after 20 good steps (27), halved at 30.
+  // The scale starts at 65536, is halved at step 7, doubled after 20 good steps (27), and halved at step 30.
   EXPECT_EQ(s->variableScalar("main/scale"), 32768);
   EXPECT_EQ(s->variableScalar("main/skipped"), 2);
-  // A skipped step leaves everything but the scaler as it was.
+  // A skipped step changes nothing but the scaler.
   options.log.clear();
   options.steps = 6;
   auto before = session(), after = session();
@@ -138,7 +138,7 @@ TEST_F(Train, ALogTakesThePlaceOfNothingElse) {
   options.logEvery = 1;
   options.steps = 3;
   auto train3 = [&] { train(*session(), options); };
-  std::ofstream(options.log).close(); // nothing is lost
+  std::ofstream(options.log).close(); // an empty file may be overwritten, since nothing is lost
   for (int run = 0; run < 2; ++run) {
     train3();
     EXPECT_EQ(logLines().size(), 3u);
@@ -153,8 +153,8 @@ TEST_F(Train, ALogTakesThePlaceOfNothingElse) {
 }
 
 TEST_F(Train, ABoundOfTheScaleThatActsIsSaidOnce) {
-  // The kernel halves its scale down to 1, a true bound. It doubles it without one: from 2 it comes to 4, as if the
-  // bound in the manifest had kept it from 8.
+  // The kernel halves its scale down to 1, which is a true lower bound. It has no upper bound: the scale goes from 2 to 4, which looks as
+  // if the bound in the manifest had kept it from 8.
   std::string manifest = logisticManifest(), tracker = R"("tracker": "main/tracker",)";
   manifest.insert(manifest.find(tracker) + tracker.size(),
                   R"("lower": {"bound": 1, "factor": 0.5}, "upper": {"bound": 4, "factor": 4},)");
@@ -163,7 +163,7 @@ TEST_F(Train, ABoundOfTheScaleThatActsIsSaidOnce) {
   options.steps = 90;
   options.onNan = OnNan::Skip;
   for (int64_t step = 1; step <= 20; ++step)
-    options.injectInf.insert(step); // 1 after 16 of them; the next four would go below
+    options.injectInf.insert(step); // the scale is 1 after 16 of them, and the next four would make it smaller
   SessionOptions one;
   one.threads = 1;
   Session session(logisticProgram(manifest), one);
@@ -172,7 +172,7 @@ TEST_F(Train, ABoundOfTheScaleThatActsIsSaidOnce) {
   for (const auto &line : logLines())
     if (line.contains("note") && line["note"].get<std::string>().starts_with("the loss scale stays"))
       notes.push_back({line["step"], line["note"]});
-  // 20 good updates to 2, 20 more to 4.
+  // 20 good updates lead to 2, and 20 more to 4.
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_EQ(notes[0].first, 17);
   EXPECT_EQ(notes[0].second,
@@ -190,7 +190,7 @@ TEST_F(Train, RefusesRatesThatTheVariableCannotHold) {
             std::string::npos);
   options.hyper.clear();
   EXPECT_EQ(stateOf(*s), before);
-  options.schedule.kind = Schedule::Step; // by way of the schedule, in the second step
+  options.schedule.kind = Schedule::Step; // the second step gets its rate from the schedule
   options.schedule.stepSize = 1;
   options.schedule.stepGamma = 1e40;
   EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("lr: 1e+39 is no value of type f32"),
@@ -236,7 +236,7 @@ TEST_F(Train, ResumeIsBitExact) {
   options.injectInf = {33};
   auto undisturbed = session();
   train(*undisturbed, options);
-  // Interrupted after every single step, each time continued in a fresh session.
+  // The training is interrupted after every single step and continued in a fresh session each time.
   options.checkpointFolder = folder / "ckpt";
   options.resume = true;
   options.interrupted = &stop;
@@ -260,7 +260,7 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
   options.resume = true;
   auto newest = [&] {
     int64_t step = 0;
-    std::error_code none; // before the first checkpoint
+    std::error_code none; // before the first checkpoint there is no folder
     for (const auto &file : std::filesystem::directory_iterator(options.checkpointFolder, none))
       if (file.path().extension() == ".safetensors")
         step = std::max<int64_t>(step, std::stoll(file.path().stem().string().substr(5)));
@@ -270,8 +270,8 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> share(0, 1);
   Clock::duration startup{};
-  // A kill some new checkpoints after the start, as far behind the last one as they are apart at most: any moment of the work, however fast
-  // the machine is. Every fourth attempt dies while it starts instead, and does not count.
+  // Each kill comes after some new checkpoints, and then after a random part of the time between two checkpoints. It can therefore come at
+  // any moment of the work, however fast the machine is. Every fourth attempt is killed during its start instead and does not count.
   int kills = 0;
   for (int attempt = 1; kills < 20; ++attempt) {
     ASSERT_LE(attempt, 200) << "only " << kills << " could be killed";
@@ -308,7 +308,7 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
     }
-    if (WIFEXITED(status)) { // done too early: once more from the start
+    if (WIFEXITED(status)) { // it finished before the kill: start over
       EXPECT_EQ(WEXITSTATUS(status), 0);
       std::filesystem::remove_all(options.checkpointFolder);
       std::filesystem::remove(options.log);
@@ -323,7 +323,7 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
   loadCheckpoint(*s, CheckpointFolder(options.checkpointFolder, 3).pathOf(1000));
   for (const char *name : {"w", "w/momentum", "w/f16", "main/scale", "main/tracker", "main/skipped"})
     EXPECT_EQ(s->variable(name).bytes, undisturbed->variable(name).bytes) << name;
-  // The log holds every step once, in order.
+  // The log holds every step once and in order.
   int64_t next = 1;
   for (const auto &line : logLines())
     EXPECT_EQ(line["step"], next++);
@@ -344,8 +344,8 @@ TEST_F(Train, ANewRunRefusesTheFolderOfAnother) {
       std::string::npos)
       << error.text();
   EXPECT_EQ(stateOf(*second), before);
-  loadCheckpoint(*second, CheckpointFolder(options.checkpointFolder, 3).pathOf(20)); // untouched
-  // Other files are no checkpoints.
+  loadCheckpoint(*second, CheckpointFolder(options.checkpointFolder, 3).pathOf(20)); // the folder is untouched
+  // Other files do not count as checkpoints.
   std::filesystem::create_directories(folder / "other");
   std::ofstream(folder / "other/step-5.safetensors") << "mine";
   options.checkpointFolder = folder / "other";

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The runtime under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: its own tests, the library of loops, a compiled program through
+"""Runs the runtime under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: its own tests, the library of loops, a compiled program through
 training, resuming, evaluation and prediction, and a compiled library in a C program (embed/Inputs).
 
-Only the runtime is built so (tools/ci/instrumented.py); mpc packs it with a network as it packs the usual one. Kernels are not instrumented. Threads are those of the
-runtime's own pool, since ThreadSanitizer knows nothing of libgomp's barriers. Nothing is suppressed.
+Only the runtime is built with sanitizers (tools/ci/instrumented.py); mpc packs it with a network as it packs the usual one. Kernels are not instrumented. Threads are
+those of the runtime's own pool, since ThreadSanitizer does not understand libgomp's barriers. Nothing is suppressed.
 """
 import os
 import re
@@ -20,12 +20,13 @@ import models  # noqa: E402
 SOURCE = os.path.join(HERE, "..", "..")
 ENVIRONMENT = {"asan": {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1"},
                "tsan": {"TSAN_OPTIONS": "halt_on_error=1:exitcode=99", "MPC_NO_LIBGOMP": "1"}}
-# The loops run on one thread after another here; threads are the runtime tests' subject. Without these of its many random shapes:
+# The library's tests run the slices of a loop one after another, and the runtime's tests cover threads. ThreadSanitizer therefore leaves out the many random
+# shapes.
 LIBRARY_FILTER = {"asan": "*", "tsan": "*-*Random*"}
 
 
 class Kind:
-    """One sanitizer: the folder it is built in, and an mpc that packs its runtime."""
+    """One sanitizer, with the folder it is built in and an mpc that packs its runtime."""
 
     def __init__(self, name):
         self.name = name
@@ -37,10 +38,12 @@ class Kind:
             shutil.copy2(os.path.join(OPTIONS.bin if file == "mpc" else f"{self.folder}/bin", file), target)
 
     def run(self, command, cwd=None):
-        """stdout of a command in which no sanitizer found anything. Sanitizers reserve more address space than any limit."""
+        """Returns stdout of a command in which no sanitizer found anything. There is no memory limit, because sanitizers reserve more address space than any
+        limit allows."""
         status, out, err = harness.run(command, cwd=cwd, seconds=900, memory_bytes=None, environment=dict(os.environ, **ENVIRONMENT[self.name]))
         if status != 0 or re.search(r"Sanitizer|runtime error:", err):
-            out = "\n".join(line for line in out.splitlines() if not line.startswith("epoch "))  # trainings print more than what failed
+            # Lines about epochs are left out, because they would hide what failed.
+            out = "\n".join(line for line in out.splitlines() if not line.startswith("epoch "))
             raise harness.Failure(f"status {status} from {' '.join(map(str, command))}\n{out[-4000:]}{err[-5000:]}")
         return out
 
@@ -61,7 +64,7 @@ def library_tests(kind):
 
 
 def program(kind):
-    """fp16 with a dynamic scale, dropout, two threads, batches prepared ahead, checkpoints; then resumed, evaluated, used."""
+    """Trains in fp16 with a dynamic scale, dropout, two threads, batches prepared ahead, and checkpoints; then resumes, evaluates and uses the program."""
     with harness.folder() as folder:
         models.mlp(features=16, hidden=64, classes=4, dropout=0.25).save(f"{folder}/net.onnx")
         models.labelled(f"{folder}/data.npz", 400, features=16, classes=4)
@@ -92,7 +95,7 @@ def embedding(kind):
         kind.compile(folder, "regressor.onnx", "-o", "libregressor.so", "--emit=lib", "--batch=32", "--precision=fp16", "--opt-level=O2", "--loss=mse:y:target")
         kind.compile(folder, "lenet.onnx", "-o", "liblenet.so", "--emit=lib", "--batch=4", "--precision=bf16", "--opt-level=O1",
                      "--loss=softmax_cross_entropy:logits:label")
-        # The program of the first brings the sanitizer for the libraries too.
+        # The C program is linked with the sanitizer, which the libraries it loads then use.
         sanitizers = instrumented.KINDS[kind.name][1].split()
         for name, libraries in (("embed", [f"-L{folder}", "-lregressor", "-lm", f"-Wl,-rpath,{folder}"]), ("plugin", ["-ldl"])):
             harness.must([instrumented.CLANG, "-std=c99", "-g1", *sanitizers, "-o", f"{folder}/{name}", f"{HERE}/embed/Inputs/{name}.c", f"-I{folder}", *libraries,

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Wrong models, options, data files and checkpoints: every one is a located error with a hint and status 1.
+"""Wrong models, options, data files and checkpoints: each of them gives a located error with a hint, and status 1.
 
-Each row of the tables (bad_input/*.py) is a case. It runs one command in a folder of its own, and asserts
-  - exit status 1, not a signal and not a hang,
-  - `error:` and the row's words in what it says, and a `hint:`,
-  - that the folder holds afterwards exactly what it held before: no file half written, none left behind.
+Each row of the tables (bad_input/*.py) is a case. It runs one command in a folder of its own and asserts
+  - that the exit status is 1: no signal and no hang,
+  - that the message has `error:`, the row's words, and a `hint:`,
+  - that the folder holds afterwards exactly what it held before: no file is half written and none is left behind.
 """
 import hashlib
 import os
@@ -16,7 +16,7 @@ from bad_input import commands, networks, programs
 
 
 def snapshot(folder):
-    """Path -> what it is, for everything below the folder."""
+    """Returns path -> what it is, for everything below the folder."""
     found = {}
     for parent, folders, files in os.walk(folder):
         for name in folders:
@@ -26,7 +26,7 @@ def snapshot(folder):
             if os.path.islink(path):
                 found[os.path.relpath(path, folder)] = "link to " + os.readlink(path)
                 continue
-            if not os.path.isfile(path):  # opening a pipe waits for somebody to write into it
+            if not os.path.isfile(path):  # opening a pipe would wait for a writer
                 found[os.path.relpath(path, folder)] = "no regular file"
                 continue
             with open(path, "rb") as file:
@@ -58,8 +58,9 @@ def check(row, base, bin_folder):
 
 
 def make_base(folder, bin_folder):
-    """What every row finds: models, a compiled program, its data, its checkpoints, another network's checkpoint."""
-    os.symlink("/dev/full", f"{folder}/full")  # every write says that the disk is full; a link, so that nothing can replace the device
+    """Makes the files that every row finds: models, a compiled program, its data, its checkpoints, and another network's checkpoint."""
+    # Every write to it reports a full disk. It is a link, so that nothing can replace the device.
+    os.symlink("/dev/full", f"{folder}/full")
     models.mlp().save(f"{folder}/mlp.onnx")
     models.mlp(features=5).save(f"{folder}/other.onnx")
     models.lenet().save(f"{folder}/lenet.onnx")

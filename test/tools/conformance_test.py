@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""ONNX's node tests (Debian's libonnx-testdata) through compiled host kernels: how many pass, and that none fails."""
+"""Runs ONNX's node tests (Debian's libonnx-testdata) through compiled host kernels, reports how many pass, and checks that none
+fails."""
 import os
 import re
 
@@ -29,7 +30,7 @@ def node_tests(bin_folder):
     folders = sum(os.path.exists(os.path.join(FOLDER, name, "model.onnx")) for name in os.listdir(FOLDER))
     if passed + skipped != folders:
         raise harness.Failure(f"{passed} passed and {skipped} skipped of {folders} folders")
-    # A skip names an op (or its domain) and says what about it is not supported.
+    # A skip names an op (or its domain) and says which part of it is not supported.
     unnamed = [line for line in out.splitlines() if line.startswith("SKIP ") and not re.match(r"SKIP \w+: [A-Z][\w, ]+: \S", line)]
     if unnamed:
         raise harness.Failure("skips that name no op:\n" + "\n".join(unnamed))
@@ -42,7 +43,7 @@ def relu():
 
 
 def clashing():
-    """Shapes that do not fit: no limit of Add, so a case that says so would show a defect."""
+    """Makes shapes that do not fit. Add supports all shapes that do, so a skip would hide a defect here."""
     g = Graph()
     g.node("Add", [g.input("x", [2]), g.input("z", [3])], "y")
     return g.output("y", [2])
@@ -73,7 +74,7 @@ def sequence():
 
 
 X = np.float32([-1, 2])
-# A folder with one set of data: the model, the data of inputs and outputs, and what the tool says of it.
+# Each entry is a folder with one set of data: the model, the data of inputs and outputs, and what the tool says of it.
 FOLDERS = {
     "right": (relu, [X], [np.maximum(X, 0)], "1 passed, 0 failed, 0 skipped"),
     "wrong": (relu, [X], [X], "FAIL case: output 0: element 0"),

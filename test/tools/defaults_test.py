@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What mpc does where the user says nothing: the choices, the lines that name them with the option that changes them, and the training that follows."""
+"""What mpc does where the user says nothing: its choices, the lines that name them with the option that changes them, and the training that follows."""
 import json
 import re
 
@@ -40,7 +40,7 @@ def no_option():
         check(lines(said, "next") == ["./model train --data data.npz --checkpoint-dir checkpoints"], "next", said)
         info = json.loads(harness.must([f"{folder}/model", "info", "--json"]))
         check(info["precision"] == {"type": "fp16", "opt_level": "O1"} and info["batch"] == 32 and info["steps"][0]["loss_scaling"] == "dynamic", info)
-        # What it says is what is needed: data of these names, and the next command.
+        # The printed lines are all that a user needs: data of these names, and the next command.
         labelled(f"{folder}/all.npz", 512)
         arrays = np.load(f"{folder}/all.npz")
         np.savez(f"{folder}/data.npz", x=arrays["x"], labels=arrays["label"])
@@ -53,7 +53,7 @@ def no_option():
 
 
 def other_commands():
-    """check and explain assume the same."""
+    """Checks that check and explain make the same assumptions."""
     with harness.folder() as folder:
         mlp().save(f"{folder}/model.onnx")
         for command in ("check", "explain"):
@@ -65,7 +65,7 @@ def other_commands():
 
 
 def said_by_the_user():
-    """Nothing that the user wrote is an assumption, and the defaults written out are no error."""
+    """Checks that nothing that the user wrote is called an assumption, and that writing out the defaults is no error."""
     written = ["--batch=32", "--loss=softmax_cross_entropy:logits:labels", "--precision=fp16", "--opt-level=O1", "--loss-scale=dynamic", "--optimizer=sgd,lr=0.01,momentum=0.9"]
     with harness.folder() as folder:
         mlp().save(f"{folder}/model.onnx")
@@ -90,7 +90,7 @@ def mpc_of(folder, model, *options):
 
 
 def ends_in(op):
-    """A classifier that ends in Softmax or LogSoftmax: the loss takes its input."""
+    """Checks a classifier that ends in Softmax or LogSoftmax: the loss takes the input of that op."""
     def case():
         with harness.folder() as folder:
             g = Graph()
@@ -107,13 +107,13 @@ def ends_in(op):
             loss = np.mean(np.log(np.exp(z).sum(1)) - z[np.arange(8), arrays["label"]])
             check(abs(evaluated["loss"] - loss) < 1e-5 and evaluated["accuracy_correct"] == (z.argmax(1) == arrays["label"]).sum(), evaluated, loss)
             harness.must([f"{folder}/model", "predict", "--data", f"{folder}/data.npz", "--out", f"{folder}/out.npz"])
-            y = np.load(f"{folder}/out.npz")["y"]  # the network's output stays what it is
+            y = np.load(f"{folder}/out.npz")["y"]  # the network's output is still the Softmax
             check(np.allclose((y if op == "Softmax" else np.exp(y)).sum(1), 1, atol=1e-5), y)
     return case
 
 
 def one_number():
-    """The network's own loss is told; what is one number for the only sample of a batch is no loss."""
+    """Checks that the network's own loss is found and named. One number for the only sample of a batch is no loss."""
     with harness.folder() as folder:
         g = Graph()
         g.node("Gemm", [g.input("x", [8, 4]), g.weight("w", (1, 4))], "y", transB=1)
@@ -130,7 +130,7 @@ def one_number():
 
 
 def own_activation():
-    """A loss of logits on what Softmax or Sigmoid makes takes the input of that, and says so."""
+    """Checks that a loss of logits takes the input of the Softmax or Sigmoid that makes its operand, and says so."""
     rng = np.random.default_rng(1)
     x, labels, target = rng.standard_normal((8, 4)).astype(np.float32), rng.integers(0, 3, 8), (rng.random((8, 3)) < 0.5).astype(np.float32)
     for op, loss in (("Softmax", "softmax_cross_entropy:y:labels"), ("Sigmoid", "bce_with_logits:y:target")):
@@ -149,7 +149,7 @@ def own_activation():
 
 
 def until_the_end():
-    """A training validates where it ends, says when nothing is saved, and wants to know when a rate falls."""
+    """Checks that a training validates at its end, says when nothing is saved, and asks when a learning rate falls."""
     with harness.folder() as folder:
         mpc_of(folder, mlp())
         labelled(f"{folder}/all.npz", 256)
@@ -165,7 +165,7 @@ def until_the_end():
 
 
 def shifted_labels():
-    """Labels that a language model shifts inside are checked as all labels are."""
+    """Checks that labels which a language model shifts are checked as other labels are."""
     with harness.folder() as folder:
         g = Graph()
         ids = g.input("labels", [2, 5], INT64)
@@ -183,7 +183,7 @@ def shifted_labels():
 
 
 def labels_of_the_network():
-    """An integer input that the network has and does not use is its labels."""
+    """Checks that an integer input which the network has and does not use is taken for its labels."""
     with harness.folder() as folder:
         g = mlp()
         g.input("targets", ["N"], INT64)
@@ -192,7 +192,7 @@ def labels_of_the_network():
 
 
 def float_labels():
-    """Of a loss that nobody named, floats are no labels: whatever their shape."""
+    """Checks that floats of any shape are refused as labels of a loss that the user did not name."""
     with harness.folder() as folder:
         mpc_of(folder, mlp())
         x = np.zeros((64, 4), np.float32)
@@ -201,7 +201,7 @@ def float_labels():
             status, _, said = harness.run([f"{folder}/model", "train", "--data", "data.npz"], cwd=folder)
             check(status == 1 and "no loss was named" in said and "the labels of 'logits' [samples,3] with its classes along dimension 1" in said, said)
             check("--loss=mse:logits:labels or --loss=bce_with_logits:logits:labels" in said, said)
-        # Whoever names the loss may bring whole numbers as floats.
+        # If the user names the loss, the labels may be whole numbers stored as floats.
         mpc(folder, "compile", "--loss=softmax_cross_entropy:logits:labels")
         np.savez(f"{folder}/data.npz", x=x, labels=np.zeros(64, np.float32))
         harness.must([f"{folder}/model", "train", "--data", "data.npz"], cwd=folder)

@@ -1,4 +1,4 @@
-"""Compares the casts of a report with those of the module itself: usage: explain.py REPORT.json MODULE.mlir"""
+"""Compares the casts of a report with those of the module itself. usage: explain.py REPORT.json MODULE.mlir"""
 import collections
 import json
 import re
@@ -8,7 +8,7 @@ report = json.load(open(sys.argv[1]))
 explained = collections.Counter()
 for cast in report["casts"]:
     assert cast["reason"] and cast["value"] != "unknown", cast
-    # Casts of parameters in the forward pass have become reads of copies.
+    # In the module, casts of parameters in the forward pass have become reads of copies.
     copy = cast["phase"] == "forward" and any(other["phase"] == "update" and other["value"] == cast["value"] for other in report["casts"])
     if not copy:
         shape = "" if cast["shape"] == "scalar" else cast["shape"] + "x"

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Sound models of unusual size or depth compile in bounded time, memory and stack."""
+"""Valid models of unusual size or depth compile in bounded time, memory and stack."""
 import numpy as np
 from onnx import helper
 
@@ -8,7 +8,7 @@ from models import FLOAT, Graph
 
 
 def compiles(build, seconds=60, memory_bytes=3 << 30):
-    """x [2,3] -> loss, made by build(graph, product of x and a weight), through `mpc compile`."""
+    """Makes the case that compiles x [2,3] -> loss, made by build(graph, product of x and a weight)."""
     def case():
         g = Graph()
         y = build(g, g.node("MatMul", [g.input("x", [2, 3]), g.weight("w", (3, 3))], "product"))
@@ -30,7 +30,7 @@ def chain(op, length):
 
 
 def layers(g, y):
-    """2000 ops with 1000 parameters: forward, backward and updates make long ways between ops that could share a launch."""
+    """Makes 2000 ops with 1000 parameters. Forward, backward and updates make long paths between ops that could share a launch."""
     for i in range(500):
         z = g.node("Mul", [y, g.weight(f"scale{i}", (2, 3))], f"scaled{i}")
         z = g.node("Tanh", [g.node("Add", [z, g.weight(f"shift{i}", (2, 3))], f"shifted{i}")], f"tanh{i}")
@@ -39,14 +39,14 @@ def layers(g, y):
 
 
 def squares(g, y):
-    """Each value is used twice: 2^60 paths."""
+    """Uses each value twice, which makes 2^60 paths."""
     for i in range(60):
         y = g.node("Mul", [y, y], f"square{i}")
     return y
 
 
 def beside(constant):
-    """The product plus the mean of a value that is known at compile time and has far more elements than memory."""
+    """Adds to the product the mean of a value that is known at compile time and has far more elements than fit in memory."""
     return lambda g, y: g.node("Add", [y, g.node("ReduceMean", [constant(g)], "mean", keepdims=0)], "sum")
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The n-th malloc, mmap, write, fsync or rename fails (faults/Inject.c): training, evaluation, prediction, export and compilation end with success or with an error
-and status 1, never by a signal; what was there before is intact, and a file under its final name is whole.
+"""Makes the n-th malloc, mmap, write, fsync or rename fail (faults/Inject.c). Training, evaluation, prediction, export and compilation then end with success, or with an error
+and status 1, and never by a signal. Existing files are intact, and a file under its final name is whole.
 
-A command that ends in spite of the fault has to have done what it does undisturbed. A training that ended by it is resumed and has to end with the undisturbed
+A command that succeeds in spite of the fault must have done what it does undisturbed. A training that the fault ended is resumed and must end with the undisturbed
 checkpoint. `make test` tries a seeded sample of n; `test/tools/faults_test.py --build build --all` tries every n of the programs and every STRIDE-th allocation of the compiler.
 """
 import json
@@ -17,13 +17,13 @@ import harness
 import models
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SAMPLE = {"malloc": 24, "mmap": 6, "write": 10, "fsync": 4, "rename": 4}  # of each command
-STRIDE = 997  # of the compiler's allocations
+SAMPLE = {"malloc": 24, "mmap": 6, "write": 10, "fsync": 4, "rename": 4}  # number of n that are tried for each command
+STRIDE = 997  # distance of the compiler's allocations that are tried
 LOSS = ["--loss", "softmax_cross_entropy:logits:label"]
 
 
 class Setting:
-    """A small network, its program, data, and a training that stands at half: what every case starts from. Made once."""
+    """What every case starts from: a small network, its program, data, and a training that has done half its steps. It is made once."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -37,7 +37,7 @@ class Setting:
         harness.must(train(1), cwd=start)
 
     def fresh(self, name):
-        """A copy of the start to work in. The program is a link: it is not written to."""
+        """Returns a copy of the start to work in. The program is a link, because it is not written to."""
         folder = f"{self.folder}/{name}"
         shutil.copytree(self.start, folder, ignore=shutil.ignore_patterns("program"))
         os.link(f"{self.start}/program", f"{folder}/program")
@@ -47,7 +47,7 @@ class Setting:
 COMPILE = ["compile", "net.onnx", "--quiet", "--cpu", "x86-64-v3", "--batch", "8", "--precision", "fp16", "--opt-level", "O2", "--optimizer", "adam", *LOSS]
 
 
-# The library of our own: oneDNN and what it loads end by a signal where a malloc of theirs fails.
+# The generic library is used, because oneDNN and what it loads end by a signal when one of their mallocs fails.
 LIBRARY = ["--library", "generic"]
 
 
@@ -71,7 +71,7 @@ COMMANDS = {
 
 
 def contents(folder):
-    """Path -> bytes of all files; of the log the lines without what clocks say."""
+    """Returns path -> bytes of all files. Of the log it returns lines without what depends on the clock."""
     found = {}
     for parent, _, files in os.walk(folder):
         for name in files:
@@ -84,7 +84,7 @@ def contents(folder):
 
 
 def execute(setting, command, folder, fault=None):
-    """(status, stdout, stderr, whether the fault came) of a command of COMMANDS."""
+    """Runs a command of COMMANDS; returns (status, stdout, stderr, whether the fault came)."""
     environment = dict(os.environ, MPC_NO_LIBGOMP="1", TMPDIR=folder)
     if fault:
         environment.update(LD_PRELOAD=setting.shim, MPC_FAULT=fault, MPC_FAULT_MARK=f"{setting.folder}/{os.path.basename(folder)}.mark")
@@ -98,7 +98,7 @@ def execute(setting, command, folder, fault=None):
 
 
 def check_log(lines, status):
-    """Whole lines of JSON; the last one may be cut where the disk was full."""
+    """Checks that the log is whole lines of JSON; the last one may be cut if the disk was full."""
     for i, line in enumerate(lines):
         try:
             json.loads(line)
@@ -109,7 +109,7 @@ def check_log(lines, status):
 
 
 def judge(command, folder, before, expected, status, out, err):
-    """What is wrong with what a command left behind; "" when nothing is."""
+    """Returns what is wrong with what a command left behind, or "" when nothing is."""
     after = contents(folder)
     if status not in (0, 1):
         return f"status {status}"
@@ -128,7 +128,7 @@ def judge(command, folder, before, expected, status, out, err):
         elif path in before and after[path] != before[path]:
             return f"{path} was changed"
         elif path not in expected["files"] and os.path.basename(path) == ".mpc-lock" and status == 1:
-            pass  # nobody holds it: a training that could not unwind has ended as if killed
+            pass  # nobody holds the lock: a training that could not unwind has ended as if killed
         elif path not in expected["files"]:
             return f"{path} was left behind"
         elif after[path] != expected["files"][path]:
@@ -137,7 +137,7 @@ def judge(command, folder, before, expected, status, out, err):
 
 
 def one(setting, command, expected, kind, n):
-    """Whether the n-th call of the kind came. Raises Failure."""
+    """Returns whether the n-th call of the kind came. Raises Failure."""
     folder = setting.fresh(f"{command}-{kind}-{n}")
     before = contents(folder)
     status, out, err, came = execute(setting, command, folder, f"{kind}:{n}")
@@ -152,7 +152,7 @@ def one(setting, command, expected, kind, n):
 
 
 def count(setting, command, expected, kind):
-    """How many calls of the kind an undisturbed run makes, by bisection of n."""
+    """Returns how many calls of the kind an undisturbed run makes, found by bisection of n."""
     low, high = 0, 1
     while one(setting, command, expected, kind, high):
         low, high = high, high * 4

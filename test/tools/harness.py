@@ -33,7 +33,7 @@ def arguments(description):
 
 
 def limits(memory_bytes=None, file_bytes=None):
-    """What a started process may take; no core files."""
+    """Returns a function that limits what a started process may use; it also disables core files."""
     def apply():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory_bytes:
@@ -44,8 +44,8 @@ def limits(memory_bytes=None, file_bytes=None):
 
 
 def run(command, cwd=None, seconds=120, memory_bytes=8 << 30, environment=None, enter=None):
-    """(exit status, stdout, stderr); a negative status is a signal. Failure when it takes too long. `enter` runs in the started process before it becomes
-    the command."""
+    """Returns (exit status, stdout, stderr); a negative status is a signal. Raises Failure when it takes too long. `enter` runs in the started process before
+    it becomes the command."""
     def prepare():
         limits(memory_bytes)()
         if enter:
@@ -59,14 +59,14 @@ def run(command, cwd=None, seconds=120, memory_bytes=8 << 30, environment=None, 
 
 
 def usage(command, cwd=None, seconds=120):
-    """(CPU seconds, peak bytes) of a command that has to succeed."""
+    """Returns (CPU seconds, peak bytes) of a command that must succeed."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen([str(part) for part in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, preexec_fn=limits())
         killer = threading.Timer(seconds, process.kill)
         killer.start()
         _, status, used = os.wait4(process.pid, 0)
         killer.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)  # it is collected: Popen need not
+        process.returncode = os.waitstatus_to_exitcode(status)  # wait4 has collected it, so Popen must not
         if process.returncode != 0:
             said.seek(0)
             raise Failure(f"status {process.returncode} from {' '.join(map(str, command))}, given {seconds} s\n{said.read()[-2000:].decode(errors='replace')}")
@@ -74,7 +74,7 @@ def usage(command, cwd=None, seconds=120):
 
 
 def started(command, attempts=100, **options):
-    """subprocess.run; a program just written may be held open for a moment by a process that another thread forks (ETXTBSY)."""
+    """Calls subprocess.run, and repeats it on ETXTBSY: a program just written may be held open for a moment by a process that another thread forks."""
     for _ in range(attempts - 1):
         try:
             return subprocess.run(command, **options)
@@ -86,7 +86,7 @@ def started(command, attempts=100, **options):
 
 
 def must(command, **options):
-    """stdout of a command that has to succeed."""
+    """Returns stdout of a command that must succeed."""
     status, out, err = run(command, **options)
     if status != 0:
         raise Failure(f"status {status} from {' '.join(map(str, command))}\n{err[-2000:]}")
@@ -94,7 +94,7 @@ def must(command, **options):
 
 
 def main(cases, only="", jobs=None):
-    """Runs (name, function) pairs in parallel, prints a line for each in their order, and exits with 1 when one failed."""
+    """Runs (name, function) pairs in parallel, prints a line for each in their order, and exits with 1 if one failed."""
     def attempt(function):
         try:
             function()
@@ -116,5 +116,5 @@ def main(cases, only="", jobs=None):
 
 
 def folder():
-    """A temporary folder, as a context manager."""
+    """Returns a temporary folder as a context manager."""
     return tempfile.TemporaryDirectory(prefix="mpc-test-")

@@ -1,4 +1,4 @@
-"""tools/ci/include_rules.py finds what it forbids, and passes what it allows."""
+"""Checks that tools/ci/include_rules.py finds what it forbids and passes what it allows."""
 import os
 import sys
 import tempfile

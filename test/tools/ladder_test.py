@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """CPU time and memory of `mpc check` and `mpc compile --emit=mlir` grow in proportion to the layers of a network.
 
-Chains of layers are taken at two sizes, of which one is four times the other. What the first layer costs is subtracted (starting the process, loading libraries); what
-the others cost may grow by GROWTH, where 4 is linear and 16 quadratic. CPU time, not seconds, so that a busy machine changes little. By hand,
+Chains of layers are taken at two sizes, of which one is four times the other. The cost of the first layer (starting the process, loading libraries) is subtracted; the cost of
+the others may grow by GROWTH, where 4 is linear and 16 quadratic. CPU time is measured instead of seconds, so that a busy machine changes little. By hand,
 `test/tools/ladder_test.py --build build --long` climbs from 10 to 1,000 layers and prints a table.
 """
 import math
@@ -14,15 +14,16 @@ import numpy as np
 import harness
 from models import Graph
 
-# Of 4 times the layers. What is executed grows by 4.1 (callgrind counts 2.19e9 and 8.96e9 instructions in `mpc check` of 75 and 300 blocks), CPU time by up to 6.3, because
-# the working set of 10 MiB becomes one of 50 MiB, beyond a core's cache. Code that is quadratic in part showed itself by 10 to 13.
+# This is the allowed growth for 4 times the layers. The number of executed instructions grows by 4.1 (callgrind counts 2.19e9 and 8.96e9 in `mpc check` of 75
+# and 300 blocks). CPU time grows by up to 6.3, because the working set grows from 10 MiB to 50 MiB, beyond a core's cache. Code that was quadratic in part
+# showed 10 to 13.
 GROWTH = 8.0
 SHORT, LONG = (75, 300), (10, 30, 100, 300, 1000)
-MEMORY_STEP = 16 << 20  # growth below this is noise of the allocator
+MEMORY_STEP = 16 << 20  # smaller growth is noise of the allocator
 
 
 def conv_norm_relu(g, layers):
-    """Convolution, batch norm, ReLU."""
+    """Adds layers of convolution, batch norm and ReLU."""
     y = g.input("x", [2, 4, 8, 8])
     for i in range(layers):
         y = g.node("Conv", [y, g.weight(f"conv{i}.weight", (4, 4, 3, 3))], f"conv{i}", pads=[1, 1, 1, 1])
@@ -32,7 +33,7 @@ def conv_norm_relu(g, layers):
 
 
 def transformer(g, layers):
-    """Layer norm, two matrix products with a ReLU between them, residual."""
+    """Adds layers of a layer norm and two matrix products with a ReLU between them, with a residual."""
     y = g.input("x", [2, 8, 16])
     for i in range(layers):
         z = g.node("LayerNormalization", [y, g.constant(f"norm{i}.scale", np.ones(16, np.float32)), g.constant(f"norm{i}.bias", np.zeros(16, np.float32))], f"norm{i}")
@@ -46,7 +47,7 @@ COMMANDS = {"check": [], "compile": ["-o", "out.mlir", "--emit=mlir", "--quiet"]
 
 
 def cost(chain, command, layers, seconds):
-    """(CPU seconds, peak bytes) of one run of mpc."""
+    """Returns (CPU seconds, peak bytes) of one run of mpc."""
     with harness.folder() as folder:
         g = Graph()
         g.output(CHAINS[chain](g, layers))

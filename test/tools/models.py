@@ -9,13 +9,13 @@ from network import FLOAT, INT64, Network  # noqa: E402,F401
 
 
 class Graph(Network):
-    """tools/models' builder, with weights laid out as PyTorch exports them. Nothing is checked: what is wrong with a network is for mpc to say."""
+    """tools/models' builder, with weights laid out as PyTorch exports them. It checks nothing, because mpc is to report what is wrong with a network."""
 
     def __init__(self, seed=0, opset=17):
         super().__init__("test", seed, opset)
 
     def weight(self, name, shape):
-        """[out, in, ...], Kaiming-normal."""
+        """Returns a weight [out, in, ...] with Kaiming-normal values."""
         return self.parameter(name, shape, fan_in=max(1, int(np.prod(shape[1:]))))
 
     def bytes(self):
@@ -28,7 +28,7 @@ class Graph(Network):
 
 
 def mlp(features=4, hidden=8, classes=3, batch="N", dropout=0.0, name="x", seed=0):
-    """x [batch, features] -> logits [batch, classes]."""
+    """Makes x [batch, features] -> logits [batch, classes]."""
     g = Graph(seed)
     y = g.node("Gemm", [g.input(name, [batch, features]), g.weight("fc1.weight", (hidden, features)), g.weight("fc1.bias", (hidden,))], "fc1", transB=1)
     y = g.node("Relu", [y], "relu1")
@@ -39,7 +39,7 @@ def mlp(features=4, hidden=8, classes=3, batch="N", dropout=0.0, name="x", seed=
 
 
 def lenet(batch="N"):
-    """x [batch, 1, 28, 28] -> logits [batch, 10]."""
+    """Makes x [batch, 1, 28, 28] -> logits [batch, 10]."""
     g = Graph()
     y = g.node("Conv", [g.input("x", [batch, 1, 28, 28]), g.weight("conv1.weight", (6, 1, 5, 5)), g.weight("conv1.bias", (6,))], "conv1", pads=[2, 2, 2, 2])
     y = g.node("MaxPool", [g.node("Relu", [y], "relu1")], "pool1", kernel_shape=[2, 2], strides=[2, 2])
@@ -53,7 +53,7 @@ def lenet(batch="N"):
 
 
 def labelled(path, samples, features=4, classes=3, seed=1):
-    """An npz of separable data: x float32 [samples, features], label int64 [samples]."""
+    """Writes an npz of separable data: x float32 [samples, features], label int64 [samples]."""
     rng = np.random.default_rng(seed)
     label = rng.integers(0, classes, samples)
     centres = np.random.default_rng(7).normal(0, 2, (classes, features))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""LeNet's file, cut and bit-flipped at 100 seeded places, through `mpc compile`: a program, or an error and nothing at all.
+"""Takes LeNet's file, cut and bit-flipped at 100 seeded places, through `mpc compile`. The result is a program, or an error and no file at all.
 
 test/import/BadInputTest.cpp takes thousands of mutants through the same code in process.
 """
@@ -13,7 +13,7 @@ COUNT = 100
 
 
 def mutants():
-    """(name, bytes): a third cut, a third flipped anywhere (nearly all of the file is weights), a third flipped in the structure."""
+    """Yields (name, bytes): a third is cut, a third is flipped anywhere (nearly all of the file is weights), and a third is flipped in the structure."""
     whole = models.lenet().bytes()
     structure = whole.index(b"conv1.weight")
     choose = random.Random(97)

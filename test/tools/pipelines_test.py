@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""mpc-opt with a pipeline makes the module that `mpc compile` packages, kernels included, from the module that knows no target and from the imported one; and
-MLIR's own options work on mpc's command line."""
+"""mpc-opt with a pipeline makes the same module as `mpc compile` packages, kernels included, from the module above the line, which knows no target, and from
+the imported one. MLIR's own options work on mpc's command line."""
 import difflib
 import os
 
@@ -8,13 +8,13 @@ import harness
 from models import lenet, mlp
 
 PIPELINES = {"host": "--mpc-host", "sm_80": "--mpc-gpu=arch=sm_80", "sm_90a": "--mpc-gpu=arch=sm_90a"}
-# What is printed of large tensors decides nothing.
+# The elements of large tensors are not compared.
 ELIDED = ["--mlir-elide-elementsattrs-if-larger=16", "--mlir-elide-resource-strings-if-larger=64"]
 TRAINING = {"fp32": ["--precision=fp32"], "fp16": ["--precision=fp16", "--opt-level=O2"]}
 
 
 def models():
-    """Each writes its network to a path."""
+    """Returns functions that write a network to a path."""
     resnet = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared", "models", "full-size", "resnet18_ce.onnx")
 
     def link(path):
@@ -25,7 +25,7 @@ def models():
 
 
 def same(expected, found, where):
-    expected, found = (text.replace("{-#\n\n#-}", "").strip() for text in (expected, found))  # an empty dictionary of resources
+    expected, found = (text.replace("{-#\n\n#-}", "").strip() for text in (expected, found))  # removes an empty dictionary of resources
     if expected == found:
         return
     first = list(difflib.unified_diff(expected.splitlines(), found.splitlines(), "mpc compile", "mpc-opt", lineterm="", n=0))[:8]
@@ -43,14 +43,14 @@ def equal(model, target, precision):
             status, _, dumped = harness.run([*compile_, f"--target={target}", "--dump-ir=kernels", "--cpu=x86-64-v3", "-o", f"{folder}/kernels", *emit], seconds=300)
             if status != 0:
                 raise harness.Failure(dumped[-500:])
-            option = PIPELINES[target] + ("=one-module" if target == "host" else "")  # as --emit=llvm
+            option = PIPELINES[target] + ("=one-module" if target == "host" else "")  # as --emit=llvm does
             found = harness.must([OPTIONS.bin + "/mpc-opt", f"{folder}/model.mlir", option, *ELIDED], seconds=300)
             same(dumped, found.strip(), f"{model} for {target}")
     return case
 
 
 def training():
-    """From the imported network on."""
+    """Compares from the imported network on."""
     with harness.folder() as folder:
         mlp().save(f"{folder}/model.onnx")
         compile_ = [OPTIONS.bin + "/mpc", "compile", f"{folder}/model.onnx", "-q", "--batch=4", "--precision=fp16", "--opt-level=O1", "--loss=softmax_cross_entropy:logits:labels",

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""A training run killed (SIGKILL) at 20 random moments and resumed each time ends with the weights of an undisturbed run, bit by bit.
+"""A training run that is killed (SIGKILL) at 20 random moments and resumed each time ends with the weights of an undisturbed run, bit by bit.
 
-Each of the 20 is some checkpoints after the last one, so that load on the machine changes nothing; a few more kills fall into starts.
+Each of the 20 kills comes some checkpoints after the last one, so that load on the machine changes nothing. A few more kills come while the run starts.
 
-The program is compiled: fp16 O2 with dynamic loss scaling (which skips steps at its start), Adam, dropout, shuffled data, a schedule that
-depends on the step, a checkpoint every few steps. Everything that a step reads has to be in the checkpoint: weights, moments, scaler, dropout
+The compiled program is fp16 O2 with dynamic loss scaling (which skips steps at its start), Adam, dropout, shuffled data, a schedule that
+depends on the step, and a checkpoint every few steps. Everything that a step reads must be in the checkpoint: weights, moments, scaler, dropout
 counter, order and position of the samples.
 """
 import os
@@ -19,7 +19,7 @@ import models
 
 KILLS = 20
 SEED = 20
-STEPS = 7  # between checkpoints
+STEPS = 7  # steps between checkpoints
 HANGS = 120  # seconds without a new checkpoint, after which the test gives up
 
 
@@ -36,20 +36,20 @@ def command(folder, name, epochs):
 
 
 def newest_step(folder, name):
-    """The step of the newest checkpoint, or 0."""
+    """Returns the step of the newest checkpoint, or 0."""
     files = os.listdir(f"{folder}/{name}") if os.path.isdir(f"{folder}/{name}") else []
     return max((int(file[5:-12]) for file in files if re.fullmatch(r"step-\d+\.safetensors", file)), default=0)
 
 
 def newest(folder, name):
-    """(step, bytes) of the newest checkpoint."""
+    """Returns (step, bytes) of the newest checkpoint."""
     step = newest_step(folder, name)
     with open(f"{folder}/{name}/step-{step:08}.safetensors", "rb") as file:
         return step, file.read()
 
 
 def calibrate(folder):
-    """Epochs that make an undisturbed run last some seconds here, and how long it lasts."""
+    """Returns a number of epochs for which an undisturbed run takes some seconds here, and how long it takes."""
     epochs = 20
     while True:
         start = time.monotonic()
@@ -63,7 +63,7 @@ def calibrate(folder):
 
 
 def run_and_kill(folder, epochs, when):
-    """Starts the run and kills it when `when(newest step, seconds since the start)` says so. Whether it was killed: it may be done before."""
+    """Starts the run and kills it when `when(newest step, seconds since the start)` is true. Returns whether it was killed: it may have finished before."""
     start = time.monotonic()
     with open(f"{folder}/errors", "w+b") as errors:
         process = subprocess.Popen(command(folder, "killed", epochs), stdout=subprocess.DEVNULL, stderr=errors, preexec_fn=harness.limits())
@@ -81,8 +81,8 @@ def run_and_kill(folder, epochs, when):
 
 
 class SomeCheckpointsLater:
-    """A moment after the `count`th new checkpoint: within as long as the last ones were apart, so that it may be in any part of a step or a checkpoint,
-    however fast this machine is just now."""
+    """A random moment after the `count`th new checkpoint, at most as long after it as the last checkpoints were apart. It may therefore be in any part of a
+    step or a checkpoint, however fast this machine is just now."""
 
     def __init__(self, before, count, share):
         self.last, self.count, self.share, self.seen = before, count, share, []
@@ -103,7 +103,7 @@ def killed_run():
         epochs, _ = calibrate(folder)
         total, expected = newest(folder, f"undisturbed{epochs}")
         moments = random.Random(SEED)
-        # So many new checkpoints before a kill that all kills together cover most of the run.
+        # So many new checkpoints come before a kill that all kills together cover most of the run.
         most = max(3, 2 * (total // STEPS) * 2 // 3 // KILLS)
         kills, attempts, startup = 0, 0, 0.0
         while kills < KILLS:
@@ -111,7 +111,7 @@ def killed_run():
             if attempts > 10 * KILLS:
                 raise harness.Failure(f"only {kills} of {attempts} runs could be killed")
             before = newest_step(folder, "killed")
-            if attempts % 4 == 0:  # also before the first new checkpoint: while it starts and resumes
+            if attempts % 4 == 0:  # the kill also comes before the first new checkpoint: while it starts and resumes
                 moment = moments.uniform(0, startup)
                 run_and_kill(folder, epochs, lambda step, seconds: step > before or seconds >= moment)
                 continue
@@ -119,7 +119,7 @@ def killed_run():
             if run_and_kill(folder, epochs, when):
                 kills += 1
                 startup = when.seen[0][1]
-            else:  # done too early: once more from the start
+            else:  # it finished before the kill: start over
                 for file in os.listdir(f"{folder}/killed"):
                     os.remove(f"{folder}/killed/{file}")
         harness.must(command(folder, "killed", epochs), cwd=folder)

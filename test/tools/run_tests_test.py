@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""tools/ci/run_tests.py counts what ran now: results of an earlier run, and runners that fail without a word, are failures."""
+"""Checks that tools/ci/run_tests.py counts what ran now. Results of an earlier run, and runners that fail without a message, are
+failures."""
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ def expect(counts, failed, passed):
 
 
 def stale(run, name, content):
-    """A build folder in which the runner finds nothing to run, with results from before."""
+    """Makes a case with a build folder in which the runner finds nothing to run, with results from before."""
     def case():
         with harness.folder() as build:
             os.mkdir(f"{build}/test")
@@ -30,7 +31,7 @@ def verdicts():
     with harness.folder() as folder:
         results = run_tests.fresh(folder, "results")
         none = lambda: {"passed": 3, "failed": 0, "skipped": 0}  # noqa: E731
-        expect(run_tests.checked("runner", none(), results, 0), failed=1, passed=3)  # nothing written
+        expect(run_tests.checked("runner", none(), results, 0), failed=1, passed=3)  # nothing was written
         open(results, "w").close()
         expect(run_tests.checked("runner", none(), results, 0), failed=0, passed=3)
         expect(run_tests.checked("runner", none(), results, 1), failed=1, passed=3)
@@ -40,7 +41,7 @@ def verdicts():
 
 
 def hang():
-    """A program that does not end is a failure, not a skip, also one that was put somewhere first."""
+    """A program that does not end is a failure and not a skip, even if a function runs in it first."""
     for enter in (None, lambda: os.chdir("/")):
         try:
             harness.run(["sleep", "60"], seconds=0.5, enter=enter)

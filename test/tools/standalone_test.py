@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Compiling needs no compiler and no linker of the system; a bundled program needs libc and libstdc++ only."""
+"""Compiling needs no compiler and no linker of the system. A bundled program needs only libc and libstdc++."""
 import os
 import re
 import shutil
@@ -7,14 +7,14 @@ import shutil
 import harness
 import models
 
-# The C library (with its loader and libm) and the C++ runtime (with libgcc_s).
+# These are the C library (with its loader and libm) and the C++ runtime (with libgcc_s).
 SYSTEM = re.compile(r"(ld-linux-x86-64|libc|libm|libstdc\+\+|libgcc_s)\.so")
 NO_CHROOT = 77  # an exit status that no program of ours has
 LOSS = ["--batch", "8", "--loss", "softmax_cross_entropy:logits:label"]
 
 
 def compile_without_path(folder, output, *more):
-    """`mpc compile` with an empty environment, but for a PATH on which there is nothing."""
+    """Runs `mpc compile` with an empty environment, except for a PATH on which there is nothing."""
     models.mlp().save(f"{folder}/mlp.onnx")
     models.labelled(f"{folder}/train.npz", 64)
     harness.must([OPTIONS.bin + "/mpc", "compile", "mlp.onnx", "-o", output, *LOSS, *more], cwd=folder, environment={"PATH": "/nonexistent"})
@@ -29,7 +29,7 @@ def no_system_compiler():
 
 
 def starts_no_other_program():
-    """Not even one that it would find: mpc is the only program that is executed."""
+    """Checks that mpc executes no other program, not even one that it would find."""
     if not shutil.which("strace"):
         raise harness.Skip("no strace")
     with harness.folder() as folder:
@@ -44,13 +44,13 @@ def starts_no_other_program():
 
 
 def system_libraries(path):
-    """The files of the C and C++ libraries that a program asks for, as the loader finds them."""
+    """Returns the files of the C and C++ libraries that a program needs, as the loader finds them."""
     lines = harness.must(["ldd", path]).splitlines()
     return [match.group(1) for line in lines if (match := re.search(r"(/\S+)", line)) and SYSTEM.match(os.path.basename(match.group(1)))]
 
 
 def bundle_in_an_empty_root():
-    """Trains, evaluates and predicts in a root that holds the bundle, its data, libc and libstdc++: no /proc, no /tmp, no /dev."""
+    """Trains, evaluates and predicts in a root that holds only the bundle, its data, libc and libstdc++: there is no /proc, /tmp or /dev."""
     if os.geteuid() != 0:
         raise harness.Skip("chroot needs root")
     with harness.folder() as folder:
@@ -81,7 +81,7 @@ def bundle_in_an_empty_root():
                 raise harness.Failure(f"{' '.join(arguments)}: status {status}\n{out[-500:]}{err[-1500:]}")
             return out
 
-        # --library onednn: an error, not slower loops, when the plugin does not load.
+        # With --library onednn, a plugin that does not load is an error; the program does not fall back to slower loops.
         said = inside("train", "--data", "train.npz", "--epochs", "3", "--checkpoint-dir", "ckpt", "--library", "onednn")
         if "done: 24 steps" not in said:
             raise harness.Failure(said)

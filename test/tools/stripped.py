@@ -1,6 +1,6 @@
 """ONNX graphs without their weights. Each large tensor says in its doc_string how its values are made, the same on every machine.
 
-test/torch/strip.py writes such files, with the values that PyTorch computed its loss and gradients from; test/e2e/exported_graphs_test.py fills them again.
+test/torch/strip.py writes such files, together with PyTorch's loss and gradients for these values; test/e2e/exported_graphs_test.py fills in the values again.
 A doc_string is JSON: {"fill": 1.0}, or {"seed": "fc.weight", "shape": [10, 64], "mean": 0.0, "std": 0.1}, with "transposed" where the file holds the transpose.
 """
 import json
@@ -13,14 +13,15 @@ from onnx import TensorProto, numpy_helper
 
 
 def seeded(seed, shape, mean, std):
-    """float32, uniform, of this mean and standard deviation. NumPy keeps the numbers of its bit generators, but not those of its distributions, from version to version."""
+    """Returns uniform float32 numbers of this mean and standard deviation. NumPy keeps the numbers of its bit generators from version to version, but not those
+    of its distributions."""
     raw = np.random.PCG64(zlib.crc32(seed.encode())).random_raw(int(np.prod(shape)))
     unit = (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return (mean + std * 12**0.5 * (unit - 0.5)).astype(np.float32).reshape(shape)
 
 
 def values(rule, shape):
-    """The array that a doc_string stands for; `shape` is that of the file's tensor."""
+    """Returns the array that a doc_string stands for; `shape` is that of the file's tensor."""
     if "fill" in rule:
         return np.full(shape, rule["fill"], np.float32)
     made = seeded(rule["seed"], rule["shape"], rule["mean"], rule["std"])
@@ -28,7 +29,7 @@ def values(rule, shape):
 
 
 def read(path):
-    """(the bytes of a stripped file, its model with values, the rules of its tensors by name)."""
+    """Returns (the bytes of a stripped file, its model with values, the rules of its tensors by name)."""
     with lzma.open(path) as file:
         raw = file.read()
     model = onnx.ModelProto.FromString(raw)
@@ -42,10 +43,10 @@ def read(path):
 
 
 def describe(tensor, known, own=()):
-    """Replaces the values of a float32 tensor by what makes them again; False where it does not know, and the values stay.
+    """Replaces the values of a float32 tensor by a rule that makes them again. Returns False where it knows no rule; the values stay then.
 
-    known: {name: (array, its rule)} of what the file's tensors may hold. own: names of the module's tensors, of which the others are statistics that the exporter moved: their mean
-    is enough.
+    `known` is {name: (array, its rule)} of values that the file's tensors may hold. `own` has the names of the module's tensors. Statistics that the exporter has moved are not
+    in `known`; their mean is enough.
     """
     if tensor.data_type != TensorProto.FLOAT:
         return True
@@ -63,7 +64,7 @@ def describe(tensor, known, own=()):
 
 
 def make_up(tensor):
-    """Other values of the same size, where the graph is all that counts."""
+    """Replaces the values by others of the same size, where only the graph matters."""
     array = numpy_helper.to_array(tensor)
     _say(tensor, {"seed": tensor.name, "shape": list(array.shape), "mean": float(f"{array.mean():.4g}"), "std": float(f"{array.std():.4g}")})
 
@@ -76,7 +77,7 @@ def _say(tensor, rule):
 
 
 def _metadata(tensor):
-    """What a tensor has beside its values, also in fields that the installed onnx does not know."""
+    """Returns what a tensor has besides its values, including fields that the installed onnx does not know."""
     rest = TensorProto()
     rest.CopyFrom(tensor)
     for field, _ in tensor.ListFields():

@@ -1,7 +1,7 @@
-"""The model of tune.test, and what it does with tuning files.
+"""Makes the model of tune.test and works on its tuning files.
 
 tune_model.py MODEL.onnx                     x [64, 256] -> fc1 [64, 64], two layers
-tune_model.py --slowest TUNED.json OUT.json  turns the order of the times round; prints "PROBLEM\tSCHEDULE" of what is fastest now
+tune_model.py --slowest TUNED.json OUT.json  reverses the order of the times; prints "PROBLEM\tSCHEDULE" of what is fastest now
 tune_model.py --check CHOSEN REPORT          fails unless the report has those schedules, as measured
 """
 import json

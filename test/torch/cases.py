@@ -1,4 +1,4 @@
-"""What a network of the comparison is: a module, inputs and the loss of one step."""
+"""Describes a network of the comparison: a module, inputs and the loss of one step."""
 import torch
 from torch.nn.functional import cross_entropy
 
@@ -9,15 +9,15 @@ VOCABULARY = 61
 class Case:
     """A network and one step of its training.
 
-    make: the module; inputs: forward's arguments by name; labels: targets of the loss, or None where forward returns the loss itself;
-    outputs: names of what forward returns, in order.
+    `make` builds the module. `inputs` are forward's arguments by name. `labels` are the targets of the loss, or None where forward returns the
+    loss itself. `outputs` names what forward returns, in order.
     """
 
     def __init__(self, make, inputs, labels=None, outputs=("logits",), tokens=False):
         self.make, self.inputs, self.labels, self.outputs, self.tokens = make, inputs, labels, list(outputs), tokens
 
     def loss(self, module, inputs, labels):
-        """The loss that mpc is asked for, in torch."""
+        """Computes in torch the loss that mpc is asked for."""
         result = module(**inputs)
         if labels is None:
             return result.loss

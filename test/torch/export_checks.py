@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of tools/torch/export.py: what its files hold, what it refuses, and that mpc trains them.
+"""Tests tools/torch/export.py: what its files hold, what it refuses, and that mpc trains them.
 
 usage: export_checks.py --build BUILD [--only TEXT]      (make test-torch)
-Modules are a few layers, of what exporters fold, merge, drop or rename. Without torch it prints why it does nothing and ends with 0.
+The modules have a few layers with what exporters fold, merge, drop or rename. Without torch the script prints why it does nothing and ends with 0.
 """
 import json
 import os
@@ -31,7 +31,7 @@ LOGITS = "--loss=softmax_cross_entropy:logits:labels"
 
 
 class Layers(nn.Module):
-    """What exporters change: a batch norm behind a convolution, equal norms, a zero bias, a table that is read at fixed places, a buffer."""
+    """What exporters change: a batch norm after a convolution, equal norms, a zero bias, a table that is read at fixed indices, and a buffer."""
 
     def __init__(self):
         super().__init__()
@@ -48,7 +48,7 @@ class Layers(nn.Module):
 
 
 class Tied(nn.Module):
-    """Tokens to tokens; the table of the input is the weight of the output, as in GPT-2. Makes a loss where it gets labels."""
+    """Maps tokens to tokens; the table of the input is the weight of the output, as in GPT-2. It returns a loss if it gets labels."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ class Tied(nn.Module):
 
 
 class Pair(nn.Module):
-    """Two outputs, as a tuple."""
+    """Returns two outputs, as a tuple."""
 
     def __init__(self):
         super().__init__()
@@ -87,7 +87,7 @@ def expect(condition, why):
 
 
 def written(module, inputs, folder, **options):
-    """The graph that the tool writes; the module is as it was before."""
+    """Returns the graph that the tool writes, and checks that the module is as it was before."""
     before = {name: value.clone() for name, value in module.state_dict().items()}, [part.training for part in module.modules()], "forward" in vars(module)
     path = f"{folder}/model.onnx"
     notes = export(module, inputs, path, **options)
@@ -98,7 +98,7 @@ def written(module, inputs, folder, **options):
 
 
 def expect_parameters(graph, module):
-    """Each parameter is an initializer of its name and values; of several names, the first."""
+    """Checks that each parameter is an initializer with its values and name, or with the first of its names."""
     tensors = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for name, parameter in module.named_parameters():
         expect(name in tensors, f"{name} is missing; there are {sorted(tensors)}")
@@ -108,7 +108,7 @@ def expect_parameters(graph, module):
 
 
 def check(folder, *options):
-    """What mpc check says, as JSON."""
+    """Returns what mpc check says, as JSON."""
     status, out, err = harness.run([OPTIONS.bin + "/mpc", "check", "model.onnx", "--json", *options], cwd=folder)
     expect(status == 0, f"mpc check refuses the file: {out[-1500:]}{err[-500:]}")
     return json.loads(out)
@@ -119,7 +119,7 @@ def roles(folder, *options):
 
 
 def gradients(folder, data, *options):
-    """Those of a step of the fp32 program, and the loss under ""."""
+    """Returns the gradients of a step of the fp32 program, and its loss under ""."""
     np.savez(f"{folder}/data.npz", **{name: np.asarray(value) for name, value in data.items()})
     harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--precision=fp32", "--opt-level=O0", *options], cwd=folder)
     harness.must(["./program", "trace", "--data", "data.npz", "--steps", 1, "--threads", 1, "--out", "trace.npz"], cwd=folder)
@@ -128,7 +128,7 @@ def gradients(folder, data, *options):
 
 
 def expect_gradients(found, module, loss):
-    """PyTorch's, to what float32 sums of some hundred numbers are off by."""
+    """Compares with PyTorch's gradients, within the error of float32 sums of some hundred numbers."""
     module.zero_grad()
     loss.backward()
     expect(abs(found[""] - loss.item()) <= 1e-5 * abs(loss.item()), f"the loss is {found['']}, PyTorch's {loss.item()}")
@@ -140,7 +140,7 @@ def expect_gradients(found, module, loss):
 
 
 def nothing_lost(training):
-    """No fold, merge or drop, in train or eval mode of the module; buffers are marked; the batch is free."""
+    """Makes the case that nothing is folded, merged or dropped, in train or eval mode of the module. Buffers are marked, and the batch is free."""
     def case():
         torch.manual_seed(1)
         module = Layers().train(training)
@@ -158,14 +158,14 @@ def nothing_lost(training):
             trained = {name for name, role in said.items() if role == "parameter"}
             expect(trained == set(dict(module.named_parameters())), f"mpc trains {sorted(trained)}")
             expect(all(said[name] == "buffer" for name in ("bn.running_mean", "bn.running_var")) and said["offset"] != "parameter", f"buffers are {said}")
-            for batch in (3, 6):  # dropout draws: no numbers to compare
+            for batch in (3, 6):  # dropout is random, so no numbers are compared
                 found = gradients(folder, {"x": torch.randn(batch, 3, 4, 4), "labels": torch.arange(batch) % 3}, f"--batch={batch}", LOGITS)
                 expect(set(found) - {""} == trained and all(np.isfinite(value).all() for value in found.values()), f"gradients of {sorted(found)}")
     return case
 
 
 def numbers():
-    """The gradients are PyTorch's, where nothing draws."""
+    """Without dropout the gradients are PyTorch's."""
     torch.manual_seed(2)
     module = Layers()
     module.drop.p = 0.0
@@ -177,7 +177,7 @@ def numbers():
 
 
 def frozen():
-    """requires_grad=False is written beside the parameter, and a batch norm that is in eval mode stays so."""
+    """requires_grad=False is recorded with the parameter, and a batch norm in eval mode stays in it."""
     torch.manual_seed(3)
     module = Layers().train()
     module.bn.eval()
@@ -197,7 +197,7 @@ def frozen():
 
 
 def tied_loss():
-    """Tied weights are one parameter with its first name; labels are an input, and the keys of a dict that are wanted are the outputs."""
+    """Tied weights are one parameter with its first name. Labels are an input, and the requested keys of a dict are the outputs."""
     torch.manual_seed(4)
     module = Tied()
     data = {"ids": ids(), "labels": ids()}
@@ -213,7 +213,7 @@ def tied_loss():
 
 
 def whole_dict():
-    """Without names, the tensors of a dict are the outputs, by their keys."""
+    """If no outputs are named, the tensors of a dict are the outputs, named by their keys."""
     torch.manual_seed(5)
     module = Tied()
     with harness.folder() as folder:
@@ -239,7 +239,7 @@ def whole_tuple(outputs, names):
 
 
 def unused():
-    """A parameter that forward does not use is in a note, and is not trained."""
+    """A parameter that forward does not use gets a note and is not trained."""
     module = Layers()
     module.spare = nn.Linear(2, 2)
     with harness.folder() as folder:
@@ -249,14 +249,14 @@ def unused():
 
 
 def fixed_batch():
-    """batch=None keeps the example's."""
+    """batch=None keeps the example's batch size."""
     with harness.folder() as folder:
         graph, _ = written(Pair(), {"x": torch.randn(1, 4)}, folder, batch=None)
         expect(graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1, "the batch is not fixed")
 
 
 def refused(said, module, inputs, **options):
-    """An ExportError of two lines: what is wrong, and what to do. Nothing is written, and the module is as it was."""
+    """Makes the case of an ExportError of two lines: what is wrong, and what to do. Nothing is written, and the module is as it was."""
     def case():
         made = module()
         with harness.folder() as folder:
@@ -288,7 +288,7 @@ def number():
 
 
 def command(*arguments):
-    """(status, what it says) of the tool as a command, with the modules of MODULES in a file, and the folder's files afterwards."""
+    """Runs the tool as a command, with the modules of MODULES in a file. Returns (status, what it says, new files of the folder)."""
     with harness.folder() as folder:
         with open(f"{folder}/mine.py", "w") as out:
             out.write(MODULES)
@@ -370,4 +370,5 @@ CASES = {
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
     torch.set_num_threads(1)
-    harness.main([("export-checks/" + name, case) for name, case in CASES.items()], OPTIONS.only, jobs=1)  # exporting is not safe in threads
+    # Exporting is not safe in threads.
+    harness.main([("export-checks/" + name, case) for name, case in CASES.items()], OPTIONS.only, jobs=1)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Networks as PyTorch's exporters write them, compiled by mpc: one step's loss and gradients against torch's.
+"""Compiles networks as PyTorch's exporters write them with mpc, and compares one step's loss and gradients with torch's.
 
 usage: exporters.py --build BUILD [--only TEXT] [--work DIR] [--keep] [--markdown FILE]      (make test-torch)
-Each network is exported in each way of variants.py, compiled in fp32, and run for one step. A row is
+Each network is exported in each way of variants.py, compiled in fp32, and run for one step. The verdict of a row is
   equal      the loss and every gradient, by torch's name, are within the bounds of reference.py
-  ReLU       as above, but for pre-activations next to zero that lie on the other side; the row names them
-  names      as equal, but the exporter (the older one, which traces) gave parameters names that torch does not have; the row has some
+  ReLU       the same, except for pre-activations next to zero that have the other sign; the row names them
+  names      as for equal, but the exporter (the older one, which traces) gave parameters names that torch does not have; the row has some
   refused    mpc says what the exporter lost, with a documented error (LOST)
-  noted      the exporter changed what is trained without a trace, and mpc's notes say what it looks like (SUSPICIOUS), or name every parameter that is not trained (UNTRAINED)
+  noted      the exporter changed what is trained and left no record; mpc's notes say what it looks like (SUSPICIOUS), or name every parameter that is not trained (UNTRAINED)
   no export  the exporter itself fails
-  FAIL       anything else. The exit status is 1 when there is one.
-Without torch it prints why it does nothing and ends with 0.
+  FAIL       anything else; the exit status is 1 if there is one
+Without torch the script prints why it does nothing and ends with 0.
 """
 import argparse
 import json
@@ -39,10 +39,10 @@ import variants  # noqa: E402
 from reference import LOSS, Reference  # noqa: E402
 
 VERDICTS = ("equal", "ReLU", "names", "refused", "noted", "no export", "FAIL")
-SECONDS = 10  # of processor time, for a compilation
-LOST = r"torch's exporter rewrote what would be trained"  # mpc's errors
+SECONDS = 10  # processor time that a compilation may take
+LOST = r"torch's exporter rewrote what would be trained"  # in mpc's errors
 UNTRAINED = r"not trained, for .*: (.*)"
-SUSPICIOUS = r"exporters merge equal tensors|values are those of a (mask|table)|exported for inference"  # and notes
+SUSPICIOUS = r"exporters merge equal tensors|values are those of a (mask|table)|exported for inference"  # in mpc's notes
 
 
 class Row:
@@ -57,7 +57,7 @@ class Row:
 
 
 def run(command, environment=None):
-    """(status, stdout and stderr, processor seconds)."""
+    """Returns (status, stdout and stderr, processor seconds)."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1800, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -65,7 +65,7 @@ def run(command, environment=None):
 
 
 def message(output):
-    """The error and its hint, without paths."""
+    """Returns the error and its hint, without paths."""
     lines = [line.strip() for line in output.splitlines() if re.match(r"\s*(error|hint)\b|.*: error:", line)]
     return re.sub(r"\S*/([\w.-]+\.onnx)", r"\1", " ".join(lines) or output[-300:])
 
@@ -79,7 +79,7 @@ def data_file(case, path):
 
 
 def by_torch_names(traced, reference, prefixes):
-    """The gradients of a trace by torch's first names, and those whose names torch does not know."""
+    """Returns the gradients of a trace by torch's first names, and those whose names torch does not know."""
     known, unknown = {}, {}
     for key in traced:
         if key.startswith("grad/"):
@@ -95,7 +95,7 @@ def by_torch_names(traced, reference, prefixes):
 
 
 def renamed(reference, gradients, unknown):
-    """Gives gradients of unknown names to parameters that have none, or whose transpose has none, where shape and numbers allow it."""
+    """Assigns gradients with unknown names to parameters that have none, directly or transposed, where shape and numbers allow it."""
     found = {}
     for name, gradient in unknown.items():
         fits = [n for n, true in reference.gradients.items() if n not in gradients and n not in found.values()
@@ -153,7 +153,7 @@ def measure(row, mpc, case, reference, module, work):
     model, program, out = (os.path.join(work, name) for name in ("model.onnx", "program", "out.npz"))
     try:
         prefixes = variants.write(row.variant.removesuffix(" axis=-1"), case, module, model)
-    except Exception as error:  # whatever an exporter throws: what began it
+    except Exception as error:  # an exporter may throw anything; the first cause is reported
         while error.__cause__:
             error = error.__cause__
         return row.set("no export", f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}")
@@ -171,7 +171,7 @@ def measure(row, mpc, case, reference, module, work):
 
 
 def dropout_row(mpc, work):
-    """A network with dropout, whose numbers cannot agree: it compiles, and a step gives a finite loss and gradients of all parameters."""
+    """Checks a network with dropout, whose numbers cannot agree: it compiles, and a step gives a finite loss and gradients of all parameters."""
     row = Row("bert, dropout 0.1", "export.py")
     torch.manual_seed(1)
     case = networks.bert(dropout=0.1)
@@ -205,7 +205,7 @@ def rows(mpc, only, work, progress):
 
 
 class Progress:
-    """Prints rows as they come, and keeps them in a file, so that an interrupted run goes on."""
+    """Prints rows as they come and keeps them in a file, so that an interrupted run can go on."""
 
     def __init__(self, path, variant):
         self.path, self.variant = path, variant
@@ -226,19 +226,19 @@ def worst(found, key):
 
 
 def reason(row):
-    """What a row says, short: the first thing that is lost."""
+    """Returns what a row says, shortened to the first thing that is lost."""
     lost = re.search(LOST + ": ([^;]*)", row["why"])
     return (lost.group(1) if lost else row["why"]).split(" hint:")[0].replace("|", "\\|")[:160]
 
 
 def markdown(found):
-    """A table of verdicts, networks by ways of export, and what stands behind those that are not "equal"."""
+    """Returns a table of verdicts, networks by ways of export, followed by the reasons of those that are not "equal"."""
     ways = list(dict.fromkeys(row["variant"] for row in found))
     lines = ["| network | " + " | ".join(ways) + " |", "|---|" + "---|" * len(ways)]
     for network in dict.fromkeys(row["network"] for row in found):
         verdicts = {row["variant"]: row["verdict"] for row in found if row["network"] == network}
         lines.append(f"| {network} | " + " | ".join(verdicts.get(way, "") for way in ways) + " |")
-    same = [row for row in found if row["verdict"] == "equal" and not row["why"]]  # those with a reason were not compared
+    same = [row for row in found if row["verdict"] == "equal" and not row["why"]]  # rows with a reason were not compared
     lines += ["", f"In the {len(same)} files that are equal, the loss is at most {worst(same, 'loss'):.0e} from torch's in float64, a gradient at most {worst(same, 'gradient'):.0e} of its norm. "
               f"A file compiles in at most {worst(found, 'compile_seconds'):.1f} s of processor time.", ""]
     lines += [f"- {row['network']}, {row['variant']}: {row['verdict']}: {reason(row)}" for row in found if row["verdict"] not in ("equal", "no export")]
@@ -254,7 +254,7 @@ def main():
     parser.add_argument("--markdown", help="file for the table")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")  # exporters give many
+    warnings.filterwarnings("ignore")  # exporters give many warnings
     transformers.logging.set_verbosity_error()
     started = time.time()
     with tempfile.TemporaryDirectory() as temporary:

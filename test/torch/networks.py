@@ -1,7 +1,7 @@
 """Small forms of networks that people train, with the inputs and the loss of one step.
 
 Depths and widths are small so that a step takes milliseconds; the code is torchvision's and transformers' own. Initial values are the libraries' (equal norms and zero biases are what
-exporters merge and drop), except where those make all gradients zero. Dropout and stochastic depth have probability 0: a step is then a function that two programs can agree on.
+exporters merge and drop), except where those make all gradients zero. Dropout and stochastic depth have probability 0, so that a step is a function on which two programs can agree.
 """
 import torch
 
@@ -40,7 +40,7 @@ def vit():
 
     def make():
         module = VisionTransformer(image_size=32, patch_size=8, num_layers=2, num_heads=2, hidden_dim=32, mlp_dim=64, num_classes=CLASSES)
-        torch.nn.init.normal_(module.heads.head.weight, std=0.1)  # zeros would make every other gradient zero
+        torch.nn.init.normal_(module.heads.head.weight, std=0.1)  # zeros would make all other gradients zero
         return module
     return Case(make, image(2, 32), classes(2))
 
@@ -60,7 +60,7 @@ def distilbert():
 
 
 def language_model(make, own_loss, extra=None):
-    """A network of tokens to tokens: with the loss of transformers inside, or with logits [B,T,V] and labels [B,T] for mpc."""
+    """Makes a network of tokens to tokens, either with the loss of transformers inside, or with logits [B,T,V] and labels [B,T] for mpc."""
     words = ids()
     if own_loss:
         return Case(make, {"input_ids": words, **(extra or {}), "labels": ids()}, outputs=("loss", "logits"))
@@ -91,7 +91,7 @@ def qwen2(own_loss=True):
 def t5(own_loss=True):
     from transformers import T5Config, T5ForConditionalGeneration
     config = T5Config(vocab_size=VOCABULARY, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, dropout_rate=0.0, use_cache=False, decoder_start_token_id=0,
-                      attn_implementation="eager")  # torch 2.15 cannot decompose the other form: "Cannot view a tensor with shape"
+                      attn_implementation="eager")  # torch 2.15 cannot decompose the other implementation: "Cannot view a tensor with shape"
     return language_model(lambda: T5ForConditionalGeneration(config), own_loss, {"decoder_input_ids": ids()})
 
 
@@ -109,7 +109,7 @@ LANGUAGE_MODELS = ("gpt2", "llama", "qwen2", "t5")
 
 
 def case(name, own_loss=True, seed=1):
-    """The case of a name and its module in train mode, made of one seed."""
+    """Returns the case of a name and its module in train mode, initialised from one seed."""
     torch.manual_seed(seed)
     found = NETWORKS[name](own_loss) if name in LANGUAGE_MODELS else NETWORKS[name]()
     return found, found.make().train()

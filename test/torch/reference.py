@@ -1,4 +1,4 @@
-"""The loss and the gradients of one step in torch, and how far others may be from them."""
+"""Computes the loss and the gradients of one step in torch, and how far other results may be from them."""
 import copy
 import itertools
 
@@ -7,12 +7,13 @@ from torch.overrides import TorchFunctionMode
 
 LOSS = 1e-5      # relative: a step sums some thousand float32 numbers, whose rounding is 6e-8 each
 GRADIENT = 1e-4  # relative to the norm of a parameter's gradient
-OF_TORCH = 3     # or so many times as far from float64 as torch's own float32 is
-NEARLY_ZERO = 1e-5  # of a pre-activation, relative to the root mean square of its tensor: float32 may take it for either sign
+OF_TORCH = 3     # or as many times as far from float64 as torch's own float32 is
+# A pre-activation smaller than this, relative to the root mean square of its tensor, may have either sign in float32.
+NEARLY_ZERO = 1e-5
 
 
 class Relus(TorchFunctionMode):
-    """Sees all pre-activations of ReLUs and can put chosen ones on the other side of zero."""
+    """Sees all pre-activations of ReLUs and can flip the sign of chosen ones."""
 
     def __init__(self, flipped=()):
         super().__init__()
@@ -34,7 +35,7 @@ class Relus(TorchFunctionMode):
 
 
 def step(case, module, dtype, relus=None):
-    """(loss, {name: gradient as float64}) of a copy of the module; a parameter that the loss does not depend on has no gradient."""
+    """Returns (loss, {name: gradient as float64}) of a copy of the module. A parameter that the loss does not depend on has no gradient."""
     module = copy.deepcopy(module).to(dtype)
     inputs = {name: value.to(dtype) if value.is_floating_point() else value for name, value in case.inputs.items()}
     with relus or torch.enable_grad():
@@ -50,15 +51,15 @@ class Reference:
         self.loss, self.gradients = step(case, module, torch.float64, self.relus)
         self.loss32, self.gradients32 = step(case, module, torch.float32)
         self.norm = torch.stack([g.norm() for g in self.gradients.values()]).norm().item()
-        self.floor = 1e-8 * self.norm / GRADIENT  # a gradient that is smaller counts as one of this norm
-        self.names = {}  # every name of a parameter -> torch's first
+        self.floor = 1e-8 * self.norm / GRADIENT  # a smaller gradient counts as one of this norm
+        self.names = {}  # each name of a parameter -> torch's first name
         first = {id(p): name for name, p in module.named_parameters()}
         for name, p in module.named_parameters(remove_duplicate=False):
             self.names[name] = first[id(p)]
 
     def distances(self, gradients, truth):
-        """{name: (distance, its bound)} of the parameters in both; distances are relative to the norm of the parameter's gradient, of which a part of 1e-8 of all
-        gradients' norm counts as zero (a bias before a batch norm or of attention's keys)."""
+        """Returns {name: (distance, its bound)} of the parameters in both. Distances are relative to the norm of the parameter's gradient. A norm below 1e-8 of
+        all gradients' norm counts as zero (a bias before a batch norm, or of attention's keys)."""
         result = {}
         for name, true in truth.items():
             if name not in gradients:
@@ -72,7 +73,7 @@ class Reference:
         return {name: d for name, d in self.distances(gradients, truth or self.gradients).items() if not d[0] <= d[1]}
 
     def other_sides(self, gradients):
-        """The pre-activations next to zero whose other side explains gradients that are too far, as (ReLU, index, value); [] when none does."""
+        """Returns the pre-activations next to zero whose other sign explains gradients that are too far, as (ReLU, index, value), or [] when none does."""
         close = self.relus.close[:8]
         for count in range(1, len(close) + 1):
             for chosen in itertools.combinations(close, count):

@@ -1,4 +1,5 @@
-"""Small modules whose parameters exporters are likely to take for others: shared on purpose, equal at the start, zero, frozen, or in a place where parameters rarely stand."""
+"""Small modules whose parameters exporters are likely to mistake for others: shared on purpose, equal at the start, zero, frozen, or used where parameters
+rarely are."""
 import torch
 from torch import nn
 
@@ -8,7 +9,7 @@ WIDTH = 8
 
 
 class Siamese(nn.Module):
-    """Two branches of one network, with a layer norm."""
+    """Runs two branches with the same network, which has a layer norm."""
 
     def __init__(self):
         super().__init__()
@@ -19,7 +20,7 @@ class Siamese(nn.Module):
 
 
 class TiedLinears(nn.Module):
-    """Two modules with one weight, and biases of their own that are both zero."""
+    """Has two modules that share one weight; each has a bias of its own, and both are zero."""
 
     def __init__(self):
         super().__init__()
@@ -48,7 +49,7 @@ class Adapters(nn.Module):
 
 
 class Tokens(nn.Module):
-    """A class token and a distillation token, both zero, before the sequence (DeiT)."""
+    """Puts a class token and a distillation token, both zero, before the sequence (DeiT)."""
 
     def __init__(self):
         super().__init__()
@@ -62,7 +63,7 @@ class Tokens(nn.Module):
 
 
 class Gates(nn.Module):
-    """Learned numbers: a temperature of 1, gates of 0 and of 1, a sum with a factor."""
+    """Has learned numbers: a temperature of 1, gates of 0 and of 1, and a sum with a factor."""
 
     def __init__(self):
         super().__init__()
@@ -85,7 +86,7 @@ class WeightNorm(nn.Module):
 
 
 class Named(nn.Module):
-    """Names as in ModuleDicts of language models, with fresh norms in each block."""
+    """Has names as in ModuleDicts of language models, and fresh norms in each block."""
 
     def __init__(self):
         super().__init__()
@@ -100,7 +101,7 @@ class Named(nn.Module):
 
 
 class SharedNorm(nn.Module):
-    """A batch norm that is called twice."""
+    """Calls one batch norm twice."""
 
     def __init__(self):
         super().__init__()

@@ -3,11 +3,11 @@
 
 usage: strip.py [--only TEXT] [--out FOLDER]      (by hand, with what requirements.txt lists; when networks.py or the exporters changed)
 For each network of networks.py there are
-  NAME.VARIANT.onnx.xz   its graph by each way of exporting (VARIANTS). Values are replaced by what makes them again (test/tools/stripped.py); equal tensors that the exporter merged
-                         stay merged, and dropped or transposed ones stay so.
+  NAME.VARIANT.onnx.xz   its graph by each way of exporting (VARIANTS). Values are replaced by rules that make them again (test/tools/stripped.py); equal tensors that the exporter
+                         merged stay merged, and dropped or transposed ones stay so.
   NAME.json              the inputs of one step and PyTorch's loss and gradients, in float64: of each trained parameter the shape, the gradient's norm, its product with a seeded
                          direction, and how far another program may be from it (reference.py).
-The module gets seeded values of the size of the library's own before it is exported; values that are all equal (fresh norms, zero biases) stay, for exporters merge and drop those.
+Before the export the module gets seeded values of the size of the library's own. Values that are all equal (fresh norms, zero biases) stay, because exporters merge and drop those.
 """
 import argparse
 import copy
@@ -31,12 +31,17 @@ import variants  # noqa: E402
 from reference import Reference, step  # noqa: E402
 
 VARIANTS = {"tool": "export.py", "dynamo": "dynamo train", "legacy": "legacy TRAINING", "legacy-eval": "legacy EVAL"}
-STACK = "pkg.torch.onnx.stack_trace"  # most of the metadata, and none of it is read; what mpc reads is more with each version
-KEPT = 1024      # elements of a computed tensor
-SEEDS = 200     # of inputs, to find some that put no pre-activation of a ReLU next to zero
-ROUNDING = 2e-6  # relative error of all weights and inputs that gradients have to bear: some ten layers, each with float32 sums that are off by some 1e-7
-OTHERS = 3        # times the bound of reference.py: machines whose libraries sum in other orders
-SMOOTH = 1e-3    # a gradient that moves by more then, relative to its norm, has a ReLU or a maximum on the other side
+# This entry is most of the metadata. mpc reads none of it; what it does read grows with each version of torch.
+STACK = "pkg.torch.onnx.stack_trace"
+KEPT = 1024      # a computed tensor with at most so many elements keeps its values
+# So many seeds are tried for the inputs, to find some that put no pre-activation of a ReLU next to zero.
+SEEDS = 200
+# All weights and inputs may have this relative error: some ten layers have float32 sums that are off by some 1e-7 each.
+ROUNDING = 2e-6
+# This multiplies the bound of reference.py, because other machines' libraries sum in other orders.
+OTHERS = 3
+# If a gradient then moves by more, relative to its norm, a ReLU or a maximum has changed sides.
+SMOOTH = 1e-3
 
 
 def rounded(number, digits=4):
@@ -44,8 +49,8 @@ def rounded(number, digits=4):
 
 
 def give_values(module):
-    """Replaces the values of parameters that are not all equal; returns {name: (array, rule)} of those. Scales of 1e-6, as convnext has, become larger: the gradients behind them
-    would be too small to compare."""
+    """Replaces the values of parameters that are not all equal, and returns {name: (array, rule)} of those. Scales of 1e-6, as convnext has, become larger,
+    because the gradients behind them would be too small to compare."""
     known = {}
     for name, parameter in module.named_parameters():
         old = parameter.detach().double()
@@ -62,7 +67,7 @@ def give_values(module):
 
 
 def give_inputs(case, seed):
-    """Float inputs by a rule, integers as they are; returns what the JSON file says of them."""
+    """Makes float inputs by a rule and leaves integers as they are. Returns what the JSON file says of them."""
     said = {}
     for name, value in case.inputs.items():
         if value.is_floating_point():
@@ -77,7 +82,7 @@ def give_inputs(case, seed):
 
 
 def moved(case, found):
-    """{name: how far a gradient goes} when all weights and inputs are off by ROUNDING."""
+    """Returns {name: how far a gradient moves} when all weights and inputs are off by ROUNDING."""
     generator = torch.Generator().manual_seed(1)
 
     def off(tensor):
@@ -94,7 +99,7 @@ def moved(case, found):
 
 
 def reference(case, module):
-    """A reference whose gradients are the same whichever way float32 rounds; how far they may be from it; the inputs."""
+    """Returns a reference whose gradients do not depend on how float32 rounds, how far other gradients may be from them, and the inputs."""
     for seed in range(SEEDS):
         said = give_inputs(case, seed)
         found = Reference(case, module)
@@ -107,7 +112,7 @@ def reference(case, module):
 
 
 def facts(case, found, bounds, inputs):
-    """What the test needs to know of a network."""
+    """Returns what the test needs to know about a network."""
     shapes = {name: list(p.shape) for name, p in found.module.named_parameters()}
     parameters = {}
     for name, gradient in found.gradients.items():
@@ -120,7 +125,7 @@ def facts(case, found, bounds, inputs):
 
 
 def write_facts(path, told):
-    """JSON, with a line for each parameter."""
+    """Writes JSON with a line for each parameter."""
     parameters = told.pop("parameters")
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in told.items()]
     lines.append('"parameters": {\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in parameters.items()) + "\n}")
@@ -135,9 +140,9 @@ def drop_stack_traces(proto):
 
 
 def strip(model, known, own):
-    """Takes values and stack traces out of a model; returns whether its values can be made again.
+    """Removes values and stack traces from a model and returns whether its values can be made again.
 
-    What the exporter computed from weights or constants stays where all of it is small; else (folded batch norms) mpc refuses the file anyway, and values are made up.
+    Values that the exporter computed from weights or constants are kept if all of them are small. Otherwise (folded batch norms) mpc refuses the file anyway, and values are made up.
     """
     graph = model.graph
     computed = [tensor for tensor in graph.initializer if not stripped.describe(tensor, known, own)]
@@ -152,12 +157,12 @@ def strip(model, known, own):
 
 
 def write_graph(variant, case, module, known, path):
-    """Returns what there is to say of the file."""
+    """Returns what there is to say about the file."""
     with tempfile.TemporaryDirectory() as folder:
         plain = os.path.join(folder, "model.onnx")
         try:
             variants.write(VARIANTS[variant], case, module, plain)
-        except Exception as error:  # whatever an exporter throws
+        except Exception as error:  # an exporter may throw anything
             return f"no export: {type(error).__name__}"
         model = onnx.load(plain)
     exact = strip(model, known, set(module.state_dict()))
@@ -175,7 +180,7 @@ def main():
     parser.add_argument("--out", default=os.path.join(HERE, "..", "e2e", "Inputs", "exported"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")  # exporters give many
+    warnings.filterwarnings("ignore")  # exporters give many warnings
     transformers.logging.set_verbosity_error()
     os.makedirs(arguments.out, exist_ok=True)
     for name in networks.NETWORKS:

@@ -20,7 +20,7 @@ def dynamo(optimize, train):
 
 
 class Plain(torch.nn.Module):
-    """The legacy exporter traces: it takes tensors in their order and returns tensors."""
+    """Wraps a module for the legacy exporter, which traces: it takes tensors in their order and returns tensors."""
 
     def __init__(self, case, module):
         super().__init__()
@@ -37,7 +37,7 @@ def legacy(train):
         mode = torch.onnx.TrainingMode.TRAINING if train else torch.onnx.TrainingMode.EVAL
         torch.onnx.export(module.train(train) if images else Plain(case, module).train(train), tuple(case.inputs.values()), path, dynamo=False, training=mode,
                           do_constant_folding=not train, input_names=list(case.inputs), output_names=case.outputs)
-        return [] if images else ["module."]  # what to take off the names of parameters
+        return [] if images else ["module."]  # prefixes to remove from the names of parameters
     return write
 
 
@@ -58,6 +58,7 @@ VARIANTS = {
 
 
 def write(variant, case, module, path):
-    """Writes a copy of the module, for exporters change what they are given; returns prefixes of the file's names of parameters. They print a lot: not here."""
+    """Writes a copy of the module, because exporters change what they get. Returns prefixes of the parameters' names in the file. What the exporters print is
+    discarded."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         return VARIANTS[variant](case, copy.deepcopy(module), path)

@@ -2,7 +2,7 @@
 // RUN: mpc-ptx %s --arch=sm_75 | FileCheck %s --check-prefix=SM75
 // RUN: mpc-ptx %s --arch=sm_60 | FileCheck %s --check-prefix=SM75
 
-// Roundings are those of the host: nothing is contracted by LLVM, nor by ptxas (.rn), division and root are IEEE's.
+// Operations round as on the host: neither LLVM nor ptxas (.rn) contracts them, and division and root are IEEE's.
 // CHECK-LABEL: .entry roundings(
 // CHECK-NOT: fma
 // CHECK: mul.rn.f32
@@ -20,7 +20,7 @@ llvm.func @roundings(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.th
   llvm.return
 }
 
-// bf16 is converted by an instruction from sm_80 on, by integer arithmetic before.
+// From sm_80 on an instruction converts to bf16, and before that integer arithmetic does.
 // CHECK-LABEL: .entry conversions(
 // CHECK: cvt.rn.f16.f32
 // CHECK: cvt.rn.bf16.f32
@@ -36,7 +36,7 @@ llvm.func @conversions(%x: f32, %out: !llvm.ptr<1>) attributes {kernel.threads =
   llvm.return
 }
 
-// Maxima that keep NaN.
+// These maxima are NaN if an operand is.
 // CHECK-LABEL: .entry maxima(
 // CHECK: max.NaN.f32
 // SM75-LABEL: .entry maxima(
@@ -48,7 +48,7 @@ llvm.func @maxima(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.threa
   llvm.return
 }
 
-// Sums keep their order, whatever the flags that let host loops be vectorised.
+// Sums keep their order, whatever flags let host loops be vectorised.
 // CHECK-LABEL: .entry sums(
 // CHECK: ld.param.b32 [[X:%r[0-9]+]], [sums_param_0];
 // CHECK: add.rn.f32 [[S:%r[0-9]+]], [[X]], 0f4B800000;

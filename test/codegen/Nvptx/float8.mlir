@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --mpc-device-to-nvvm=arch=sm_90a | FileCheck %s --check-prefix=NVVM
 // RUN: %if ptxas %{ mpc-ptx %s --arch=sm_90a --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 
-// Products of 8-bit floats: k of 32 bytes is 32 elements; nothing says "transposed". The first has no sums to add to.
+// In products of 8-bit floats, 32 bytes of k are 32 elements, and no operand can be transposed. The first product starts without sums.
 // PTXAS: product: {{[0-9]+}} registers, 0 stack, 0 spill stores, 0 spill loads
 // PTXAS-NOT: C75
 // PTXAS-NOT: warning
@@ -35,7 +35,7 @@ llvm.func @product(%out: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
   llvm.return
 }
 
-// Neighbours are encoded in pairs, the later one in the upper half; one whose code is used before is not.
+// Neighbours are encoded in pairs, the later one in the upper half. A code that is used before its neighbour is encoded alone.
 // CHECK-LABEL: .entry convert(
 // CHECK: cvt.rn.satfinite.e4m3x2.f32
 // CHECK-NOT: cvt.rn.satfinite.e4m3x2.f32

@@ -1,8 +1,8 @@
 // RUN: mpc-ptx %s --arch=sm_90a | FileCheck %s
 // RUN: %if ptxas %{ mpc-ptx %s --arch=sm_90a --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 
-// A producer feeds two operands by the tensor memory accelerator, a consumer multiplies them; then the block's shared memory goes out the same way. ptxas keeps the
-// wgmmas under way (it would say C7510 or the like) and takes the register counts.
+// A producer loads two operands by the tensor memory accelerator and a consumer multiplies them; then the accelerator stores the block's shared memory. ptxas
+// keeps the wgmmas asynchronous (otherwise it would print C7510 or the like) and accepts the register counts.
 // PTXAS: product: {{[0-9]+}} registers, 0 stack, 0 spill stores, 0 spill loads, 0 shared, 65600 dynamic shared
 // PTXAS-NOT: C75
 // PTXAS: cluster: {{[0-9]+}} registers, 0 stack

@@ -1,7 +1,7 @@
-// What the kernels of loops are made of.
+// This file checks the instructions in the kernels of loops.
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | mpc-ptx --arch=sm_80 | FileCheck %s
 
-// Eight f16 a thread, in one access each way; the channel's factors in two; no division but by shifts.
+// A thread handles eight f16, which it loads and stores in one access each, and loads the channel's factors in two. Divisions are shifts.
 // CHECK-LABEL: .entry k0(
 // CHECK-NOT: mul.hi
 // CHECK: ld.global.nc.v4.b32
@@ -10,7 +10,7 @@
 // CHECK: st.global.v4.b32
 // CHECK-NEXT: ret
 
-// Weights of 3 x 3 windows are one long vector: sixteen bytes at a time, whatever the shape says, and no division.
+// Weights of 3 x 3 windows are handled as one long vector, sixteen bytes at a time, whatever the shape is, and without division.
 // CHECK-LABEL: .entry k1(
 // CHECK-NOT: mul.hi
 // CHECK-COUNT-2: ld.global{{.*}}.v4.b32
@@ -19,7 +19,7 @@
 // CHECK-NOT: mul.hi
 // CHECK: ret
 
-// Softmax over 1024 f16: a warp a row, four pieces a lane, read once and kept in registers; one maximum, one sum.
+// Softmax over 1024 f16 has a warp per row and four pieces per lane. The row is read once and kept in registers, with one maximum and one sum.
 // CHECK-LABEL: .entry k2(
 // CHECK-COUNT-4: ld.global.nc.v4.b32
 // CHECK-NOT: ld.global
@@ -29,8 +29,8 @@
 // CHECK-NOT: st.global
 // CHECK: ret
 
-// [8192, 64] -> [64]: eight columns a thread, sixteen bytes a row, no division in the loop; lanes of one column meet by shuffles, warps in shared memory, where a thread finds
-// each column.
+// For [8192, 64] -> [64], a thread has eight columns, which are sixteen bytes of a row, and its loop has no division. Lanes of one column combine by shuffles,
+// and warps in shared memory, where a thread finds each column.
 // CHECK-LABEL: .entry k3(
 // CHECK: [[LOOP:\$L__BB3_[0-9]+]]:
 // CHECK-NOT: mul.hi
@@ -54,7 +54,7 @@
 // CHECK: st.global
 // CHECK: ret
 
-// Max-pooling of channels-last data: windows of eight channels.
+// Max-pooling of channels-last data has windows of eight channels.
 // CHECK-LABEL: .entry k5(
 // CHECK-COUNT-4: ld.global.nc.v4.b32
 // CHECK-NOT: ld.global

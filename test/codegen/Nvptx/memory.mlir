@@ -1,7 +1,7 @@
 // RUN: mpc-ptx %s --arch=sm_80 | FileCheck %s
 // RUN: mpc-ptx %s --arch=sm_60 | FileCheck %s --check-prefixes=CHECK,OLD
 
-// 16 bytes at a time; read-only buffers that nothing else points into go past the L1's coherence.
+// Accesses take 16 bytes. Loads from read-only buffers that nothing else points into bypass the L1's coherence.
 // OLD: .version 6.4
 // OLD: .target sm_60
 // CHECK-LABEL: .entry vectors(
@@ -24,7 +24,7 @@ llvm.func @vectors(%in: !llvm.ptr<1> {llvm.noalias, llvm.readonly, llvm.align = 
   llvm.return
 }
 
-// Scalar accesses next to each other become one.
+// Adjacent scalar accesses become one.
 // CHECK-LABEL: .entry neighbours(
 // CHECK: ld.global.v4.b32
 // CHECK-NOT: ld.global
@@ -44,7 +44,7 @@ llvm.func @neighbours(%x: !llvm.ptr<1> {llvm.align = 16 : i64}) attributes {kern
   llvm.return
 }
 
-// 16-byte vectors of 16-bit elements, in shared memory too.
+// 16-bit elements make 16-byte vectors, in shared memory too.
 // CHECK-LABEL: .entry halves(
 // CHECK: ld.global.v4.b32
 // CHECK: st.shared.v4.b32

@@ -5,8 +5,8 @@
 // RUN: mpc-ptx %s --arch=sm_89 --emit=none --ptxas | FileCheck %s --check-prefix=SM75
 // RUN: mpc-ptx %s --arch=sm_90a --emit=none --ptxas | FileCheck %s
 
-// The report of ptxas, read into the compiler's own table. `bounded` has too few registers for its values on purpose
-// (sm_75, sm_86 and sm_89 have no room for two blocks of 1024 threads, so the bound is not taken).
+// The compiler reads the report of ptxas into a table of its own. `bounded` has too few registers for its values on purpose
+// (sm_75, sm_86 and sm_89 have no room for two blocks of 1024 threads, so ptxas ignores the bound).
 // CHECK-DAG: simple: {{[1-9][0-9]*}} registers, 0 stack, 0 spill stores, 0 spill loads, 256 shared, 0 dynamic shared, 1 barriers
 // CHECK-DAG: dynamic: {{[1-9][0-9]*}} registers, 0 stack, 0 spill stores, 0 spill loads, 0 shared, 50000 dynamic shared
 // CHECK-DAG: bounded: 32 registers, {{[1-9][0-9]*}} stack, {{[1-9][0-9]*}} spill stores, {{[1-9][0-9]*}} spill loads

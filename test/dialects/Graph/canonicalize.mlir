@@ -49,15 +49,15 @@ func.func @selects(%c: tensor<2xi1>, %x: tensor<2xf32>, %y: tensor<2xf32>) -> (t
 func.func @casts(%h: tensor<2xf16>, %x: tensor<2xf32>) -> (tensor<2xf16>, tensor<2xf32>, tensor<2xbf16>, tensor<3xf16>) {
   // Constants round to nearest even, and overflow to infinity.
   // CHECK: graph.constant dense<[9.997550e-02, 6.550400e+04, 0x7C00]> : tensor<3xf16>
-  // Widened and narrowed again: the same value.
+  // Widening and narrowing again gives the same value.
   %0 = graph.cast %h : tensor<2xf16> to tensor<2xf32>
   %1 = graph.cast %0 : tensor<2xf32> to tensor<2xf16>
-  // Narrowed and widened: rounded, so both casts stay.
+  // Narrowing and widening rounds, so both casts stay.
   // CHECK: %[[N:.*]] = graph.cast %[[X]] : tensor<2xf32> to tensor<2xf16>
   // CHECK: %[[W:.*]] = graph.cast %[[N]] : tensor<2xf16> to tensor<2xf32>
   %2 = graph.cast %x : tensor<2xf32> to tensor<2xf16>
   %3 = graph.cast %2 : tensor<2xf16> to tensor<2xf32>
-  // f16 to bf16 through f32 is no identity.
+  // A cast from f16 to bf16 through f32 is not the identity.
   // CHECK: %[[B:.*]] = graph.cast %{{.*}} : tensor<2xf32> to tensor<2xbf16>
   %4 = graph.cast %0 : tensor<2xf32> to tensor<2xbf16>
   %5 = graph.constant dense<[0.1, 65519.0, 65520.0]> : tensor<3xf32>
@@ -69,10 +69,10 @@ func.func @casts(%h: tensor<2xf16>, %x: tensor<2xf32>) -> (tensor<2xf16>, tensor
 // CHECK-LABEL: func.func @casts_to_8_bits
 // CHECK-SAME: (%[[A:.*]]: tensor<2xf8E4M3FN>, %[[B:.*]]: tensor<2xf8E5M2>)
 func.func @casts_to_8_bits(%a: tensor<2xf8E4M3FN>, %b: tensor<2xf8E5M2>) -> (tensor<2xf8E4M3FN>, tensor<2xf8E5M2>, tensor<6xf8E4M3FN>, tensor<4xf8E5M2>) {
-  // Constants round to nearest even and saturate: 17 to 16, 19 to 20, 448 and what is beyond to 448.
+  // Constants round to nearest even and saturate: 17 becomes 16, 19 becomes 20, and 448 and larger numbers become 448.
   // CHECK-DAG: graph.constant dense<[1.600000e+01, 2.000000e+01, 4.480000e+02, 4.480000e+02, -4.480000e+02, 0.000000e+00]> : tensor<6xf8E4M3FN>
   // CHECK-DAG: graph.constant dense<[5.734400e+04, 5.734400e+04, -5.734400e+04, {{.*}}]> : tensor<4xf8E5M2>
-  // There and back is nothing; but for f8E5M2, whose infinities would saturate.
+  // A cast there and back cancels, except for f8E5M2, whose infinities would saturate.
   %0 = graph.cast %a : tensor<2xf8E4M3FN> to tensor<2xf16>
   %1 = graph.cast %0 : tensor<2xf16> to tensor<2xf8E4M3FN>
   // CHECK: %[[W:.*]] = graph.cast %[[B]] : tensor<2xf8E5M2> to tensor<2xf32>
@@ -111,7 +111,7 @@ func.func @merged(%x: tensor<2x3x4xf32>, %y: tensor<2x1x3xf32>) -> (tensor<4x2x3
   // CHECK-NEXT: %[[R:.*]] = graph.reshape %[[X]] : tensor<2x3x4xf32> to tensor<6x4xf32>
   %2 = graph.reshape %x : tensor<2x3x4xf32> to tensor<24xf32>
   %3 = graph.reshape %2 : tensor<24xf32> to tensor<6x4xf32>
-  // A dimension of one moves for free.
+  // A transpose that moves a dimension of one is a reshape.
   // CHECK-NEXT: %[[M:.*]] = graph.reshape %[[Y]] : tensor<2x1x3xf32> to tensor<1x2x3xf32>
   %4 = graph.transpose %y {permutation = array<i64: 1, 0, 2>} : (tensor<2x1x3xf32>) -> tensor<1x2x3xf32>
   // CHECK-NEXT: %[[P:.*]] = graph.slice %[[X]] {{.*}}strides = array<i64: 1, -1, 1>

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s | mpc-opt | FileCheck %s
 
-// What a module is compiled for, by which schedule a product is computed, and how its kernels are launched: typed, printed and parsed.
+// These attributes say what a module is compiled for, by which schedule a product is computed, and how its kernels are launched. They print as they parse.
 // CHECK: module attributes {kernel.target = #kernel.target<"sm_90a">}
 module attributes {kernel.target = #kernel.target<"sm_90a">} {
   // CHECK: kernel.dispatch "product"

@@ -121,7 +121,7 @@ llvm.func @columns(%s: !llvm.ptr<3>) {
 }
 
 // -----
-// A tensor map is checked by itself.
+// A tensor map is verified by itself.
 // expected-error @+1 {{a tensor map has elements of whole bytes, not 'i4'}}
 #bits = #kernel.tensor_map<0 : i4 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
 

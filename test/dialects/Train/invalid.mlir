@@ -32,7 +32,7 @@ train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w], sc
 }
 
 // -----
-// Entries of the other kind, too; other entries may assign it again.
+// Entries that are functions are checked too; other entries may assign the variable again.
 train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
 func.func @first(%x: tensor<4xf32>) {
   train.assign @w, %x : tensor<4xf32>
@@ -71,7 +71,7 @@ train.variable @w parameter : tensor<4x2xf32> = #train.fill<0.0 : f64> {train.pe
 train.variable @w parameter : tensor<4x2xf32> = #train.fill<0.0 : f64> {train.permutation = array<i64: 0, 2, 1>}
 
 // -----
-// An initial value is of the order of the model, whatever the variable is stored in.
+// An initial value has the dimension order of the model, whatever order the variable is stored in.
 // expected-error @+1 {{initial value has type 'tensor<4x2xf32>', not 'tensor<2x4xf32>'}}
 train.variable @w parameter : tensor<4x2xf32> = dense<0.0> : tensor<4x2xf32> {train.permutation = array<i64: 1, 0>}
 
@@ -115,7 +115,7 @@ train.step @main(%g: tensor<4xf32>) attributes {optimizer = {name = "sgd"}, para
 }
 
 // -----
-// A gradient may be f32 whatever the parameter is stored in, but of no other type.
+// A gradient may be f32 whatever type the parameter is stored in, but of no other type.
 // expected-note @+1 {{variable is here}}
 train.variable @w parameter : tensor<4xf16> = #train.fill<0.0 : f64>
 train.step @main(%g: tensor<4xf32>, %h: tensor<4xbf16>) attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Compares training on emulated GPUs with PyTorch's losses, gradients and curves, in the bounds of gradref.py.
+"""Compares training on emulated GPUs with PyTorch's losses, gradients and curves, within the bounds of gradref.py.
 
 usage: parity.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...
-One program holds the plans of the host and of every architecture; 5 steps of SGD on each. Prints one line a network and architecture; exit
-status 1 when a bound is broken.
+One program holds the plans of the host and of every architecture, and each plan takes 5 steps of SGD. The script prints a line for each network and
+architecture, and its exit status is 1 when a bound is broken.
 """
 import os
 import sys
@@ -15,7 +15,7 @@ ARCHS = ("sm_75", "sm_80", "sm_90a")
 
 
 def agrees(reference, arch, precision, what, broken=()):
-    """Traces 5 steps of SGD on the emulated GPU and prints how they compare, then what is `broken`; whether nothing is."""
+    """Traces 5 steps of SGD on the emulated GPU, prints how they compare and then what is `broken`, and returns whether nothing is."""
     broken = list(broken)
     traced = reference.trace(5, "--device=emulator", f"--arch={arch}")
     gradients = reference.check_gradients(traced, precision, broken)

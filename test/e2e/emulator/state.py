@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""State of a training that runs on the host and on an emulated GPU: skipped steps and checkpoints.
+"""Checks the state of a training that runs on the host and on an emulated GPU: skipped steps and checkpoints.
 
 usage: state.py WORK_DIR
 """
@@ -15,7 +15,7 @@ EMULATOR = ("--device=emulator", "--arch=sm_80")
 
 
 def near(a, b):
-    """fp16 compute: state after a few steps agrees to some of its roundings."""
+    """Returns whether two states agree as fp16 compute lets them: they may differ by a few of its roundings after a few steps."""
     return all(np.allclose(a[k], b[k], rtol=2e-2, atol=2e-3) for k in a if k)
 
 
@@ -30,7 +30,7 @@ def main():
     def train(folder, steps, *options):
         return programs.train(program, data, steps, os.path.join(work, folder), "--checkpoint-every", "2", *options)
 
-    # An infinity in the third batch: both skip that step, halve the scale and go on alike.
+    # The third batch has an infinity: both devices skip that step, halve the scale and go on alike.
     host, host_state = train("host", 6, "--inject-inf=3")
     gpu, gpu_state = train("gpu", 6, "--inject-inf=3", *EMULATOR)
     for key in ("scale", "skipped"):
@@ -38,14 +38,14 @@ def main():
     assert [bool(line["skipped"]) for line in gpu] == [False, False, True, False, False, False], gpu
     assert near(host_state, gpu_state), "states after training differ"
 
-    # Four steps on the host, two more on the GPU, against six on the GPU's own: the state carries over.
+    # Four steps on the host and two more on the GPU agree with six steps on the GPU, so the state carries over.
     train("moved", 4)
     _, moved = train("moved", 6, "--resume", *EMULATOR)
     _, straight = train("straight", 6, *EMULATOR)
     assert moved.keys() == straight.keys()
     assert near(moved, straight), "a checkpoint of the host does not go on on the GPU"
 
-    # And a GPU's own training resumes to the same bits.
+    # A training on the GPU that is resumed also ends with the same bits.
     train("resumed", 4, *EMULATOR)
     _, resumed = train("resumed", 6, "--resume", *EMULATOR)
     assert not programs.same(straight, resumed), programs.same(straight, resumed)

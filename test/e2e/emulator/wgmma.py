@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Compares training whose products all go through wgmma with PyTorch's losses, gradients and curves, in the bounds of gradref.py.
+"""Compares training whose products all use wgmma with PyTorch's losses, gradients and curves, within the bounds of gradref.py.
 
 usage: wgmma.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...
-Small products would get smaller tiles. A tuning file that says what no GPU has measured prefers wgmma wherever operands lie in pieces of 8 bytes: from product to
-product another tile, alone or in clusters. Prints one line a network; exit status 1 when a bound is broken or a product that could go through wgmma does not.
+The compiler would choose smaller tiles without wgmma for small products. A made-up tuning file therefore prefers wgmma wherever operands are aligned to 8 bytes,
+with another tile, alone or in clusters, from product to product. The script prints a line for each network. Its exit status is 1 when a bound is broken or a
+product that could use wgmma does not.
 """
 import json
 import os
@@ -21,14 +22,15 @@ CLUSTERS = ["", " cluster_m=2", " cluster_n=2"]
 
 
 def preferences(first):
-    """All schedules, the `first`-th tile in clusters first; the smallest tiles feed everything."""
+    """Returns all schedules in the order of preference. They start with the `first`-th tile; the smallest tiles, which every product can use, are among
+    them."""
     turned = TILES[first % len(TILES):] + TILES[:first % len(TILES)]
     schedules = [f"wgmma {tile}{cluster}" for tile in turned for cluster in CLUSTERS[first % 3:] + CLUSTERS[:first % 3]]
     return [{"schedule": schedule, "us": i + 1} for i, schedule in enumerate(schedules)]
 
 
 def problems(reference, options):
-    """The keys of the network's products."""
+    """Returns the keys of the network's products."""
     tuner = reference.program + "-tuner"
     subprocess.run(["mpc", "compile", reference.model, "--emit=tuner", "-o", tuner, "-q", *options], check=True)
     listed = subprocess.run([tuner, "--device=emulator", "--list"], check=True, text=True, stdout=subprocess.PIPE).stdout
@@ -43,7 +45,7 @@ def main():
         reference = Reference(net, shared, work)
         target = ["--target=sm_90a,emulator", "--ptxas=none"]
         keys = problems(reference, [f"--precision={precision}", f"--opt-level={level}", "--loss-scale=1024", *optimizer_options("sgd", reference.info), *target])
-        # Pieces of less than 8 bytes stay with mma.sync, as does fp32.
+        # Products whose operands are aligned to less than 8 bytes use mma.sync, and so does fp32.
         fed = [key for key in keys if re.search(rf" {precision.replace('fp', 'f')} ", key) and not re.search(r"gather[12]\b", key)]
         tuning = os.path.join(work, f"{net}.json")
         with open(tuning, "w") as file:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Optimizers of compiled programs against independent numpy models, one test per name.
+"""Compares the optimizers of compiled programs with independent numpy models, in one test per name.
 
 usage: optimizers.py WORK_DIR TEST... [--shared DIR]
 """
@@ -13,8 +13,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from programs import Network, checkpoint, compile, same, trace, train  # noqa: E402
 
 BATCH, STEPS = 8, 7
-# fp32 programs against float64 models: each of a few dozen operations of a step rounds by 2^-24, and errors of the weights come back through the
-# gradient of the next step. 2^-24 * 2^8.
+# fp32 programs are compared with float64 models. Each of a few dozen operations of a step rounds by 2^-24, and errors of the weights come back
+# through the gradient of the next step: 2^-24 * 2^8.
 TOLERANCE = 2.0**-16
 
 
@@ -24,7 +24,7 @@ def close(actual, expected, what):
 
 
 class Linear:
-    """mean((x a + b) - y)^2 with its data in file order, and its gradient by hand."""
+    """The loss mean((x a + b) - y)^2 with its data in file order, and its gradient worked out by hand."""
 
     def __init__(self, work):
         rng = np.random.default_rng(5)
@@ -88,7 +88,7 @@ class Adam:
 
 
 def updates(work):
-    """Groups, clipping by norm and by value, and accumulation, alone and together, for each optimizer."""
+    """Tests parameter groups, clipping by norm and by value, and accumulation, alone and together, for each optimizer."""
     linear = Linear(work)
     optimizers = {
         "sgd": (["--optimizer=sgd", "--lr=0.05"], lambda lr, wd: Sgd(0.05 * lr, decay=wd or 0)),
@@ -132,7 +132,7 @@ def updates(work):
 
 
 class Gan:
-    """fake = tanh(z g.w + g.b); scores d(v) = v d.w + d.b; least-squares losses (Mao et al. 2017)."""
+    """The network fake = tanh(z g.w + g.b), whose scores are d(v) = v d.w + d.b, with least-squares losses (Mao et al. 2017)."""
 
     def __init__(self, work):
         rng = np.random.default_rng(9)
@@ -163,7 +163,7 @@ class Gan:
         np.savez(self.data, z=self.z, x=self.x)
 
     def losses(self, w, batch):
-        """(d_loss, its gradients of d.*), (g_loss, its gradients of g.*)"""
+        """Returns (d_loss, its gradients of d.*), (g_loss, its gradients of g.*)."""
         z, x = (v[batch * BATCH:(batch + 1) * BATCH].astype(np.float64) for v in (self.z, self.x))
         fake = np.tanh(z @ w["g.w"] + w["g.b"])
         real, fooled = x @ w["d.w"] + w["d.b"], fake @ w["d.w"] + w["d.b"]
@@ -179,7 +179,7 @@ STEP_G = "--step=g:loss=output:g_loss:params=^g\\.:optimizer=adam,lr=0.01"
 
 
 def two_steps(work):
-    """Two optimizers in one program: each updates its own parameters, in order, with a scaler and a state of its own."""
+    """Trains with two optimizers in one program: each updates its own parameters, in order, with a scaler and a state of its own."""
     gan = Gan(work)
     program = compile(gan.model, work + "/gan", "--precision=fp32", STEP_D, STEP_G)
     log, state = train(program, gan.data, 10, work + "/gan-ckpt", "--no-shuffle", "--checkpoint-every", "1")
@@ -187,7 +187,7 @@ def two_steps(work):
     rules = {"d": Sgd(0.05, 0.5), "g": Adam(0.01)}
     for step in range(10):
         for which, name in enumerate("dg"):
-            # The second step sees what the first one has updated.
+            # The second optimizer's step reads what the first one has updated.
             loss, gradients = gan.losses(w, step)[which]
             close(log[step]["steps"][name]["loss"], loss, (step, name))
             w.update({k: rules[name](k, w[k], g) for k, g in gradients.items()})
@@ -196,14 +196,14 @@ def two_steps(work):
     assert int(state["d/step"]) == int(state["g/step"]) == 10
     slots = {n for n in state if n[:2] in ("d.", "g.") and n.count("/")}
     assert {"d.w/momentum", "d.b/momentum"} <= slots and not any(n.startswith("g.") and n.endswith("/momentum") for n in slots), slots
-    assert len(slots) == 6, slots  # two of sgd, four of adam
+    assert len(slots) == 6, slots  # two of sgd and four of adam
 
-    # Resuming continues both.
+    # A resumed training continues both optimizers.
     for at in (1, 4):
         train(program, gan.data, at, work + "/gan-resumed", "--no-shuffle")
         assert same(train(program, gan.data, 10, work + "/gan-resumed", "--no-shuffle", "--resume")[1], state) == []
 
-    # Each has a scaler of its own: the generator's first scales are too large for f16, the discriminator's is not.
+    # Each optimizer has a scaler of its own: the generator's first scales are too large for f16, and the discriminator's is not.
     program = compile(gan.model, work + "/gan16", "--precision=fp16", "--opt-level=O1", STEP_D + ":scaler=dynamic,init_scale=64",
                       STEP_G + ":scaler=dynamic,init_scale=1048576")
     log, state = train(program, gan.data, 10, work + "/gan16-ckpt", "--no-shuffle", "--checkpoint-every", "1")
@@ -215,14 +215,14 @@ def two_steps(work):
     assert [line["scale"] for line in g] == [2.0**(20 - sum(skips[:i])) for i in range(10)]
     assert int(state["g/skipped"]) == sum(skips) and int(state["d/skipped"]) == 0
     assert int(state["d/step"]) == 10 and int(state["g/step"]) == 10 - sum(skips)
-    # The skipped generator stays, moments included, while the discriminator learns.
+    # While its steps are skipped, the generator stays as it is, moments included, and the discriminator learns.
     moved = set(same(at(1), at(sum(skips))))
     if sum(skips) > 1:
         assert "d.w" in moved and not any(n.startswith("g.") for n in moved), moved
     train(program, gan.data, 2, work + "/gan16-resumed", "--no-shuffle")
     assert same(train(program, gan.data, 10, work + "/gan16-resumed", "--no-shuffle", "--resume")[1], state) == []
 
-    # Injected infinities reach both losses: both skip.
+    # Injected infinities reach both losses, so both steps are skipped.
     log, _ = train(program, gan.data, 10, work + "/gan16-inf", "--no-shuffle", "--inject-inf=9")
     assert log[8]["steps"]["d"]["skipped"] and log[8]["steps"]["g"]["skipped"]
     assert not log[9]["steps"]["d"]["skipped"] and log[8]["steps"]["d"]["scale"] == 64 and log[9]["steps"]["d"]["scale"] == 32
@@ -230,7 +230,7 @@ def two_steps(work):
 
 
 def gan_reference(work, shared):
-    """dcgan_GD_bce, generator and discriminator as steps of their own: the gradients of whichever comes first are the reference's."""
+    """Trains generator and discriminator of dcgan_GD_bce as steps of their own. Whichever comes first has the reference's gradients."""
     folder = os.path.join(shared, "gradref")
     reference = np.load(os.path.join(folder, "ref_dcgan_GD_bce.npz"))
     np.savez(work + "/dcgan.npz", **{k[3:]: reference[k] for k in reference.files if k.startswith("in_")})
@@ -251,7 +251,7 @@ def gan_reference(work, shared):
                 assert each <= bound or np.abs(reference[k]).max() < 2e-6, (k, each)
             assert abs(result[f"loss/{order[0]}"][0] / float(reference["loss0"]) - 1) <= 1e-6
         assert error <= bound, (order, precision, error)
-        # The second step's loss is after the first one's update, which lowers it; both go on.
+        # The second step's loss is computed after the first step's update, which lowers it; the training goes on.
         assert result[f"loss/{order[1]}"][0] < result[f"loss/{order[0]}"][0] and result["loss"][2] < result["loss"][0], result["loss"]
         print(f"{order} {precision}: gradients to {error:.1e}")
 

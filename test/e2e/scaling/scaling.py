@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Loss scaling of compiled programs, one test per name.
+"""Tests the loss scaling of compiled programs, with one test per name.
 
 usage: scaling.py WORK_DIR TEST...
 """
@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def dense(path, inputs=4):
-    """logits = x w + b on a batch of 64."""
+    """Makes logits = x w + b on a batch of 64."""
     n = Network()
     n.input("x", [64, inputs])
     n.constant("w", np.random.default_rng(0).normal(0, 0.5, (inputs, 3)), np.float32)
@@ -29,7 +29,7 @@ def dense(path, inputs=4):
 
 
 def torch_model(overflows, init_scale, growth_factor, backoff_factor, growth_interval):
-    """torch.amp.GradScaler.update as documented; the scale is fp32, the factors are doubles."""
+    """Computes torch.amp.GradScaler.update as documented; the scale is fp32, the factors are doubles."""
     scale, tracker, scales = np.float32(init_scale), 0, []
     for overflow in overflows:
         scales.append(float(scale))
@@ -44,9 +44,9 @@ def torch_model(overflows, init_scale, growth_factor, backoff_factor, growth_int
 
 
 def scale_sequence(work):
-    """The scales of every pattern are those that PyTorch was recorded with, and those of its documented algorithm."""
+    """For every pattern of overflows, the scales are those that were recorded of PyTorch and those of its documented algorithm."""
     model = dense(work + "/dense.onnx")
-    # Small inputs: no scale of these patterns overflows by itself.
+    # The inputs are small, so that no scale of these patterns overflows by itself.
     rng = np.random.default_rng(1)
     np.savez(work + "/dense.npz", x=rng.normal(0, 1e-3, (128, 4)).astype(np.float32), labels=rng.integers(0, 3, 128))
     cases = json.load(open(os.path.join(HERE, "torch_scaler.json")))
@@ -70,11 +70,11 @@ def scale_sequence(work):
 
 
 def skipped_step(work):
-    """An infinity at step 4: what a skipped step changes, and what it does not."""
+    """With an infinity at step 4, checks what a skipped step changes and what it does not."""
     model, data = convnet(work + "/convnet.onnx"), convnet_data(work + "/convnet.npz")
     loss = "--loss=softmax_cross_entropy:logits:labels"
     schedule = ["--schedule", "cosine", "--warmup", "2", "--checkpoint-every", "1"]
-    # The default first scale, 65536, overflows in this network by itself.
+    # The default first scale, 65536, makes this network overflow without injected infinities.
     for scaling in (["--precision=fp16", "--opt-level=O1", "--init-scale=1024"], ["--precision=fp16", "--opt-level=O2", "--init-scale=1024"],
                     ["--precision=fp16", "--opt-level=O2", "--loss-scale=calibrate:2"], ["--precision=bf16", "--opt-level=O2", "--loss-scale=1024"],
                     ["--precision=fp32", "--opt-level=O0", "--loss-scale=8", "--clip-norm=1"]):
@@ -86,27 +86,27 @@ def skipped_step(work):
             assert [line["skipped"] for line in log] == [False, False, False, True, False, False], (scaling, log)
             assert not any(line["skipped"] for line in plain)
             assert same(state("inf", 3), state("plain", 3)) == []
-            # Of the state only the scaler and the RNG's counter move.
+            # Only the scaler and the random-number counter change in the state.
             changed = set(same(state("inf", 3), state("inf", 4)))
             allowed = {"main/scale", "main/growth_tracker", "main/skipped", "rng.step"}
             assert changed <= allowed and {"main/skipped", "rng.step"} <= changed, (scaling, changed)
             present = set(state("inf", 4))
             assert {"conv.weight", "logits.bias", "bn.mean", "bn.var", "main/step"} <= present
             assert any(n.endswith(("/momentum", "/exp_avg")) for n in present), present
-            # RNG, iteration and data cursor are those of the undisturbed run, and so is the learning rate of every step.
+            # The random-number counter, the iteration, the data cursor and the learning rate of every step are those of the undisturbed run.
             assert state("inf", 4)["rng.step"].tobytes() == state("plain", 4)["rng.step"].tobytes()
             for key in ("step", "epoch", "batch"):
                 assert state("inf", 4)[""][key] == state("plain", 4)[""][key], key
             assert [line["lr"] for line in log] == [line["lr"] for line in plain]
             assert len(set(line["lr"] for line in log)) >= 4
-            # The next step is taken again.
+            # The step after the skipped one updates again.
             assert {"conv.weight", "logits.bias", "bn.mean", "main/step"} <= set(same(state("inf", 4), state("inf", 5)))
             assert int(state("inf", 6)["main/step"]) == 5 and int(state("plain", 6)["main/step"]) == 6
     print("10 programs")
 
 
 def underflow(work):
-    """Gradients of 2^-26 are no f16 numbers: they vanish, unless the loss is scaled."""
+    """Gradients of 2^-26 are too small for f16: they vanish unless the loss is scaled."""
     n = Network()
     n.input("x", [2, 3])
     n.constant("w", np.ones((3, 4)), np.float32)
@@ -130,7 +130,7 @@ def underflow(work):
 
 
 def small_update(work):
-    """An update of 2^-12 of the weight: lost by f16 weights (O3), kept by fp32 masters (O1, O2)."""
+    """An update of 2^-12 of the weight is lost by f16 weights (O3) and kept by fp32 masters (O1, O2)."""
     n = Network()
     n.input("x", [1, 1])
     n.constant("w", np.ones((1, 1)), np.float32)
@@ -145,14 +145,14 @@ def small_update(work):
             result = trace(program, work + "/small.npz", 16, work + "/small.out.npz")
             w = float(result["state/w"].reshape(()))
             assert w == (1 + 16 * 2.0**-12 if kept else 1), (level, precision, w)
-            # The forward pass sees the f16 copy: it moves when the master has moved far enough (in bf16, 2^-7, not yet).
+            # The forward pass reads the f16 copy, which changes once the master has moved far enough; in bf16, which needs 2^-7, it has not.
             moved = kept and precision == "fp16"
             assert (float(result["loss"][-1]) != float(result["loss"][0])) == moved, result["loss"]
     print("both sides")
 
 
 def picked(largest, headroom=4.0):
-    """The largest power of two S with largest * headroom * S < 65504."""
+    """Returns the largest power of two S with largest * headroom * S < 65504."""
     scale = 2.0**-24
     while largest * headroom * scale * 2 < 65504:
         scale *= 2
@@ -160,8 +160,8 @@ def picked(largest, headroom=4.0):
 
 
 def calibration(work):
-    """--loss-scale=calibrate: the statistics, the choice, overflows before and after it, and resuming in its middle."""
-    # Cotangents are known: S*c in f16 where the loss is cast, x^T (S*c) at w. c = 2^-9 and x up to 12: M = 2 * 12 * 2^-9.
+    """Tests --loss-scale=calibrate: the statistics, the chosen scale, overflows before and after the choice, and resuming in the middle."""
+    # The cotangents are known: S*c in f16 where the loss is cast, and x^T (S*c) at w. With c = 2^-9 and x up to 12 the largest is M = 2 * 12 * 2^-9.
     n = Network()
     n.input("x", [2, 3])
     n.constant("w", np.ones((3, 4)), np.float32)
@@ -182,7 +182,7 @@ def calibration(work):
         assert [line["scale"] for line in log] == [1024.0] * 3 + [want] * 3, log
         assert largest * want < 65504 and largest * headroom * want * 2 >= 65504
 
-    # A network: overflows at steps 2 (watching) and 9 (after), an undisturbed end.
+    # The next program is a network that overflows at steps 2 (while watching) and 9 (afterwards); it must end like an uninterrupted run when it is resumed.
     model, data = convnet(work + "/convnet.onnx"), convnet_data(work + "/convnet.npz")
     for extra in ([], ["--accumulate=2"]):
         program = compile(model, work + "/convnet", "--loss=softmax_cross_entropy:logits:labels", "--precision=fp16", "--opt-level=O2",
@@ -193,17 +193,17 @@ def calibration(work):
         log, state = train(program, data, steps, work + "/straight", inject)
         largest, scale = float(state["main/gradient_max"]), float(state["main/scale"])
         assert scale == picked(largest) and largest > 0, (largest, scale)
-        # One skip at step 2 halves the scale and does not count: steps 1, 3, 4, 5 and 6 are watched.
+        # The skip at step 2 halves the scale and is not watched: steps 1, 3, 4, 5 and 6 are.
         want = [1024.0] * 2 + [512.0] * 4 + [scale] * 6
         assert [line["scale"] for line in log[window - 1::window]] == want, log
         assert [i + 1 for i, line in enumerate(log) if line["skipped"]] == [2 * window, 9 * window]
         assert int(state["main/calibrated"]) == 5
-        # Resumed in the middle of the calibration, at its end, and after it.
+        # The training is resumed in the middle of the calibration, at its end, and after it.
         for at in (1, 3 * window, 5 * window, 6 * window, 10 * window):
             train(program, data, at, work + "/resumed", inject)
             _, resumed = train(program, data, steps, work + "/resumed", inject, "--resume")
             assert same(state, resumed) == [], (at, same(state, resumed))
-        # The statistics hold at least the parameters' own gradients.
+        # The largest watched magnitude is not much below that of the parameters' own gradients.
         first = trace(program, data, 1, work + "/first.npz")
         own = max(np.abs(v).max() for k, v in first.items() if k.startswith("grad/"))
         assert 0 < own < 4 * largest
@@ -211,7 +211,7 @@ def calibration(work):
 
 
 def collapse(work):
-    """No scale helps: the training stops, and names the node whose gradient is not finite. sqrt(0) has none."""
+    """No scale helps, so the training stops and names the node whose gradient is not finite: sqrt has no finite gradient at 0."""
     n = Network()
     n.input("x", [4, 3])
     for name, shape in (("first", (3, 5)), ("second", (5, 6)), ("last", (6, 2))):
@@ -224,7 +224,7 @@ def collapse(work):
     n.output("loss", [])
     model = n.save(work + "/root.onnx")
     np.savez(work + "/root.npz", x=np.zeros((16, 3), np.float32))
-    # A scale counts as lost below 2^-14: from 2^16 (1024 while calibrating) that takes 31 (25) halvings, a fixed one none.
+    # A scale below 2^-14 counts as lost. From 2^16 that takes 31 halvings, from 1024 while calibrating 25; a fixed scale takes none.
     for extra, step in (([], 40), (["--loss-scale=128"], 10), (["--accumulate=2"], 80), (["--no-trace"], 40), (["--loss-scale=calibrate"], 34)):
         program = compile(model, work + "/root", "--precision=fp16", "--opt-level=O1", *extra)
         result = subprocess.run([program, "train", "--data", work + "/root.npz", "--steps", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records what torch.amp.GradScaler does for a list of overflow patterns: writes torch_scaler.json beside itself.
+"""Records what torch.amp.GradScaler does for a list of overflow patterns and writes torch_scaler.json beside this file.
 
 usage: torch_scaler.py    (with PyTorch >= 2.3)
 """
@@ -15,7 +15,7 @@ SETTINGS = [dict(init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, grow
 
 
 def sequence(pattern, settings):
-    """The scale before each step, then the one after the last."""
+    """Returns the scale before each step, and then the one after the last step."""
     scaler = torch.amp.GradScaler("cpu", **settings)
     parameter = torch.nn.Parameter(torch.ones(3))
     optimizer = torch.optim.SGD([parameter], lr=0.125)

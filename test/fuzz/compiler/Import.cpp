@@ -16,7 +16,7 @@ static void import(mlir::MLIRContext &context, llvm::StringRef bytes, bool keepG
   ImportOptions options;
   options.keepGoing = keepGoing;
   options.forwardOnly = forwardOnly;
-  options.batch = 2; // of models that leave theirs open
+  options.batch = 2; // for models that leave their batch open
   ImportReport report;
   auto module = importOnnxBytes(context, bytes, "input.onnx", "", options, &report);
   if (module && failed(mlir::verify(*module)))
@@ -31,7 +31,7 @@ static void import(mlir::MLIRContext &context, llvm::StringRef bytes, bool keepG
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
   for (bool training : {true, false}) {
-    // A context keeps every type and attribute for good: each input gets its own.
+    // A context never frees types and attributes, so each input gets its own.
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     mlir::ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return mlir::success(); });
     import(context, bytes, /*keepGoing=*/training, /*forwardOnly=*/!training);

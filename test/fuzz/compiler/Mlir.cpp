@@ -25,7 +25,7 @@ static std::string print(ModuleOp module) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string source(reinterpret_cast<const char *>(data), size);
-  // Bytecode is MLIR's own reader; a nul ends the text.
+  // Bytecode would test MLIR's own reader, and a NUL ends the text.
   if (source.starts_with("ML\xefR") || source.find('\0') != source.npos)
     return 0;
   MLIRContext context(MLIRContext::Threading::DISABLED);

@@ -1,6 +1,6 @@
 //===- ModelMutator.cpp - changes an ONNX model where its meaning is: nodes, edges, attributes, shapes ---===//
 //
-// Most mutations of the bytes are refused by protobuf's parser. Three in four are therefore made on the parsed model.
+// protobuf's parser refuses most mutations of the bytes. Three in four mutations are therefore made on the parsed model.
 //
 //===-----------------------------------------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/OnnxProto.h"
@@ -22,7 +22,7 @@ int64_t oddNumber(Random &random) {
   return numbers[random() % std::size(numbers)];
 }
 
-/// The name of some value of the graph.
+/// Returns the name of some value of the graph.
 std::string someValue(const onnx::GraphProto &graph, Random &random) {
   unsigned kind = random() % 4;
   if (kind == 0 && graph.input_size())
@@ -98,7 +98,7 @@ void mutateTensor(onnx::TensorProto &tensor, Random &random) {
     if (tensor.dims_size())
       tensor.set_dims(int(random() % unsigned(tensor.dims_size())), oddNumber(random));
     break;
-  case 3: // other elements, such as another shape or other axes
+  case 3: // other elements, which may mean another shape or other axes
     if (tensor.int64_data_size())
       tensor.set_int64_data(int(random() % unsigned(tensor.int64_data_size())), oddNumber(random));
     else if (tensor.has_raw_data() && tensor.raw_data().size() >= 8) {
@@ -106,7 +106,7 @@ void mutateTensor(onnx::TensorProto &tensor, Random &random) {
       tensor.mutable_raw_data()->replace(random() % (tensor.raw_data().size() / 8) * 8, 8, reinterpret_cast<const char *>(&number), 8);
     }
     break;
-  default: // a shape without elements, as long as its data
+  default: // a shape without elements, and no data
     if (tensor.dims_size()) {
       tensor.set_dims(int(random() % unsigned(tensor.dims_size())), 0);
       tensor.mutable_raw_data()->clear();
@@ -152,7 +152,7 @@ void mutate(onnx::ModelProto &model, Random &random) {
     if (auto *input = pick(graph.mutable_input(), random))
       mutateType(*input, random);
     return;
-  case 7: // a node twice, under another name
+  case 7: // a copy of a node, with other names for its outputs
     if (graph.node_size()) {
       onnx::NodeProto copy = graph.node(int(random() % unsigned(graph.node_size())));
       for (std::string &output : *copy.mutable_output())
@@ -160,7 +160,7 @@ void mutate(onnx::ModelProto &model, Random &random) {
       *graph.add_node() = copy;
     }
     return;
-  case 8: // a node less
+  case 8: // one node less
     if (graph.node_size())
       graph.mutable_node()->DeleteSubrange(int(random() % unsigned(graph.node_size())), 1);
     return;

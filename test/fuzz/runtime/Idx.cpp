@@ -1,4 +1,5 @@
-// IDX, plain and in gzip. Half of the mutations of a gzip file change what is packed in it.
+// This target reads IDX files, plain and in gzip. Half of the mutations of a gzip file change what is packed in
+// it.
 #include "runtime/core/data/Idx.h"
 #include "test/fuzz/runtime/Input.h"
 
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/// Unpacks gzip, mutates, and packs again; other bytes are mutated as they are.
+/// Unpacks gzip, mutates the content, and packs it again; other bytes are mutated directly.
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsigned seed) {
   constexpr size_t kMost = 4096;
   uint8_t plain[kMost];
@@ -35,7 +36,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsig
     return LLVMFuzzerMutate(data, size, maxSize);
   unpacked = LLVMFuzzerMutate(plain, unpacked, kMost);
   stream = {};
-  // Small windows and little memory: deflate's tables are what this costs.
+  // Windows and memory are small, because most of the time goes into deflate's tables.
   if (deflateInit2(&stream, 1, Z_DEFLATED, 9 + 16, 1, Z_DEFAULT_STRATEGY) != Z_OK)
     return size;
   stream.next_in = plain;

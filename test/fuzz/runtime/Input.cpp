@@ -17,7 +17,7 @@ namespace mpc::rt::fuzz {
 namespace {
 int memoryFile = -1;
 ino_t memoryInode = 0;
-/// Copies of the file that stand for its mappings.
+/// Copies of the file that take the place of its mappings.
 std::map<void *, std::string_view> copies;
 
 void check(bool good, const char *what) {
@@ -66,7 +66,7 @@ void inspect(const Array &array) {
   int64_t bytes = int64_t(sizeOf(array.dtype));
   for (int64_t extent : array.shape)
     check(extent >= 0, "a negative extent");
-  // A zero among the extents makes every product of the others harmless.
+  // If one extent is zero, products of the other extents may overflow.
   if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end())
     bytes = 0;
   else
@@ -74,7 +74,7 @@ void inspect(const Array &array) {
       check(!__builtin_mul_overflow(bytes, extent, &bytes), "a shape that has no size");
   check(array.elements() * int64_t(sizeOf(array.dtype)) == bytes, "elements() disagrees with the shape");
   check(toString(array.shape).size() >= 2, "a shape without a text");
-  // As a data set would read them: widened, and counted in the type itself.
+  // The elements are converted as a data set reads them, to a wider type and in parts.
   size_t count = size_t(array.elements());
   std::vector<double> wide(std::min<size_t>(count, 4096));
   for (size_t done = 0; done < count; done += wide.size()) {
@@ -112,10 +112,10 @@ int __wrap_munmap(void *address, size_t bytes) {
   return 0;
 }
 
-/// Every checksum is 0, as in the seeds: no mutation would ever match a real one.
+/// Every checksum is 0, as in the seeds, because no mutation would ever match a real one.
 unsigned long __wrap_crc32_z(unsigned long, const unsigned char *, size_t) { return 0; }
 
-/// A short quarantine keeps the memory in the cache; leaks are looked for at the end.
+/// A short quarantine keeps the memory in the cache. Leaks are looked for at the end.
 const char *__asan_default_options() { return "quarantine_size_mb=4:allocator_may_return_null=1:detect_stack_use_after_return=0"; }
 const char *__ubsan_default_options() { return "print_stacktrace=1"; }
 }

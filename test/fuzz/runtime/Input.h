@@ -14,18 +14,18 @@ inline std::string_view view(const uint8_t *data, size_t size) {
   return {reinterpret_cast<const char *>(data), size};
 }
 
-/// The input as a file in memory, for readers that take a path; one at a time. Its mapping ends where the file does (Input.cpp), so that
-/// AddressSanitizer finds a read behind it.
+/// Returns the path of a file in memory that holds the input, for readers that take a path. There is one such file at a time. Its mapping ends where
+/// the file does (Input.cpp), so that AddressSanitizer finds a read beyond it.
 const std::string &asFile(const uint8_t *data, size_t size);
 
-/// Whether the reader took the input. A reader may refuse by an Error that has a place, a clause and a hint. Any other exception and any other Error
-/// is a finding and ends the process.
+/// Returns whether the reader took the input. A reader may refuse it by an Error that has a place, a clause and a hint. Any other exception and any
+/// other Error is a finding and ends the process.
 bool accepts(const std::function<void()> &reader);
 
-/// Ends the process with a message: the input shows a defect.
+/// Ends the process with a message, because the input shows a defect.
 [[noreturn]] void finding(const std::string &what);
 
-/// Looks at all that an array claims to hold: its shape has a size, its bytes are there, and its elements can be converted.
+/// Checks what an array claims to hold: its shape has a size, its bytes are there, and its elements can be converted.
 void inspect(const Array &array);
 
 } // namespace mpc::rt::fuzz

@@ -1,5 +1,5 @@
-// The JSONL log of a training that is resumed behind step 5: later lines go, all others stay, and doing it twice changes nothing. (A file whose lines are those
-// of others may begin with one of them then, and is refused.)
+// This target resumes the JSONL log of a training after step 5: later lines are removed, all others stay, and doing it twice changes nothing. (A file that is
+// not a log may begin with a line of one afterwards; it is refused then.)
 #include "runtime/core/Log.h"
 #include "test/fuzz/runtime/Input.h"
 
@@ -13,7 +13,7 @@ using namespace mpc::rt;
 using namespace mpc::rt::fuzz;
 
 namespace {
-/// A file in memory that can be replaced, unlike a memfd.
+/// Returns the path of a file in memory. Unlike a memfd, the file can be replaced.
 const std::string &logPath() {
   static std::string path;
   if (path.empty()) {

@@ -1,4 +1,5 @@
-// A manifest: parsed and checked; what passes makes a session whose entries run, with kernels that do nothing.
+// This target parses and checks a manifest. A valid one makes a session whose entries run, with kernels that
+// do nothing.
 #include "LogisticProgram.h"
 #include "runtime/core/Info.h"
 #include "runtime/core/NonFinite.h"
@@ -9,7 +10,8 @@ using namespace mpc::rt;
 using namespace mpc::rt::fuzz;
 
 namespace {
-constexpr int64_t kMostBytes = 1 << 20; // so that an input takes microseconds: no limit of the reader
+// This keeps the time of an input to microseconds. The reader has no such limit.
+constexpr int64_t kMostBytes = 1 << 20;
 
 bool isSmall(const Manifest &manifest) {
   int64_t bytes = 0;
@@ -29,7 +31,7 @@ KernelTable emptyKernels(const Manifest &manifest) {
   return table;
 }
 
-/// Launches of libraries say their own sizes, which only the compiler vouches for.
+/// Library launches state their own sizes, for which only the compiler vouches, so they are not run.
 bool callsLibrary(const Entry &entry) {
   for (const Launch &launch : entry.launches)
     if (launch.library)

@@ -1,4 +1,4 @@
-// .npy: parsed, looked at, written again and parsed again.
+// This target parses and inspects a .npy file, writes it again and parses the result.
 #include "runtime/core/data/Npy.h"
 #include "test/fuzz/runtime/Input.h"
 
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t bytes = size_t(array.elements()) * sizeOf(array.dtype);
     std::string header = npyHeader(array.dtype, array.shape);
     if (header.size() > 65535 + 10)
-      return; // version 1, which we write, ends here
+      return; // longer headers do not fit version 1, which we write
     std::string again = header + std::string(reinterpret_cast<const char *>(array.data), bytes);
     Array second = parseNpy(again, nullptr, "again.npy");
     if (second.dtype != array.dtype || second.shape != array.shape || (bytes > 0 && std::memcmp(second.data, array.data, bytes) != 0))

@@ -1,4 +1,5 @@
-// .npz: the directory, each member, and the archive as the data of a program: bound to its inputs, checked, converted.
+// This target reads the directory of a .npz file and each member, and then uses the archive as the data of a program: it
+// binds, checks and converts its inputs.
 #include "LogisticProgram.h"
 #include "runtime/core/data/Dataset.h"
 #include "runtime/core/data/Npz.h"

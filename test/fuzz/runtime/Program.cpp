@@ -1,4 +1,5 @@
-// A compiled program's file: its sections, its manifest, and what `info` says of it. Its kernels are never loaded.
+// This target opens a compiled program's file: its sections, its manifest, and what `info` says of it. Its kernels
+// are never loaded.
 #include "runtime/core/Info.h"
 #include "test/fuzz/runtime/Input.h"
 

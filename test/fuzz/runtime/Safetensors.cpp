@@ -1,4 +1,5 @@
-// safetensors: read, verified, and loaded into a session, which keeps its state when the file is refused.
+// This target reads and verifies a safetensors file and loads it into a session, which keeps its state when
+// the file is refused.
 #include "LogisticProgram.h"
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/core/state/Safetensors.h"

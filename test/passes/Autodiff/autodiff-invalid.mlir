@@ -58,7 +58,7 @@ train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@
 
 // -----
 
-// Factors of 8 bits are copies: the product of copies has no gradient of its own.
+// 8-bit factors are copies, and the product of copies has no gradient of its own.
 train.variable @w parameter : tensor<4x4xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
 train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
@@ -76,7 +76,7 @@ train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters
 
 // -----
 
-// This op does not say why it has none.
+// This op does not state why it has no gradient.
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w'), or replace the op by ones that have a gradient}}
 train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
@@ -103,7 +103,7 @@ train.step @main() attributes {parameters = [@w], optimizer = {name = "sgd"}, sc
 
 // -----
 
-// A vector is no loss either, though it is of f32.
+// A vector is no loss either, though its elements are f32.
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-error @+2 {{the loss of step @main is not tensor<f32>}}
 // expected-note @+1 {{hint: attach the loss with mpc-attach-loss, which reduces and casts it}}

@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --split-input-file --mpc-autodiff | FileCheck %s
 // RUN: mpc-opt %s --split-input-file --mpc-autodiff | mpc-opt --split-input-file --mpc-autodiff | FileCheck %s
 
-// Casts before gradients: the gradient of the low-precision product reaches the fp32 parameter through a cast. Nothing is built for
-// %x and for the frozen @f.
+// Casts are inserted before gradients, so the gradient of the low-precision product reaches the fp32 parameter through a cast. Nothing is
+// built for %x and for the frozen @f.
 train.variable @w parameter : tensor<4x3xf32> = #train.fill<1.0>
 train.variable @f parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
@@ -28,7 +28,7 @@ train.step @main(%x: tensor<2x4xf16>) -> tensor<f32> attributes {parameters = [@
 
 // -----
 
-// Contributions add up: two uses of one read, and two reads of one parameter.
+// Contributions are added: those of two uses of one read, and those of two reads of one parameter.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
 train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
@@ -48,7 +48,7 @@ train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w]
 
 // -----
 
-// Derivatives that are zero stop quietly: the comparison's side gets no gradient, the selected side does.
+// A derivative of zero ends its path without an error: the comparison gets no gradient, and the selected operand does.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
 train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
@@ -62,7 +62,7 @@ train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w]
 
 // -----
 
-// Untouched: no step.
+// A function that is no step is left alone.
 // CHECK-LABEL: func.func @eval
 // CHECK-NEXT: return
 func.func @eval(%x: tensor<3xf32>) -> tensor<3xf32> {

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-batch-dispatches | FileCheck %s
 
-// Both updates come where the second stood, behind the flag that both read.
+// Both updates move to where the second stood, after the flag that both read.
 train.variable @a parameter : tensor<8xf32> = dense<0.0> : tensor<8xf32>
 train.variable @b parameter : tensor<4x4xf32> = dense<0.0> : tensor<4x4xf32>
 
@@ -69,7 +69,7 @@ func.func @chains(%x: tensor<8xf32>, %y: tensor<16xf32>) -> (tensor<8xf32>, tens
   return %x1, %y1 : tensor<8xf32>, tensor<16xf32>
 }
 
-// The sum of %x0 would keep it alive while %z and %z0 are, and no launch has so much alive: it stays.
+// The sum of %x0 stays, because it would keep %x0 alive while %z and %z0 are, and no launch has so much alive.
 // CHECK-LABEL: func.func @memory
 // CHECK: kernel.dispatch "x0"
 // CHECK: kernel.dispatch "sumx"
@@ -99,7 +99,7 @@ func.func @memory(%x: tensor<65536xf32>, %z: tensor<131072xf32>) -> (tensor<f32>
   return %sx, %sz : tensor<f32>, tensor<f32>
 }
 
-// Here it is no more than was alive before.
+// Here no more would be alive than before, so it moves.
 // CHECK-LABEL: func.func @enough
 // CHECK: kernel.dispatch "sumz and 1 more"
 func.func @enough(%x: tensor<65536xf32>, %z: tensor<65536xf32>) -> (tensor<f32>, tensor<f32>) {
@@ -126,7 +126,7 @@ func.func @enough(%x: tensor<65536xf32>, %z: tensor<65536xf32>) -> (tensor<f32>,
   return %sx, %sz : tensor<f32>, tensor<f32>
 }
 
-// What reads a variable that another launch computes into stays where it is.
+// A dispatch that reads a variable which another launch computes into stays where it is.
 // CHECK-LABEL: func.func @variable
 // CHECK: kernel.dispatch "read"
 // CHECK: kernel.dispatch "write"
@@ -146,7 +146,7 @@ func.func @variable(%y: tensor<8xf32>) -> tensor<8xf32> {
   return %x0 : tensor<8xf32>
 }
 
-// Views come behind the batch that computes what they view.
+// Views come after the batch that computes what they view.
 // CHECK-LABEL: func.func @views
 // CHECK: %[[BATCH:.*]]:2 = kernel.dispatch "y0 and 1 more"
 // CHECK-NEXT: ^bb0

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-form-dispatches --split-input-file | FileCheck %s
 // RUN: mpc-opt %s --mpc-form-dispatches --split-input-file | FileCheck %s --check-prefix=LIBRARY
 
-// A residual block's end: bias, addition of the other branch, relu, all behind the product.
+// A residual block ends with a bias, the addition of the other branch and a relu, which are all in the product's epilogue.
 // CHECK-LABEL: @residual
 // CHECK: kernel.dispatch "matmul+add+relu"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {library}
 // CHECK-NOT: kernel.dispatch
@@ -17,7 +17,7 @@ func.func @residual(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %b: tensor<32xf
 }
 
 // -----
-// Two products that meet: the sum is computed once, behind the first.
+// Where two products meet, the sum is computed once, in the epilogue of one of them.
 // CHECK-LABEL: @meet
 // CHECK: kernel.dispatch "matmul"
 // CHECK: kernel.dispatch "matmul+add"
@@ -30,7 +30,7 @@ func.func @meet(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %v: tensor<16x32xf1
 }
 
 // -----
-// What somebody else wants is stored, and ends the epilogue; so does a result of another shape.
+// A value that another op needs is stored and ends the epilogue, and so does a result of another shape.
 // CHECK-LABEL: @wanted
 // CHECK: kernel.dispatch "matmul"(
 // CHECK: kernel.dispatch "relu"(
@@ -41,7 +41,7 @@ func.func @wanted(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>) -> (tensor<8x32xf
 }
 
 // -----
-// A factor of a product of 8-bit floats and its transpose: one launch reads x once. Libraries have no use for either.
+// One launch computes an 8-bit factor and its transpose, and reads x once. Libraries use neither, so there the transpose is a launch of its own.
 // CHECK-LABEL: @factor
 // CHECK: %[[F:.*]]:2 = kernel.dispatch "{{[a-z+]+}}"(%{{.*}}, %{{.*}}) : (tensor<64x32xf16>, tensor<f32>) -> (tensor<64x32xf8E4M3FN>, tensor<32x64xf8E4M3FN>)
 // CHECK: graph.transpose

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-form-dispatches --split-input-file | FileCheck %s
 
-// The bias goes into the library call. The relu does not: a library's gives 0 for NaN.
+// The bias goes into the library call. The relu does not, because a library's relu gives 0 for NaN.
 // CHECK-LABEL: @epilogue
 // CHECK: kernel.dispatch "matmul+add"(%{{.*}}, %{{.*}}, %{{.*}}) {library}
 // CHECK: graph.matmul
@@ -16,7 +16,7 @@ func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>)
 }
 
 // -----
-// A product that somebody else reads is stored before its bias.
+// A product that another op reads is stored before its bias is added.
 // CHECK-LABEL: @shared_product
 // CHECK: kernel.dispatch "matmul"
 // CHECK: kernel.dispatch "add+relu"
@@ -28,7 +28,7 @@ func.func @shared_product(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3
 }
 
 // -----
-// Elementwise chains are one launch, with all the results that others read.
+// A chain of elementwise ops is one launch, with all the results that others read.
 // CHECK-LABEL: @pointwise
 // CHECK: %[[D:.*]]:2 = kernel.dispatch
 // CHECK-NOT: kernel.dispatch
@@ -83,7 +83,7 @@ func.func @siblings(%x: tensor<8x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<4xf32>
 }
 
 // -----
-// The variance needs the mean first: two launches.
+// The variance needs the mean first, so there are two launches.
 // CHECK-LABEL: @dependent_reductions
 // CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf32>) -> tensor<4xf32>
 // CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -122,7 +122,7 @@ func.func @views(%x: tensor<4x4xf32>) -> tensor<16xf32> {
 }
 
 // -----
-// A few zeros around what is computed pointwise cost no launch; many would compute it many times.
+// A few zeros around pointwise results need no launch of their own; with many, fusion would compute each result many times.
 // CHECK-LABEL: @pads
 // CHECK: kernel.dispatch "exp+pad"
 // CHECK: kernel.dispatch "exp"
@@ -138,7 +138,7 @@ func.func @pads(%x: tensor<8x3xf32>, %y: tensor<1x4xf32>) -> (tensor<8x4xf32>, t
 }
 
 // -----
-// What is read at other indices than where it was computed is stored: the rows of a softmax whose halves change places, too.
+// A value that is read at other indices than it was computed at is stored, as are the rows of a softmax whose halves are moved.
 // CHECK-LABEL: @moved
 // CHECK: kernel.dispatch "exp+{{.*}}(%arg0)
 // CHECK: kernel.dispatch
@@ -154,7 +154,7 @@ func.func @moved(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
 }
 
 // -----
-// A value and a view of it, read by one op: the view stands between two launches.
+// One op reads a value and a view of it, so the view stays between two launches.
 // CHECK-LABEL: @view_of_producer
 // CHECK: %[[A:.*]] = kernel.dispatch "exp"
 // CHECK: %[[V:.*]] = graph.reshape %[[A]]

@@ -1,7 +1,8 @@
-"""Seeded chains of graph ops, as modules that mpc-opt and mpc-interpret read: convolutions, products, transposes, reshapes, norms with their gradients, pools, softmax, concatenations, elementwise ops.
+"""Seeded chains of graph ops, as modules that mpc-opt and mpc-interpret read: convolutions, products, transposes, reshapes, norms with their gradients, pools,
+softmax, concatenations and elementwise ops.
 
-Values come from variables, which the evaluator fills by their names, so that nothing is folded and layouts may be changed. A module holds several chains in one
-entry: each gives one result.
+Values come from variables, which the evaluator fills by their names, so that nothing is folded and layouts may be changed. A module holds several chains in
+one entry: each gives one result.
 """
 import math
 import random
@@ -18,7 +19,7 @@ def array(values):
 
 
 class Chain:
-    """Lines of one chain; `value` and `shape` are what it has come to."""
+    """The lines of one chain. `value` and `shape` are those of its newest result."""
 
     def __init__(self, prefix, seed):
         self.prefix, self.random, self.count = prefix, random.Random(seed), 0
@@ -40,7 +41,7 @@ class Chain:
         return name
 
     def op(self, text, shape):
-        """Appends an op that gives this shape; the old value stays for concatenations and residual sums."""
+        """Appends an op that gives this shape. The old value stays for concatenations and residual sums."""
         self.seen.append((self.value, self.shape))
         name = self.name()
         self.lines.append(f"{name} = graph.{text}")
@@ -134,7 +135,7 @@ class Chain:
         self.op(f"reshape {self.value} : {tensor(self.shape)} to {tensor(result)}", result)
 
     def norm(self):
-        """Layer or instance norm of primitive ops, or a batch norm."""
+        """Appends a layer or instance norm of primitive ops, or a batch norm."""
         rank = len(self.shape)
         if rank < 3 or self.random.random() < 0.6:
             axes = [rank - 1] if rank < 3 or self.random.random() < 0.5 else list(range(2, rank))
@@ -161,7 +162,7 @@ class Chain:
         return None
 
     def layer_norm(self):
-        """One of the three kinds over some dimensions, or its gradient."""
+        """Appends one of the three kinds of layer norm over some dimensions, or its gradient."""
         rank = len(self.shape)
         if rank < 2:
             return False
@@ -179,7 +180,7 @@ class Chain:
         return None
 
     def group_norm(self):
-        """Groups of channels of each sample, or the gradient of that."""
+        """Appends a norm of groups of channels of each sample, or its gradient."""
         if len(self.shape) < 3:
             return False
         c = [self.shape[1]]
@@ -238,20 +239,20 @@ LINKS = [("conv", 6), ("matmul", 3), ("transpose", 5), ("reshape", 2), ("norm", 
 
 
 def chain(prefix, seed):
-    """(variables, lines, result, its shape) of a seed's chain."""
+    """Returns (variables, lines, result, its shape) of a seed's chain."""
     made = Chain(prefix, seed)
     links, weights = zip(*LINKS)
     for _ in range(made.random.randint(3, 14)):
         before = made.value
         getattr(made, made.random.choices(links, weights)[0])()
-        if math.prod(made.shape) > MAX_ELEMENTS:  # the next link starts from what was before
+        if math.prod(made.shape) > MAX_ELEMENTS:  # too large: the next link starts from the value before
             made.value, made.shape = made.seen[-1]
             assert made.value == before or made.seen
     return made.variables, made.lines, made.value, made.shape
 
 
 def module(seeds):
-    """A module whose entry @main has one result for each seed's chain."""
+    """Returns a module whose entry @main has one result for each seed's chain."""
     variables, lines, values, types = [], [], [], []
     for i, seed in enumerate(seeds):
         v, own, value, shape = chain(f"c{i}", seed)

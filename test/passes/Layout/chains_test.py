@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Layouts of seeded chains (chains.py): the pass ends within its budget of rewrites, and the evaluator gives the same before and after.
+"""Changes the layouts of seeded chains (chains.py): the pass ends within its budget of rewrites, and the evaluator computes the same before and after.
 
-`make test` runs 200 chains; `chains_test.py --build build --chains 2000` more. The evaluator computes in float64 without rounding, so that results differ by the
-order of sums alone: 2^-53 times the length of the sums (below 1000) times the depth (below 20) of the largest element.
+`make test` runs 200 chains, `chains_test.py --build build --chains 2000` more. The evaluator computes in float64 without rounding, so that results differ by the
+order of sums alone: 2^-53 times the length of the sums (below 1000) times the depth (below 20), relative to the largest element.
 """
 import os
 import re
@@ -12,13 +12,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import chains  # noqa: E402
 import harness  # noqa: E402
 
-GROUP = 20  # chains a module: a process costs more than a chain
+GROUP = 20  # chains in a module, since a process costs more than a chain
 TOLERANCE = 2.0 ** -53 * 1000 * 20
 PIPELINES = [["--mpc-channels-last"], ["--mpc-set-target=name=sm_80", "--mpc-channels-last", "--canonicalize", "--cse"]]
 
 
 def results(path):
-    """The numbers of each result of @main."""
+    """Returns the numbers of each result of @main."""
     out = harness.must([OPTIONS.bin + "/mpc-interpret", path, "--mode=exact"], seconds=60)
     found = []
     for line in out.splitlines():
@@ -47,7 +47,7 @@ def check(seeds):
         before = results(plain)
         for i, pipeline in enumerate(PIPELINES):
             changed = f"{folder}/changed{i}.mlir"
-            # A pass that does not end within its budget says so; one without an end is stopped.
+            # A pass that exceeds its budget reports it, and the limit of time stops one that never ends.
             harness.must([OPTIONS.bin + "/mpc-opt", plain, *pipeline, "-o", changed], seconds=60, memory_bytes=4 << 30)
             with open(changed) as file:
                 text = file.read()

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-channels-last --split-input-file | FileCheck %s
 
-// Transposes sink through bias, batch norm, relu and pooling; the input is stored transposed; one is left before the flatten.
+// Transposes sink through bias, batch norm, relu and pooling. The input is stored transposed, and one transpose is left before the flatten.
 // CHECK-LABEL: @block
 // CHECK-SAME: %[[X:.*]]: tensor<2x8x8x3xf32> {train.permutation = array<i64: 0, 2, 3, 1>}
 // CHECK-NOT: graph.transpose
@@ -23,7 +23,7 @@ func.func @block(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4x
 }
 
 // -----
-// Global pooling takes the transpose away altogether.
+// Global pooling removes the transpose altogether.
 // CHECK-LABEL: @global_pool
 // CHECK: graph.conv
 // CHECK-NEXT: graph.reduce_mean {{.*}}axes = array<i64: 1, 2>{{.*}} -> tensor<2x4xf32>
@@ -35,7 +35,7 @@ func.func @global_pool(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tens
 }
 
 // -----
-// A dropout's mask depends on the order of its elements: it stays where it is.
+// A dropout's mask depends on the order of its elements, so the transpose stays where it is.
 // CHECK-LABEL: @dropout
 // CHECK: graph.conv
 // CHECK: graph.transpose
@@ -47,7 +47,7 @@ func.func @dropout(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %seed: tens
 }
 
 // -----
-// One that drops whole samples does not.
+// The mask of a dropout of whole samples does not, so the transpose moves.
 // CHECK-LABEL: @drop_samples
 // CHECK: graph.conv
 // CHECK-NEXT: graph.dropout {{.*}}shared = array<i64: 1, 2, 3>{{.*}} -> tensor<2x8x8x4xf32>
@@ -60,7 +60,7 @@ func.func @drop_samples(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %seed:
 }
 
 // -----
-// One that drops channels would draw others: it stays.
+// A dropout of channels would draw other numbers, so the transpose stays.
 // CHECK-LABEL: @drop_channels
 // CHECK: graph.transpose
 // CHECK: graph.dropout {{.*}} -> tensor<2x4x8x8xf32>
@@ -71,7 +71,7 @@ func.func @drop_channels(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %seed
 }
 
 // -----
-// Nothing with a layout, nothing to do.
+// Without an op that has a layout there is nothing to do.
 // CHECK-LABEL: @untouched
 // CHECK-NEXT: graph.relu
 // CHECK-NEXT: return
@@ -81,7 +81,7 @@ func.func @untouched(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32> {
 }
 
 // -----
-// At three dimensions both permutations are [0, 2, 1]: a transpose of the network's own between elementwise ops is no reason to go on for ever.
+// At three dimensions both permutations are [0, 2, 1]. The pass must end even if the network has a transpose of its own between elementwise ops.
 // CHECK-LABEL: @one_dimension
 // CHECK: graph.conv {{.*}}channels_last
 // CHECK: graph.add {{.*}}(tensor<2x9x4xf32>, tensor<1x1x4xf32>)
@@ -97,7 +97,7 @@ func.func @one_dimension(%x: tensor<2x4x9xf32>, %w: tensor<4x4x3xf32>, %b: tenso
 }
 
 // -----
-// A vision transformer's patches: a convolution, its pixels in a row, and channels last. No transpose is left.
+// A vision transformer's patches are a convolution whose pixels are put in a row, with channels last. No transpose is left.
 // CHECK-LABEL: @patches
 // CHECK: %[[C:.*]] = graph.conv {{.*}} -> tensor<2x4x4x8xf32>
 // CHECK-NEXT: %[[R:.*]] = graph.reshape %[[C]] : tensor<2x4x4x8xf32> to tensor<2x16x8xf32>
@@ -110,7 +110,7 @@ func.func @patches(%x: tensor<2x3x16x16xf32>, %w: tensor<8x3x4x4xf32>) -> tensor
 }
 
 // -----
-// Norms move with what they normalise: groups of channels, and layers over channels.
+// Norms move with their operands, both norms of groups of channels and layer norms over channels.
 // CHECK-LABEL: @norms
 // CHECK-NOT: graph.transpose
 // CHECK: graph.group_norm {{.*}}axis = 3 : i64{{.*}} -> (tensor<2x8x8x4xf32>, tensor<2x2xf32>, tensor<2x2xf32>)

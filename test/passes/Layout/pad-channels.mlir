@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-pad-channels --canonicalize --cse | FileCheck %s
 
-// Three channels become four, of input and weights; the gradient of the fourth is dropped. The padded input is computed once.
+// Three channels of input and weights become four, and the gradient of the fourth is dropped. The padded input is computed once.
 // CHECK-LABEL: @picture
 // CHECK: %[[X:.*]] = graph.pad %arg0 {high = array<i64: 0, 0, 0, 1>, {{.*}} : (tensor<16384x8x8x3xf16>) -> tensor<16384x8x8x4xf16>
 // CHECK: %[[W:.*]] = graph.pad %arg1 {high = array<i64: 0, 0, 0, 1>, {{.*}} : (tensor<16x3x3x3xf16>) -> tensor<16x3x3x4xf16>
@@ -13,7 +13,7 @@ func.func @picture(%x: tensor<16384x8x8x3xf16>, %w: tensor<16x3x3x3xf16>) -> (te
   return %y, %dw : tensor<16384x8x8x16xf16>, tensor<16x3x3x3xf16>
 }
 
-// Not where it would add more than a third, nor in fp32, nor in the other layout, nor to small ones.
+// Channels are not padded where that would add more than a third, nor in fp32, nor in the other layout, nor in small convolutions.
 // CHECK-LABEL: @others
 // CHECK-NOT: graph.pad
 func.func @others(%one: tensor<16384x8x8x1xf16>, %w1: tensor<16x3x3x1xf16>, %x: tensor<16384x8x8x3xf32>, %w: tensor<16x3x3x3xf32>, %first: tensor<16384x3x8x8xf16>, %w2: tensor<16x3x3x3xf16>, %small: tensor<2x8x8x3xf16>) -> (tensor<16384x8x8x16xf16>, tensor<16384x8x8x16xf32>, tensor<16384x16x8x8xf16>, tensor<2x8x8x16xf16>) {
@@ -24,7 +24,7 @@ func.func @others(%one: tensor<16384x8x8x1xf16>, %w1: tensor<16x3x3x1xf16>, %x: 
   return %a, %b, %c, %d : tensor<16384x8x8x16xf16>, tensor<16384x8x8x16xf32>, tensor<16384x16x8x8xf16>, tensor<2x8x8x16xf16>
 }
 
-// The fourth channel comes before the transpose that makes a picture channels-last.
+// The fourth channel is added before the transpose that makes an image channels-last.
 // CHECK-LABEL: @transposed
 // CHECK: %[[P:.*]] = graph.pad %arg0 {high = array<i64: 0, 1, 0, 0>, {{.*}} : (tensor<16384x3x8x8xf16>) -> tensor<16384x4x8x8xf16>
 // CHECK: %[[T:.*]] = graph.transpose %[[P]] {permutation = array<i64: 0, 2, 3, 1>}
@@ -35,7 +35,7 @@ func.func @transposed(%x: tensor<16384x3x8x8xf16>, %w: tensor<16x3x3x3xf16>) -> 
   return %y : tensor<16384x8x8x16xf16>
 }
 
-// Nothing to compute, nothing to pad.
+// Where there is nothing to compute, nothing is padded.
 // CHECK-LABEL: @empty
 // CHECK-NOT: graph.pad
 func.func @empty(%x: tensor<64x64x64x3xf16>, %w: tensor<0x3x3x3xf16>) -> tensor<64x64x64x0xf16> {

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// Two members compute the same: blocks 0 and 1 are theirs, block 2 the reduction's. A block has 256 threads, of which the latter takes 128.
+// Two members compute the same, so blocks 0 and 1 are theirs and block 2 is the reduction's. A block has 256 threads, of which the reduction uses 128.
 // CHECK: kernel.dispatch "b"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 3, 1, 1
 // CHECK: kernel.dispatch "c"{{.*}}@k1 
 
@@ -47,7 +47,7 @@ func.func @f(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>, %z: tensor<16xf32>) -
   return %0#0, %0#1, %0#2 : tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>
 }
 
-// Threads of both members meet in shared memory: a block has what one of them wants.
+// The threads of each member combine their sums in shared memory, of which a block has only as much as one member needs.
 // CHECK-LABEL: llvm.func @k1(
 // CHECK: kernel.shared
 // CHECK-SAME: 256

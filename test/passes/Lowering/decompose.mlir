@@ -13,7 +13,7 @@ func.func @softmax(%x: tensor<8x10xf16>) -> tensor<8x10xf16> {
   return %y : tensor<8x10xf16>
 }
 
-// Statistics in two passes, in fp32.
+// Statistics take two passes and are computed in fp32.
 // CHECK-LABEL: func.func @batch_norm
 // CHECK: graph.reduce_sum {{.*}}axes = array<i64: 0, 2, 3>
 // CHECK: %[[D:.*]] = graph.sub
@@ -44,7 +44,7 @@ func.func @untouched(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %1 : tensor<4x4xf32>
 }
 
-// One matrix for all batches stays so; repeated in part, it is written out.
+// One matrix for all batches stays as it is; a matrix that is repeated for a part of the batches is written out.
 // CHECK-LABEL: func.func @matmul
 // CHECK: %[[W:.*]] = graph.broadcast %arg1 : tensor<3x5x6xf32> to tensor<2x3x5x6xf32>
 // CHECK: graph.matmul %arg0, %[[W]] : (tensor<2x3x4x5xf32>, tensor<2x3x5x6xf32>)
@@ -55,7 +55,7 @@ func.func @matmul(%x: tensor<2x3x4x5xf32>, %w: tensor<3x5x6xf32>, %v: tensor<5x6
   return %y, %z : tensor<2x3x4x6xf32>, tensor<2x3x4x6xf32>
 }
 
-// A mask of samples is drawn once a sample and multiplied, in fp32.
+// A mask of samples is drawn once for each sample and multiplied in fp32.
 // CHECK-LABEL: func.func @drop_samples
 // CHECK: %[[ONES:.*]] = graph.constant dense<1.000000e+00> : tensor<8x1x1xf32>
 // CHECK-DAG: %[[X:.*]] = graph.cast %arg0

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-decompose --canonicalize | FileCheck %s
 
-// Sums of nothing are 0, products 1, means NaN, maxima the least number; a contraction without terms is 0.
+// A sum of nothing is 0, a product 1, a mean NaN, and a maximum the least number; a contraction without terms is 0.
 // CHECK-LABEL: @reductions
 // CHECK-NOT: graph.reduce
 // CHECK-DAG: dense<0.000000e+00> : tensor<3xf32>
@@ -25,7 +25,7 @@ func.func @contractions(%a: tensor<2x0xf32>, %b: tensor<0x3xf32>, %x: tensor<1x2
   return %0, %1 : tensor<2x3xf32>, tensor<1x4x1x3xf32>
 }
 
-// What has no elements is a constant; padding it and joining it with others leaves those.
+// A value without elements is a constant. Padding it leaves the padding, and joining it with others leaves the others.
 // CHECK-LABEL: @movement
 // CHECK-NOT: graph.exp
 // CHECK-NOT: graph.concat

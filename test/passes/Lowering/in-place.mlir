@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
-// A result that shares an operand's buffer is written through the operand's pointer: one memory for LLVM, no check at run time.
+// A result that shares an operand's buffer is written through the operand's pointer, so that LLVM sees one memory and needs no check.
 func.func @update(%w: tensor<1000xf32>, %g: tensor<1000xf32>) -> tensor<1000xf32> {
   %r = kernel.dispatch "update" (%w, %g) {in_place = array<i64: 0>} : (tensor<1000xf32>, tensor<1000xf32>) -> (tensor<1000xf32>) {
   ^bb0(%a: tensor<1000xf32>, %b: tensor<1000xf32>):

@@ -26,7 +26,7 @@ func.func @result(%x: tensor<65536x1xf16>) -> tensor<65536x32768xf16> {
 
 // -----
 
-// One element fewer than 2^31 has a kernel.
+// A tensor of one element fewer than 2^31 has a kernel.
 func.func @most(%x: tensor<2147483647xi8>) -> tensor<2147483647xi8> {
   %r = kernel.dispatch "most" (%x) : (tensor<2147483647xi8>) -> (tensor<2147483647xi8>) {
   ^bb0(%a: tensor<2147483647xi8>):
@@ -51,7 +51,7 @@ func.func @composite(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
 
 // -----
 
-// The member of a batch is named, not the batch.
+// The error names the member of a batch and not the batch.
 func.func @member(%x: tensor<65536x32768xf16>, %y: tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
   %r:2 = kernel.dispatch "batch" (%x, %y) : (tensor<65536x32768xf16>, tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
   ^bb0(%a: tensor<65536x32768xf16>, %b: tensor<8xf16>):

@@ -16,7 +16,7 @@
 // CHECK-NOT: llvm.store
 // CHECK: llvm.return
 
-// Two threads share 16 columns, a sector of f16, so that there are four blocks; 8 warps meet in shared memory; then 16 threads have a column each.
+// Two threads share 16 columns, a sector of f16, so that there are four blocks; 8 warps combine in shared memory; then 16 threads have a column each.
 // CHECK-LABEL: llvm.func @k1
 // CHECK: scf.for {{.*}} to %c8192_i32 step %c128_i32
 // CHECK-COUNT-4: kernel.shuffle xor
@@ -31,7 +31,7 @@
 // CHECK-NOT: llvm.store
 // CHECK: llvm.return
 
-// A warp per row, 4 rows a block; the last block has warps without a row. Unrolled: LLVM finds that the second stage loads what the first one did.
+// A warp has a row and a block 4 rows; the last block has warps without a row. Unrolled loops let LLVM find that the second stage loads what the first did.
 // CHECK-LABEL: llvm.func @k2
 // CHECK: scf.if
 // CHECK-NOT: scf.for
@@ -41,14 +41,14 @@
 // CHECK-COUNT-16: llvm.store {{.*}} !llvm.ptr<1>
 // CHECK: llvm.return
 
-// A block per long row.
+// A block has a long row.
 // CHECK-LABEL: llvm.func @k3
 // CHECK: scf.for
 // CHECK-COUNT-5: kernel.shuffle xor
 // CHECK: kernel.shared 64
 // CHECK: kernel.barrier
 
-// 350 pairs in 2 blocks: a guard.
+// 350 pairs in 2 blocks need a guard.
 // CHECK-LABEL: llvm.func @k4
 // CHECK: arith.cmpi ult
 // CHECK: scf.if

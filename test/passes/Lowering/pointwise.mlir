@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
-// Contiguous operands: one flat loop over the slices [begin, end) of 1024 elements, and the alias scopes of three memories.
+// Contiguous operands make one flat loop over slices [begin, end) of 1024 elements, with the alias scopes of three memories.
 // CHECK-DAG: #[[S0:.*]] = #llvm.alias_scope<{{.*}}>
 // CHECK: kernel.dispatch "flat"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 118, 1, 1 grain = {{[0-9]+}}>]
 func.func @flat(%x: tensor<30x4000xf32>, %y: tensor<30x4000xf32>) -> tensor<30x4000xf32> {
@@ -13,8 +13,8 @@ func.func @flat(%x: tensor<30x4000xf32>, %y: tensor<30x4000xf32>) -> tensor<30x4
   return %r : tensor<30x4000xf32>
 }
 
-// A broadcast row: the rows are the grid, the columns one loop with constant bounds. f16 is computed in f32 and rounded at
-// each op; relu commutes with rounding, so there is one.
+// A row is broadcast here: the grid goes over rows, and the columns are one loop with constant bounds. f16 is computed in f32
+// and rounded at each op; relu commutes with rounding, so there is one rounding.
 func.func @rows(%x: tensor<200x64xf16>, %y: tensor<64xf16>) -> tensor<200x64xf16> {
   %r = kernel.dispatch "rows" (%x, %y) : (tensor<200x64xf16>, tensor<64xf16>) -> (tensor<200x64xf16>) {
   ^bb0(%a: tensor<200x64xf16>, %b: tensor<64xf16>):

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
-// Along rows: an accumulator in a register; additions may be reassociated, so that the loop vectorises.
+// Along rows, the accumulator is in a register. Additions may be reassociated, so that the loop vectorises.
 // CHECK: kernel.dispatch "rows"{{.*}}grid = 100, 1, 1
 func.func @rows(%x: tensor<100x300xf16>) -> tensor<100xf16> {
   %r = kernel.dispatch "rows" (%x) : (tensor<100x300xf16>) -> (tensor<100xf16>) {
@@ -11,7 +11,7 @@ func.func @rows(%x: tensor<100x300xf16>) -> tensor<100xf16> {
   return %r : tensor<100xf16>
 }
 
-// Along columns: blocks of 32 columns with accumulators in an array; sums longer than 1024 in two levels.
+// Along columns, blocks of 32 columns have accumulators in an array. Sums longer than 1024 have two levels.
 // CHECK: kernel.dispatch "columns"{{.*}}grid = 2, 1, 1
 func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %r:2 = kernel.dispatch "columns" (%x) : (tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {

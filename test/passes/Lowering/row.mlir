@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
-// Softmax: per row a loop for the maximum, one for the sum, one that stores. Both reductions stay in registers.
+// Softmax has a loop per row for the maximum, one for the sum, and one that stores. Both reductions stay in registers.
 // CHECK: kernel.dispatch "softmax"{{.*}}grid = 100, 1, 1
 func.func @softmax(%x: tensor<100x300xf32>) -> tensor<100x300xf32> {
   %r = kernel.dispatch "softmax" (%x) : (tensor<100x300xf32>) -> (tensor<100x300xf32>) {
@@ -15,7 +15,7 @@ func.func @softmax(%x: tensor<100x300xf32>) -> tensor<100x300xf32> {
   return %r : tensor<100x300xf32>
 }
 
-// Reductions over different axes do not make one nest, but correct code.
+// Reductions over different axes do not make one nest, but the code is correct.
 // CHECK: kernel.dispatch "two axes"
 // CHECK-SAME: @kernels0::@k1
 func.func @no_form(%x: tensor<10x30xf32>) -> (tensor<10xf32>, tensor<30xf32>) {

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
-// Zero, then add in the order of the indices; the grid is over blocks of 64 columns.
+// The result is set to zero, and then values are added in the order of the indices. The grid is over blocks of 64 columns.
 // CHECK: kernel.dispatch "scatter"{{.*}}grid = 2, 1, 1
 func.func @scatter(%dy: tensor<50x128xf32>, %i: tensor<50xi32>) -> tensor<1000x128xf32> {
   %r = kernel.dispatch "scatter" (%dy, %i) : (tensor<50x128xf32>, tensor<50xi32>) -> (tensor<1000x128xf32>) {
@@ -11,7 +11,7 @@ func.func @scatter(%dy: tensor<50x128xf32>, %i: tensor<50xi32>) -> tensor<1000x1
   return %r : tensor<1000x128xf32>
 }
 
-// A transpose walks tiles of 16 x 16: every cache line that is touched is used whole.
+// A transpose walks tiles of 16 x 16, so that every cache line that it touches is used whole.
 // CHECK: kernel.dispatch "transpose"{{.*}}grid = 12, 1, 1
 func.func @transpose(%x: tensor<64x48xf32>) -> tensor<48x64xf32> {
   %r = kernel.dispatch "transpose" (%x) : (tensor<64x48xf32>) -> (tensor<48x64xf32>) {
@@ -22,7 +22,7 @@ func.func @transpose(%x: tensor<64x48xf32>) -> tensor<48x64xf32> {
   return %r : tensor<48x64xf32>
 }
 
-// Four neighbours share the words of one Philox block: ten rounds an iteration, not forty.
+// Four neighbours share the words of one Philox block, so that an iteration takes ten rounds and not forty.
 func.func @dropout(%x: tensor<4096xf32>, %s: tensor<i64>) -> tensor<4096xf32> {
   %r = kernel.dispatch "dropout" (%x, %s) : (tensor<4096xf32>, tensor<i64>) -> (tensor<4096xf32>) {
   ^bb0(%a: tensor<4096xf32>, %b: tensor<i64>):

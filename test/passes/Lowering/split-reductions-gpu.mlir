@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-decompose --canonicalize --cse | FileCheck %s
 
-// A block for each image will do: nothing is reshaped.
+// A block for each image is enough, so nothing is reshaped.
 // CHECK-LABEL: func.func @channels
 // CHECK-NOT: graph.reshape
 // CHECK: graph.reduce_sum %arg0 {axes = array<i64: 1, 2>, keepdims = false} : (tensor<128x32x32x64xf32>) -> tensor<128x64xf32>
@@ -10,7 +10,7 @@ func.func @channels(%x: tensor<128x32x32x64xf32>) -> tensor<64xf32> {
   return %y : tensor<64xf32>
 }
 
-// Few images: a block for each of their rows.
+// There are few images, so each of their rows gets a block.
 // CHECK-LABEL: func.func @rows
 // CHECK: graph.reduce_sum %arg0 {axes = array<i64: 2>, keepdims = false} : (tensor<8x56x56x64xf32>) -> tensor<8x56x64xf32>
 func.func @rows(%x: tensor<8x56x56x64xf32>) -> tensor<64xf32> {
@@ -18,7 +18,7 @@ func.func @rows(%x: tensor<8x56x56x64xf32>) -> tensor<64xf32> {
   return %y : tensor<64xf32>
 }
 
-// One long vector: short chains of elementwise ops are computed in the new shape.
+// This is one long vector: short chains of elementwise ops are computed in the new shape.
 // CHECK-LABEL: func.func @norm
 // CHECK: %[[R:.*]] = graph.reshape %arg0 : tensor<1048576xf32> to tensor<256x4096xf32>
 // CHECK: graph.mul %[[R]], %[[R]]
@@ -28,7 +28,7 @@ func.func @norm(%x: tensor<1048576xf32>) -> tensor<f32> {
   return %y : tensor<f32>
 }
 
-// Of a long chain only the end is reshaped: the values inside stay out of memory. It is stored in 16 bits.
+// Of a long chain only the end is reshaped, so that the values inside stay out of memory. The end is stored in 16 bits.
 // CHECK-LABEL: func.func @long_chain
 // CHECK-COUNT-9: graph.exp {{.*}} : tensor<1048576xf16>
 // CHECK-NEXT: %[[R:.*]] = graph.reshape {{.*}} : tensor<1048576xf16> to tensor<256x4096xf16>

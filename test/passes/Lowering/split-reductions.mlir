@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --mpc-decompose=split=false --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
 // RUN: mpc-opt %s --mpc-decompose --mpc-decompose --canonicalize --cse | FileCheck %s
 
-// The reshape goes up to the operand: elementwise ops between are rebuilt in the new shape.
+// The reshape moves up to the operand, and the elementwise ops in between are rebuilt in the new shape.
 // CHECK-LABEL: func.func @overflow
 // CHECK-NEXT: %[[R:.*]] = graph.reshape %arg0 : tensor<1048576xf16> to tensor<64x16384xf16>
 // CHECK-NEXT: %[[N:.*]] = graph.is_nonfinite %[[R]]
@@ -16,8 +16,8 @@ func.func @overflow(%x: tensor<1048576xf16>) -> tensor<i1> {
   return %1 : tensor<i1>
 }
 
-// Per channel, with a broadcast operand; partial sums of f16 are f32. The images are kept at first: no reshape, so that what is
-// summed can be shared with other readers.
+// This sum is per channel, with a broadcast operand; partial sums of f16 are f32. The images are kept at first, without a
+// reshape, so that other readers can share what is summed.
 // CHECK-LABEL: func.func @channels
 // CHECK-NOT: graph.reshape %arg0
 // CHECK: graph.reduce_sum {{.*}} {axes = array<i64: 1, 2>, keepdims = false} : (tensor<32x16x16x64xf32>) -> tensor<32x64xf32>
@@ -29,7 +29,7 @@ func.func @channels(%x: tensor<32x16x16x64xf16>, %m: tensor<1x1x64xf16>) -> tens
   return %1 : tensor<64xf16>
 }
 
-// Few images: images and rows are kept, both reduced in the end.
+// There are few images, so images and rows are kept at first, and both are reduced in the end.
 // CHECK-LABEL: func.func @images_and_rows
 // CHECK-NOT: graph.reshape
 // CHECK: graph.reduce_sum %arg0 {axes = array<i64: 2>, keepdims = false} : (tensor<2x64x64x16xf32>) -> tensor<2x64x16xf32>
@@ -39,7 +39,7 @@ func.func @images_and_rows(%x: tensor<2x64x64x16xf32>) -> tensor<16xf32> {
   return %0 : tensor<16xf32>
 }
 
-// Enough rows, or little to do: as it is.
+// With enough rows, or little to do, nothing changes.
 // CHECK-LABEL: func.func @untouched
 // CHECK-NOT: graph.reshape
 func.func @untouched(%x: tensor<128x1000xf32>, %y: tensor<5000xf32>) -> (tensor<128xf32>, tensor<f32>) {

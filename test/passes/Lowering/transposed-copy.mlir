@@ -3,14 +3,14 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | mpc-ptx - --arch=sm_80 | FileCheck %s --check-prefix=SM80
 // RUN: %if ptxas %{ mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels | mpc-ptx - --arch=sm_90a --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 
-// A thread reads 16 neighbours of x in two accesses, encodes them in pairs, stores them in one; then stores 16 neighbours of the transpose in one. One block has
-// 64 x 64 elements.
+// A thread reads 16 neighbours of x in two accesses, encodes them in pairs and stores them in one; then it stores 16 neighbours of the transpose in one. A
+// block handles 64 x 64 elements.
 // DEVICE: kernel.dispatch "factor"{{.*}}grid = 2048, 1, 1 
 // DEVICE: kernel.shared 4096
 // DEVICE-COUNT-16: kernel.encode_f8
 // DEVICE-NOT: kernel.encode_f8
 // PTXAS: k0: {{[0-9]+}} registers, 0 stack, 0 spill stores, 0 spill loads, 4096 shared
-// Without instructions for it the conversion is integer arithmetic.
+// On GPUs without instructions for it, the conversion is integer arithmetic.
 // SM80: ld.global.{{.*}}v4.b32
 // SM80-NOT: cvt.rn.satfinite
 // SM80: st.global.v4.b32

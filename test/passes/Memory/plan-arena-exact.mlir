@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-plan-arena --split-input-file | FileCheck %s
 
-// Variables lie first, then constants, each at a multiple of 64 bytes, and each has a place of its own, though it has no elements. Equal constants share theirs.
+// Variables come first, then constants, each at a multiple of 64 bytes. Each has a place of its own, even without elements; equal constants share theirs.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 512 : i64, constant_bytes = 128 : i64, peak_bytes = 512 : i64, saved_bytes = 0 : i64, state_bytes = 256 : i64, temporary_bytes = 128 : i64}}
 // CHECK: train.variable @a {{.*}}kernel.offset = 0 : i64
 // CHECK: train.variable @b {{.*}}kernel.offset = 64 : i64
@@ -29,7 +29,7 @@ module {
 }
 
 // -----
-// Large buffers are placed first, each where nothing lies that lives at the same time: two of 1024 bytes at 0, all others at 1024.
+// Large buffers are placed first, each where no other buffer is live at the same time. Two of 1024 bytes are at 0, all others at 1024.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 1536 : i64, constant_bytes = 0 : i64, peak_bytes = 1536 : i64, saved_bytes = 0 : i64, state_bytes = 0 : i64, temporary_bytes = 1536 : i64}}
 // CHECK: func.func @chain(%{{.*}}: tensor<64xf32> {kernel.offset = 1024 : i64}) -> (tensor<64xf32> {kernel.offset = 1024 : i64})
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 1024, 0>
@@ -61,7 +61,7 @@ func.func @chain(%x: tensor<64xf32>) -> tensor<64xf32> {
 }
 
 // -----
-// A value lives as long as what is read through its views.
+// A value lives until its last view has been read.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 0, 256>
 // CHECK: kernel.dispatch "between"{{.*}}args = array<i64: 0, 512>
@@ -88,7 +88,7 @@ func.func @view(%x: tensor<64xf32>) -> tensor<8x8xf32> {
 }
 
 // -----
-// Scratch lives during its launch alone: 1000 bytes at 0, and later another launch's at the same place.
+// Scratch lives only during its launch. It takes 1000 bytes at 0, and another launch's scratch is later at the same place.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 1536 : i64,
 // CHECK: kernel.dispatch "split"{{.*}}args = array<i64: 1024, 1280>{{.*}}scratch_bytes = 1000 : i64, scratch_offset = 0 : i64
 // CHECK: kernel.dispatch "again"{{.*}}args = array<i64: 1280, 960>{{.*}}scratch_bytes = 900 : i64, scratch_offset = 0 : i64
@@ -114,7 +114,7 @@ func.func @scratch(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 }
 
 // -----
-// A launch of the entry writes each result: what is an argument, a variable or a constant is copied.
+// A launch of the entry writes each result, so a result that is an argument, a variable or a constant is copied.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 320 : i64, constant_bytes = 64 : i64, peak_bytes = 320 : i64, saved_bytes = 0 : i64, state_bytes = 64 : i64, temporary_bytes = 192 : i64}}
 // CHECK: func.func @results(%{{.*}}: tensor<4xf32> {kernel.offset = 128 : i64}) -> (tensor<4xf32> {kernel.offset = 192 : i64}, tensor<4xf32> {kernel.offset = 128 : i64}, tensor<4xf32> {kernel.offset = 256 : i64})
 // CHECK: kernel.dispatch "result"{{.*}}args = array<i64: 128, 192>
@@ -130,7 +130,7 @@ module {
 }
 
 // -----
-// Two variables change places: both old values are saved before the first is overwritten.
+// Two variables change places, so both old values are saved before the first is overwritten.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 256 : i64, constant_bytes = 0 : i64, peak_bytes = 256 : i64, saved_bytes = 0 : i64, state_bytes = 128 : i64, temporary_bytes = 128 : i64}}
 // CHECK: kernel.dispatch "save"{{.*}}args = array<i64: 0, 128>
 // CHECK: kernel.dispatch "save"{{.*}}args = array<i64: 64, 192>
@@ -176,8 +176,8 @@ module {
 }
 
 // -----
-// What the loss needs is the forward pass. It leaves its argument and one value to other launches: 512 bytes. The entries use the same room one after
-// the other; a trace needs more of it, but what it needs does not count as a peak.
+// The forward pass is what the loss needs. It leaves its argument and one value to other launches, which are 512 bytes. The entries use the same memory one
+// after the other; a trace needs more of it, but that does not count as a peak.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 4416 : i64, constant_bytes = 0 : i64, peak_bytes = 832 : i64, saved_bytes = 512 : i64, state_bytes = 256 : i64, temporary_bytes = 576 : i64}}
 // CHECK: train.step @main(%{{.*}}: tensor<64xf32> {kernel.offset = 256 : i64}) -> (tensor<f32> {kernel.offset = 768 : i64})
 // CHECK: kernel.dispatch "forward"{{.*}}args = array<i64: 256, 512>

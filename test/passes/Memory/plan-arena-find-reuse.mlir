@@ -30,7 +30,7 @@ func.func @view(%x: tensor<64x4xf32>) -> tensor<256xf32> {
 }
 
 // -----
-// A transpose reads elsewhere than it writes.
+// A transpose reads at other indices than it writes.
 // CHECK: kernel.plan = {arena_bytes = 2048 : i64,
 // CHECK: kernel.dispatch "exp"{{.*}}args = array<i64: 0, 1024>
 // CHECK: kernel.dispatch "transpose"{{.*}}args = array<i64: 1024, 0>}
@@ -41,7 +41,7 @@ func.func @moved(%x: tensor<64x4xf32>) -> tensor<4x64xf32> {
 }
 
 // -----
-// Weight and momentum are updated where they lie.
+// Weight and momentum are updated in place.
 // CHECK: kernel.plan = {arena_bytes = 192 : i64, constant_bytes = 0 : i64, peak_bytes = 192 : i64, saved_bytes = 0 : i64, state_bytes = 128 : i64, temporary_bytes = 64 : i64}
 // CHECK: kernel.dispatch "add+sub"{{.*}}args = array<i64: 64, 128, 0, 64, 0>, in_place = array<i64: 0, 2>
 // CHECK-NOT: "assign"

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-plan-arena --split-input-file | FileCheck %s
 
-// Results take over the buffers of inputs that die with them, as `may_reuse` says: of four values of a chain one buffer of 1024 bytes is enough.
+// Results take over the buffers of inputs that die with them, as `may_reuse` says. The four values of a chain need one buffer of 1024 bytes.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 1088 : i64, constant_bytes = 0 : i64, peak_bytes = 1088 : i64, saved_bytes = 0 : i64, state_bytes = 0 : i64, temporary_bytes = 1088 : i64}}
 // CHECK: func.func @chain(%{{.*}}: tensor<4xf32> {kernel.offset = 1024 : i64}) -> (tensor<64x4xf32> {kernel.offset = 0 : i64})
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 1024, 0>}
@@ -26,7 +26,7 @@ func.func @chain(%x: tensor<4xf32>) -> tensor<64x4xf32> {
 }
 
 // -----
-// Without permission two buffers take turns.
+// Without permission two buffers are used in turns.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 2048 : i64,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 1024, 0>}
 // CHECK: kernel.dispatch "second"{{.*}}args = array<i64: 0, 1024>}
@@ -95,7 +95,7 @@ func.func @lives_on(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tens
 }
 
 // -----
-// A buffer that two inputs are views of is not taken over. Through a single view it is.
+// A buffer is not taken over if two inputs are views of it. Through a single view it is.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 512 : i64,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 0, 256>}
 // CHECK: kernel.dispatch "narrow"{{.*}}args = array<i64: 256, 0>}
@@ -157,7 +157,7 @@ func.func @several(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tenso
 }
 
 // -----
-// An update in place: the weight and its momentum are computed where they lie, and nothing is copied.
+// This is an update in place: the weight and its momentum are computed where they are, and nothing is copied.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64, constant_bytes = 0 : i64, peak_bytes = 768 : i64, saved_bytes = 0 : i64, state_bytes = 512 : i64, temporary_bytes = 256 : i64}}
 // CHECK: kernel.dispatch "update"{{.*}}args = array<i64: 0, 256, 512, 0, 256>, in_place = array<i64: 0, 1>
 // CHECK-NOT: "assign"
@@ -182,7 +182,7 @@ module {
 }
 
 // -----
-// Where only the gradient's buffer may be reused, the weight is not written while it is read: it is copied at the end.
+// Where only the gradient's buffer may be reused, the weight is not written while it is read, and is copied at the end.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64,
 // CHECK: kernel.dispatch "update"{{.*}}args = array<i64: 0, 256, 512>, may_reuse
 // CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: 512, 0>
@@ -237,7 +237,7 @@ module {
 }
 
 // -----
-// One value for two variables: it is computed into the first and copied into the second.
+// One value is assigned to two variables, so it is computed into the first and copied into the second.
 // CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64,
 // CHECK: kernel.dispatch "update"{{.*}}args = array<i64: 0, 512, 0>, in_place = array<i64: 0>
 // CHECK: train.assign @w

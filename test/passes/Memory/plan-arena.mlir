@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-form-dispatches --mpc-plan-arena --split-input-file | FileCheck %s
 
-// The variable first, then room for x (live until the matmul), its product and the result.
+// The variable comes first, then room for x (live until the matmul), its product and the result.
 // CHECK: module attributes {kernel.plan = {arena_bytes = {{[0-9]+}} : i64, constant_bytes = 0 : i64, peak_bytes = {{[0-9]+}} : i64, saved_bytes = 0 : i64, state_bytes = 64 : i64
 // CHECK: train.variable @w {{.*}}kernel.offset = 0 : i64
 // CHECK: func.func @predict(%{{.*}}: tensor<8x4xf32> {kernel.offset = [[X:[0-9]+]] : i64}) -> (tensor<8x3xf32> {kernel.offset = [[Y:[0-9]+]] : i64})
@@ -17,8 +17,8 @@ module {
 }
 
 // -----
-// The new value is computed where the old one lay only if no later launch reads the old one. (mpc-find-reuse has not
-// run, so nothing that reads a buffer may share it: the update goes through a copy.)
+// The new value is computed in place of the old one only if no later launch reads the old one. (mpc-find-reuse has not run, so no result may share a buffer
+// that is read, and the update goes through a copy.)
 // CHECK: train.variable @w {{.*}}kernel.offset = 0 : i64
 // CHECK: kernel.dispatch "add"{{.*}}args = array<i64: 0, [[D:[0-9]+]], [[T:[0-9]+]]>
 // CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: [[T]], 0>
@@ -46,7 +46,7 @@ module {
 }
 
 // -----
-// Two variables that change places: the one that is overwritten first is saved.
+// Two variables change places, so the one that is overwritten first is saved.
 // CHECK: kernel.dispatch "save"
 // CHECK: kernel.dispatch "save"
 // CHECK: kernel.dispatch "assign"
@@ -64,7 +64,7 @@ module {
 }
 
 // -----
-// A read is of the old value wherever it stands: what is computed into @a comes after the copy that saves it for @b.
+// A read gives the old value wherever it stands, so the computation into @a comes after the copy that saves it for @b.
 // CHECK: train.variable @a {{.*}}kernel.offset = 0 : i64
 // CHECK: train.variable @b {{.*}}kernel.offset = 64 : i64
 // CHECK: kernel.dispatch "save"{{.*}}args = array<i64: 0, [[OLD:[0-9]+]]>

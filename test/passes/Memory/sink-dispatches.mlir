@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-sink-dispatches --split-input-file | FileCheck %s
 
-// A weight's gradient of 1 MB, made from 64 KB that nobody else reads, is wanted at the end: it is computed there, behind
-// a flag that is computed from it.
+// A weight's gradient of 1 MB is made from 64 KB that nothing else reads, and is needed only at the end. It is computed
+// there, and a flag that is computed from it moves with it.
 // CHECK-LABEL: func.func @late
 // CHECK: kernel.dispatch "between"
 // CHECK: kernel.dispatch "grad"
@@ -35,7 +35,7 @@ func.func @late(%x: tensor<32x512xf32>, %y: tensor<32x512xf32>) -> tensor<512x51
 }
 
 // -----
-// Made from more than it is itself: it stays.
+// This result is smaller than what it is made from, so its dispatch stays where it was.
 // CHECK-LABEL: func.func @early
 // CHECK: kernel.dispatch "sum"
 // CHECK: kernel.dispatch "between"
@@ -60,7 +60,7 @@ func.func @early(%x: tensor<512x512xf32>, %y: tensor<32x512xf32>) -> tensor<512x
 }
 
 // -----
-// It reads a variable that is assigned later: moving it would cost a copy.
+// This dispatch reads a variable that is assigned later, so moving it would cost a copy.
 // CHECK-LABEL: func.func @assigned
 // CHECK: kernel.dispatch "reads"
 // CHECK: kernel.dispatch "update"

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-verify-arena --split-input-file --verify-diagnostics
 
-// Side by side, and one constant in two places of the program.
+// Tensors are side by side, and one constant is in two places of the program.
 train.variable @w parameter : tensor<4xf32> = #train.fill<0.5 : f64> {kernel.offset = 0 : i64}
 func.func @apart() -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = graph.constant {kernel.offset = 64 : i64} dense<1.0> : tensor<4xf32>
@@ -9,7 +9,7 @@ func.func @apart() -> (tensor<4xf32>, tensor<4xf32>) {
 }
 
 // -----
-// A constant without elements where a real one lies: whoever writes one for each offset would leave the other out.
+// A constant without elements is where a real one is. A writer that takes one constant for each offset would leave the other out.
 func.func @empty() -> (tensor<0xf32>, tensor<4xf32>) {
   // expected-note @+1 {{the other one, at bytes 64 to 65}}
   %0 = graph.constant {kernel.offset = 64 : i64} dense<> : tensor<0xf32>

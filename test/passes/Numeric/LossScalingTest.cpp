@@ -12,7 +12,7 @@ namespace {
 constexpr double kInf = INFINITY;
 constexpr const char *kPasses = "mpc-autodiff,mpc-loss-scaling,mpc-optimizers,mpc-simplify";
 
-/// torch.amp.GradScaler.update, and on top the bounds and the hysteresis that semantics ask for.
+/// torch.amp.GradScaler.update, extended by the bounds and the hysteresis of mpc's scaler.
 struct ReferenceScaler {
   float scale;
   double growth = 2, backoff = 0.5;
@@ -40,7 +40,7 @@ struct ReferenceScaler {
   }
 };
 
-/// Numbers in MLIR need a decimal point.
+/// Returns a number as text with a decimal point, which MLIR needs.
 std::string number(double v) {
   char text[64];
   std::snprintf(text, sizeof text, "%.17e", v);
@@ -59,7 +59,7 @@ std::string scalerAttributes(const ReferenceScaler &r) {
   return text + "}";
 }
 
-/// Runs the pattern (true: overflow) and compares the whole state after every step.
+/// Runs the pattern (true means overflow) and compares the whole state after every step.
 void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
   PassRun run(linearStep(scalerAttributes(reference)), kPasses);
   double w = 1;
@@ -75,8 +75,7 @@ void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
     ASSERT_EQ(run["main/growth_tracker"][0], reference.tracker) << "after step " << i;
     ASSERT_EQ(run["main/skipped"][0], reference.skipped) << "after step " << i;
     ASSERT_EQ(run["main/step"][0], updates) << "after step " << i;
-    // Exact for scales that are powers of two. Otherwise three roundings (inverse, product, update) each
-    // step.
+    // The updates are exact for scales that are powers of two. Otherwise there are three roundings in each step (inverse, product, update).
     int exponent;
     bool exact =
         std::frexp(reference.growth, &exponent) == 0.5 && std::frexp(reference.backoff, &exponent) == 0.5;
@@ -88,7 +87,7 @@ void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
 }
 
 TEST(LossScaling, TorchUnitTest) {
-  // Scale 4, growth 2, backoff 0.25, interval 2: 4, 8 after two clean steps, 2 after an Inf.
+  // With scale 4, growth 2, backoff 0.25 and interval 2, the scale is 4, then 8 after two clean steps, and 2 after an Inf.
   PassRun run(linearStep(scalerAttributes({.scale = 4, .growth = 2, .backoff = 0.25, .interval = 2})),
               kPasses);
   run.step({1, 1});
@@ -166,14 +165,14 @@ TEST(LossScaling, UnscaledGradientIsExactForPowersOfTwo) {
 }
 
 TEST(Clipping, GlobalNormAndValue) {
-  // Gradient (3, 4), norm 5: the step is lr * g / 5 (torch divides by norm + 1e-6).
+  // The gradient is (3, 4), so its norm is 5 and the step is lr * g / 5 (torch divides by norm + 1e-6).
   PassRun norm(
       linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_norm = 1.0"),
       kPasses);
   norm.step({3, 4});
   EXPECT_NEAR(norm["w"][0], 1 - 3 / 5.000001, 4 * 0x1p-24);
   EXPECT_NEAR(norm["w"][1], -2 - 4 / 5.000001, 8 * 0x1p-24);
-  // A smaller gradient is left alone.
+  // A gradient below the bound is not changed.
   PassRun small(
       linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}, clip_norm = 100.0"),
       kPasses);
@@ -206,7 +205,7 @@ TEST(Accumulation, EqualsTheLargeBatch) {
         }
       }
       large.step({sum[0] / 4, sum[1] / 4}); // the gradient of a mean over the large batch
-      EXPECT_EQ(micro["w"], large["w"]);    // powers of two: exact
+      EXPECT_EQ(micro["w"], large["w"]);    // exact, since only powers of two divide
       EXPECT_EQ(micro["w/accumulator"], (std::vector<double>{0, 0}));
     }
     EXPECT_EQ(micro["main/step"][0], 3);
@@ -230,7 +229,7 @@ TEST(Accumulation, OneOverflowSkipsTheWindowOnce) {
   EXPECT_EQ(run["main/scale"][0], 65536);
 }
 
-/// Magnitudes of powers of two around the bound, of any size: S is the largest power of two with M * headroom * S < 65504.
+/// The magnitudes are powers of two and numbers around the bound: S is the largest power of two with M * headroom * S < 65504.
 TEST(Calibration, PicksTheLargestPowerOfTwo) {
   for (double headroom : {1.0, 4.0})
     for (double largest : {1.0, 65504.0 / 1024, 65503.0 / 1024, 63.9, 64.0, 3e-8, 0x1p-40, 1e-20, 12345.0}) {
@@ -246,7 +245,7 @@ TEST(Calibration, PicksTheLargestPowerOfTwo) {
       EXPECT_EQ(std::frexp(scale, &exponent), 0.5);
       EXPECT_LT(m * headroom * scale, 65504) << largest;
       EXPECT_GE(m * headroom * scale * 2, 65504) << largest;
-      // Then it stays.
+      // The scale stays after that.
       run.step({largest * 100, 0});
       EXPECT_EQ(run["main/scale"][0], scale);
       EXPECT_EQ(run["main/gradient_max"][0], m);
@@ -266,7 +265,7 @@ TEST(Calibration, OverflowsShrinkTheScaleAndDoNotCount) {
   run.step({0.5, 2});
   EXPECT_EQ(run["main/scale"][0], 256);
   run.step({0.5, 1});
-  EXPECT_EQ(run["main/scale"][0], 16384); // 2 * 32768 = 65536 is too much
+  EXPECT_EQ(run["main/scale"][0], 16384); // 2 * 32768 = 65536 is too large
   run.step({kInf, 1});
   EXPECT_EQ(run["main/scale"][0], 16384);
   EXPECT_EQ(run["main/skipped"][0], 3);
@@ -278,7 +277,7 @@ TEST(Calibration, BoundsHold) {
     PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1, init_scale = " + number(least) +
                            ", min_scale = " + number(least) + ", max_scale = " + number(most) + "}"),
                 kPasses);
-    run.step({1, 1}); // 8192 without bounds
+    run.step({1, 1}); // would give 8192 without bounds
     EXPECT_EQ(run["main/scale"][0], want);
   }
 }
@@ -288,7 +287,7 @@ TEST(Calibration, ZeroGradientsSayNothing) {
   run.step({0, 0});
   EXPECT_EQ(run["main/scale"][0], 1024);
   EXPECT_EQ(run["main/calibrated"][0], 0);
-  // The calibration goes on until there is something to pick a scale from.
+  // The calibration goes on until it has seen a gradient from which to pick a scale.
   run.step({1, -2});
   EXPECT_EQ(run["main/scale"][0], 16384);
   EXPECT_EQ(run["main/calibrated"][0], 1);

@@ -12,7 +12,7 @@ std::string passes(const std::string &level, const std::string &type = "fp16") {
          "},mpc-autodiff,mpc-loss-scaling,mpc-optimizers,mpc-master-weights,mpc-simplify";
 }
 
-/// loss = factor * x @ w with w = 1: the gradient of w is factor * x.
+/// Makes loss = factor * x @ w with w = 1: the gradient of w is factor * x.
 std::string product(const std::string &factor, const std::string &attributes) {
   return R"(
     train.variable @w parameter : tensor<1x1xf32> = #train.fill<1.0>
@@ -28,7 +28,7 @@ std::string product(const std::string &factor, const std::string &attributes) {
     })";
 }
 
-// lr = 2^-12: relative to w = 1 half of an f16 ulp, which rounds to even: back to 1.
+// The update is lr = 2^-12, which is half an f16 ULP of w = 1. The sum rounds to even, which is 1 again.
 const std::string kTinyUpdate =
     "optimizer = {name = \"sgd\", lr = 2.44140625e-4}, scaler = {kind = \"none\"}";
 
@@ -48,13 +48,13 @@ TEST(MasterWeights, TinyUpdateIsKeptWithMasters) {
       EXPECT_EQ(run["w"][0], 1 - i * 0x1p-12);
       EXPECT_EQ(run["w/f16"][0], roundTo(mlir::Float16Type::get(&run.context), 1 - i * 0x1p-12));
     }
-    // The next forward uses the copy.
+    // The next forward pass reads the copy.
     EXPECT_EQ(run.step({1}), 1 - 16 * 0x1p-12);
   }
 }
 
 TEST(LossScaling, SmallGradientsVanishWithoutScale) {
-  // d loss/d y = 2^-26 is below half of f16's least subnormal, 2^-24.
+  // d loss/d y = 2^-26 is below half of f16's smallest subnormal, 2^-24.
   PassRun run(
       product("1.4901161193847656e-8", "optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}"),
       passes("O2"));
@@ -63,7 +63,7 @@ TEST(LossScaling, SmallGradientsVanishWithoutScale) {
 }
 
 TEST(LossScaling, SmallGradientsSurviveWithScale) {
-  // lr 2^20: the update is 2^-6.
+  // With lr = 2^20 the update is 2^-6.
   const std::string optimizer = "optimizer = {name = \"sgd\", lr = 1048576.0}, scaler = ";
   for (const char *scaler : {"{kind = \"static\", init_scale = 1024.0}", "{kind = \"dynamic\"}"}) {
     PassRun run(product("1.4901161193847656e-8", optimizer + scaler), passes("O2"));
@@ -76,7 +76,7 @@ TEST(LossScaling, SmallGradientsSurviveWithScale) {
 }
 
 TEST(LossScaling, TooLargeAScaleIsFound) {
-  // 65536 * 1 is infinite in f16: the first update is skipped, the second, at 32768, is not.
+  // 65536 * 1 is infinite in f16, so the first update is skipped; the second, at 32768, is not.
   PassRun run(product("1.0", "optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\"}"),
               passes("O2"));
   run.step({1});

@@ -12,16 +12,16 @@ namespace {
 constexpr const char *kPasses = "mpc-autodiff,mpc-loss-scaling,mpc-optimizers,mpc-simplify";
 constexpr int kSteps = 10;
 
-/// One parameter element with its optimizer state; t counts from 1.
+/// Updates one parameter element and its optimizer state; t counts from 1.
 using Reference = std::function<void(double &w, double g, double (&state)[2], int t)>;
 
-/// Gradients that change sign and size, element by element.
+/// Returns gradients that change sign and size, element by element.
 double gradient(int t, int element) {
   return element == 0 ? 0.7 * std::cos(1.3 * t) + 0.1 : 1e-3 * (t % 3 - 1.2);
 }
 
-/// Ten steps in fp32 stay within (roundings per step) * steps * 2^-24 of the largest intermediate, here the
-/// parameter.
+/// Checks that ten steps in fp32 stay within (roundings per step) * steps * 2^-24 of the largest intermediate value,
+/// which here is the parameter.
 void check(const std::string &optimizer, const Reference &reference, int roundings = 16) {
   PassRun run(linearStep("optimizer = " + optimizer + ", scaler = {kind = \"none\"}"), kPasses);
   double w[2] = {1, -2}, state[2][2] = {};

@@ -8,7 +8,7 @@
 
 namespace mpc::test {
 
-/// A module in text, lowered by a pass pipeline and ready to run.
+/// Runs a module in MLIR text that a pass pipeline has lowered.
 class PassRun {
 public:
   /// `passes` is the textual pipeline inside the module. Fails the test when something does not parse or
@@ -17,9 +17,9 @@ public:
 
   /// Runs @main on one f32 input, which has the type of its first argument; returns the loss.
   double step(std::vector<double> input);
-  /// The elements of a variable.
+  /// Returns the elements of a variable.
   std::vector<double> &operator[](llvm::StringRef variable) { return evaluator->variable(variable).values; }
-  /// All variables but those of the scaler, by name.
+  /// Returns all variables but those of the scaler, by name.
   std::vector<std::pair<std::string, std::vector<double>>> stateWithoutScaler();
 
   mlir::MLIRContext context;
@@ -27,8 +27,8 @@ public:
   std::unique_ptr<Evaluator> evaluator;
 };
 
-/// A step that trains @w : tensor<2xf32> from [1, -2] with loss sum(w * x): the gradient is x. `attributes`
-/// are those of the step but for `parameters`.
+/// Returns a step that trains @w : tensor<2xf32> from [1, -2] with loss sum(w * x), so that the gradient is
+/// x. `attributes` are all attributes of the step except `parameters`.
 std::string linearStep(llvm::StringRef attributes);
 
 } // namespace mpc::test

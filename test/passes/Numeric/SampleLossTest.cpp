@@ -9,8 +9,7 @@ using namespace mpc::test;
 
 namespace {
 
-/// A network that returns what it is given, scaled by a parameter of ones; `body` computes its outputs from
-/// %z.
+/// Returns a network that multiplies its input by a parameter of ones, which gives %z; `body` computes its outputs from %z.
 std::string forward(const std::string &zType, const std::string &labelsType, const std::string &body,
                     const std::string &resultType, const std::string &name) {
   return "train.variable @w parameter : tensor<1xf32> = #train.fill<1.0>\n"
@@ -22,7 +21,7 @@ std::string forward(const std::string &zType, const std::string &labelsType, con
          zType + ", tensor<1xf32>) -> " + zType + body + "}";
 }
 
-/// loss of @main = sum(sample_loss) / sum(sample_weight) of @eval, on the same inputs.
+/// Checks that the loss of @main is sum(sample_loss) / sum(sample_weight) of @eval on the same inputs.
 void check(const std::string &ir, const std::string &loss, std::vector<double> labels) {
   PassRun run(ir, "mpc-attach-loss{" + loss + "}", EvalMode::Exact);
   auto main = llvm::cast<mlir::FunctionOpInterface>(run.module->lookupSymbol("main"));
@@ -73,7 +72,7 @@ TEST(SampleLoss, Options) {
 }
 
 TEST(SampleLoss, MeanOverAMask) {
-  // What a network computes itself: sum(loss * mask) / sum(mask).
+  // This loss is computed by the network itself: sum(loss * mask) / sum(mask).
   check(forward("tensor<4x3xf32>", "tensor<4xi64>", R"(
            %l = graph.softmax_cross_entropy %z, %y {reduction = #graph<reduction none>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
            %m = graph.cast %y : tensor<4xi64> to tensor<4xf32>
@@ -107,7 +106,7 @@ TEST(SampleLoss, FlattenedSequences) {
 }
 
 TEST(SampleLoss, SumOfABatch) {
-  // The mean over batches of a summed loss: a weight of 1/N a sample, so one batch gives the batch's sum.
+  // A summed loss is averaged over batches: each sample has a weight of 1/N, so that one batch gives the batch's sum.
   check(forward("tensor<4x3xf32>", "tensor<4xi64>", R"(
            %l = graph.softmax_cross_entropy %z, %y {reduction = #graph<reduction sum>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
            return %l : tensor<f32>)",

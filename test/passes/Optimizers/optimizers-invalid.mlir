@@ -70,7 +70,7 @@ train.step @main(%g: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], 
 
 // -----
 
-// The second of two betas is checked, too.
+// The second of two betas is checked too.
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
 // expected-error @+2 {{optimizer adam of step @main: 'beta2' is 1.5, which does not lie in [0, 1)}}
 // expected-note @+1 {{hint: beta2 is the decay of the second moment; default 0.999}}

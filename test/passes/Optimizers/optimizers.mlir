@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --split-input-file --mpc-optimizers | FileCheck %s
 // RUN: mpc-opt %s --split-input-file --mpc-optimizers | mpc-opt --split-input-file --mpc-optimizers | FileCheck %s
 
-// SGD with momentum, predicated; locations bear the parameter's name.
+// This is SGD with momentum and a flag that skips the update. Locations have the parameter's name.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK: train.variable @"main/lr" hyper : tensor<f32> = #train.fill<1.000000e-01 : f64> {step = @main}
 // CHECK: train.variable @"main/step" counter : tensor<i64> = #train.fill<0.000000e+00 : f64> {step = @main}
@@ -33,7 +33,7 @@ train.step @main(%g: tensor<4xf32>, %skip: tensor<i1>, %l: tensor<f32>) -> tenso
 
 // -----
 
-// A parameter stored in f16 is widened, updated and rounded once. Groups: the first that matches counts.
+// A parameter stored in f16 is widened, updated and rounded once. Of the groups, the first that matches counts.
 train.variable @w.bias parameter : tensor<4xf16> = #train.fill<1.0>
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main

@@ -6,15 +6,15 @@
 // RUN: mpc-opt %s --mpc-autocast="type=fp16 opt-level=O0" | FileCheck %s --check-prefix=O0
 // RUN: mpc-opt %s --mpc-autocast="type=fp16 opt-level=O1" | mpc-opt --mpc-autocast="type=fp16 opt-level=O1" | FileCheck %s
 
-// The casts of O1 on LeNet-5, counted by hand as torch.amp makes them:
+// These are the casts of O1 on LeNet-5, counted by hand as torch.amp makes them:
 //   x                                      1   (conv1's input)
 //   conv1.weight, conv1.bias               2
 //   conv2.weight, conv2.bias               2
 //   fc1, fc2, fc3: weight and bias each    6
 //   logits to fp32 for the cross-entropy   1
-// 12 in all. relu, max_pool and reshape follow in f16: none.
+// There are 12 in all, since relu, max_pool and reshape follow in f16 and have none.
 // O1: {{^}}12{{$}}
-// O3 stores the parameters low: x and the logits remain.
+// O3 stores the parameters in low precision, so only x and the logits are cast.
 // O3: {{^}}2{{$}}
 // O0-NOT: f16
 

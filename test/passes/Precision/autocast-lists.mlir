@@ -1,12 +1,12 @@
 // RUN: mpc-opt %s --mpc-autocast="deny=fc1 allow=relu infer=exp" | FileCheck %s
 // RUN: mpc-opt %s --mpc-autocast="deny=matmul,relu" | FileCheck %s --check-prefix=DENY
-// Patterns keep their own groups: \\1 is the m. An alternative that is only a part of the mnemonic does not count.
+// Patterns keep their own groups, so \\1 is the m. An alternative that matches only a part of the mnemonic does not count.
 // RUN: mpc-opt %s --mpc-autocast="deny=(m)at\\1ul,re|relu" | FileCheck %s --check-prefix=DENY
 // RUN: mpc-opt %s --mpc-autocast="deny=mat|mul,rel" | FileCheck %s --check-prefix=PART
 // RUN: mpc-opt %s --mpc-autocast="cast-cache=false" | grep -c graph.cast | FileCheck %s --check-prefix=NOCACHE
 // RUN: mpc-opt %s --mpc-autocast | grep -c graph.cast | FileCheck %s --check-prefix=CACHE
 
-// A pattern that matches nothing is told of, in fp32 too; one that another list outdoes is not.
+// A warning names a pattern that matches nothing, in fp32 too, but not a pattern that another list overrides.
 // RUN: mpc-opt %s --mpc-autocast="deny=matmul allow=fc1,fooo infer=fc3" 2>&1 >/dev/null | FileCheck %s --check-prefix=UNMATCHED
 // RUN: mpc-opt %s --mpc-autocast="type=fp32 deny=matmul allow=fc1,fooo infer=fc3" 2>&1 >/dev/null | FileCheck %s --check-prefix=UNMATCHED
 

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-autocast="type=fp16 opt-level=O2" | FileCheck %s
 // RUN: mpc-opt %s --mpc-autocast="type=bf16 opt-level=O2" | FileCheck %s --check-prefix=BF16
 
-// What may leave the range of f16 is stored in f32 in a cast model too; what softmax gives does not.
+// Values that may leave the range of f16 are stored in f32 in a cast model too. A softmax's results cannot leave it.
 // CHECK-LABEL: @ranges
 // CHECK: graph.pow {{.*}} -> tensor<4x4xf32>
 // CHECK: graph.exp {{.*}} : tensor<4x4xf32>
@@ -23,8 +23,8 @@ func.func @ranges(%x: tensor<4x4xf32>, %s: tensor<4xf32>) -> tensor<4x4xf32> {
   return %9 : tensor<4x4xf32>
 }
 
-// A number widens an addition where f16 makes it infinite, zero or a subnormal of fewer digits; bf16 holds them all. A table is judged by its
-// largest number.
+// A constant number widens an addition where f16 makes it infinite, zero or a subnormal of fewer digits; bf16 holds all such numbers. A
+// constant tensor is judged by its largest number.
 // CHECK-LABEL: @numbers
 // CHECK: graph.add {{.*}} -> tensor<2x2xf32>
 // CHECK: graph.add {{.*}} -> tensor<2x2xf32>

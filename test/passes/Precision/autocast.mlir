@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --split-input-file --mpc-autocast=opt-level=O2 | FileCheck %s --check-prefixes=CHECK,O2
 // RUN: mpc-opt %s --split-input-file --mpc-autocast=opt-level=O3 | FileCheck %s --check-prefixes=CHECK,O3
 
-// Attention-like: a softmax between two products. O1 computes it on fp32 storage, O2 keeps low storage.
+// As in attention, a softmax is between two products. O1 computes it on fp32 storage, and O2 keeps low storage.
 train.variable @w parameter : tensor<4x4xf32> = dense<[[1.0, 0.1, 0.0, 70000.0], [1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]> : tensor<4x4xf32>
 // O1: @w parameter : tensor<4x4xf32>
 // O2: @w parameter : tensor<4x4xf32>
@@ -27,7 +27,7 @@ func.func @predict(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
 
 // -----
 
-// Batch normalisation takes low activations, fp32 scale and statistics at every level; what is assigned keeps its type.
+// Batch normalisation takes low activations with fp32 scale and statistics at every level. Assigned values keep their type.
 train.variable @w parameter : tensor<3x2x1x1xf32> = #train.fill<1.0>
 train.variable @scale parameter : tensor<3xf32> = #train.fill<1.0>
 train.variable @bias parameter : tensor<3xf32> = #train.fill<0.0>
@@ -57,7 +57,7 @@ train.step @main(%x: tensor<2x2x4x4xf32>) -> tensor<f32> attributes {parameters 
   %sum = graph.add %stay, %new : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   // CHECK-NEXT: train.assign @mean, {{.*}} : tensor<3xf32>
   train.assign @mean, %sum : tensor<3xf32>
-  // A sum needs fp32, a constant does not widen, so one cast.
+  // A sum needs fp32, and a constant does not widen, so there is one cast.
   // CHECK: graph.mul %[[Y]], {{.*}} : (tensor<2x3x4x4xf16>, tensor<f16>) -> tensor<2x3x4x4xf16>
   %h = graph.mul %y, %tenth : (tensor<2x3x4x4xf32>, tensor<f32>) -> tensor<2x3x4x4xf32>
   // CHECK: graph.cast {{.*}} {mpc.reason = "reduce_sum needs f32"}
@@ -67,7 +67,7 @@ train.step @main(%x: tensor<2x2x4x4xf32>) -> tensor<f32> attributes {parameters 
 
 // -----
 
-// One cast for all uses of a value, through reshapes; an addition of two products of different parameters is not a bias.
+// All uses of a value share one cast, also through reshapes. An addition of two products of different parameters is not a bias.
 train.variable @w parameter : tensor<4x4xf32> = #train.fill<1.0>
 // CHECK-LABEL: func.func @shared
 // CHECK-SAME: %[[X:.*]]: tensor<4x4xf32>
@@ -99,7 +99,7 @@ func.func @mask(%x: tensor<4x4xf32>, %m: tensor<4x4xi1>) -> tensor<4x4xf32> {
 
 // -----
 
-// Untouched: nothing low, integers, f64.
+// Nothing changes here: there are no low types, only fp32 ops, integers and f64.
 // CHECK-LABEL: func.func @nothing
 func.func @nothing(%x: tensor<4xf32>, %i: tensor<4xi64>, %d: tensor<4x4xf64>) -> (tensor<4xf32>, tensor<4xi64>, tensor<4x4xf64>) {
   // CHECK-NOT: graph.cast

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-loss-scaling | FileCheck %s
 // RUN: mpc-opt %s --mpc-loss-scaling | mpc-opt --mpc-loss-scaling | FileCheck %s
 
-// The largest magnitude of all 16-bit cotangents and of the gradients is watched; what only moves elements is not watched again.
+// The largest magnitude of all 16-bit cotangents and of the gradients is watched. Ops that only move elements are not watched again.
 train.variable @w parameter : tensor<4x3xf32> = #train.fill<1.0>
 // CHECK: train.variable @"main/scale" scaler : tensor<f32> = #train.fill<1.024000e+03 : f64> {step = @main}
 // CHECK: train.variable @"main/skipped" scaler : tensor<i64>
@@ -21,7 +21,7 @@ train.step @main(%x: tensor<2x4xf16>) -> tensor<f32>
   %dw = graph.matmul %x, %spread {transpose_a} : (tensor<2x4xf16>, tensor<2x3xf16>) -> tensor<4x3xf16>
   // CHECK: %[[G:.*]] = graph.cast %[[DW]] : tensor<4x3xf16> to tensor<4x3xf32>
   %g = graph.cast %dw : tensor<4x3xf16> to tensor<4x3xf32>
-  // Three magnitudes: of dy, of dw, of the gradient.
+  // There are three magnitudes, those of dy, of dw and of the gradient.
   // CHECK-NEXT: %[[A:.*]] = graph.abs %[[DY]] : tensor<f16>
   // CHECK-NEXT: %[[A32:.*]] = graph.cast %[[A]]
   // CHECK-NEXT: %[[B:.*]] = graph.abs %[[DW]] : tensor<4x3xf16>
@@ -36,7 +36,7 @@ train.step @main(%x: tensor<2x4xf16>) -> tensor<f32>
   // CHECK: graph.is_nonfinite %[[M]]
   // CHECK: train.assign @"main/gradient_max"
   // CHECK: train.assign @"main/calibrated"
-  // Seven binary digits of the exponent.
+  // The exponent of the scale is found in seven binary digits.
   // CHECK-COUNT-7: graph.constant dense<6.550400e+04> : tensor<f64>
   // CHECK: train.assign @"main/scale"
   train.update @w, %g : tensor<4x3xf32>

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-loss-scaling=guard-loss=true --split-input-file | FileCheck %s
 
-// Without a scale: the loss is tested, the guard is a variable, and the update and the running statistics are skipped.
+// Without a scale the loss is tested, the guard is a variable, and the update and the running statistics are skipped.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 train.variable @mean buffer : tensor<4xf32> = #train.fill<0.0>
 // CHECK: train.variable @"main/nan_guard" hyper : tensor<f32> = #train.fill<1.000000e+00 : f64> {step = @main}
@@ -24,7 +24,7 @@ train.step @main(%x: tensor<4xf32>) -> tensor<f32> attributes {parameters = [@w]
 }
 
 // -----
-// With a scale either costs the step; only the gradients move the scale.
+// With a scale, a non-finite loss or gradient skips the step, but only the gradients change the scale.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
 train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic"}} {
@@ -41,7 +41,7 @@ train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], 
 }
 
 // -----
-// Of two batches without a scale one that has no loss is not added, is counted, and costs both.
+// Without a scale, a batch that has no finite loss is counted and not added, and it skips the update of both batches.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK: train.variable @"main/bad_losses" counter : tensor<i64> = #train.fill<0.000000e+00 : f64>
 // CHECK-LABEL: train.step @main

@@ -66,7 +66,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
 
 // -----
 
-// 1 / 1e-42 is no fp32 number: every unscaled gradient would be an infinity or NaN.
+// 1 / 1e-42 is not an fp32 number, so that every unscaled gradient would be an infinity or NaN.
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
 // expected-error @+2 {{a scale must be a positive fp32 number whose inverse is one, too}}
 // expected-note @+1 {{hint: 65536 is the usual initial scale}}
@@ -111,7 +111,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
 
 // -----
 
-// No scaler takes no options.
+// The scaler `none` takes no options.
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
 // expected-error @+2 {{'init_scale' is no option of kind none}}
 // expected-note @+1 {{hint: static takes init_scale; dynamic also growth_factor, backoff_factor, growth_interval, min_scale, max_scale and hysteresis; calibrate takes init_scale, steps, headroom, backoff_factor, min_scale and max_scale}}
@@ -123,7 +123,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
 
 // -----
 
-// A scale of 2^130 is no fp32 number, nor is one of 0.
+// 2^130 is not an fp32 number, and the inverse of 0 is none either.
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
 // expected-error @+2 {{a scale must be a positive fp32 number whose inverse is one, too}}
 // expected-note @+1 {{hint: 65536 is the usual initial scale, 1024 a usual static one}}

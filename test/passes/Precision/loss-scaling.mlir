@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --split-input-file --mpc-loss-scaling | FileCheck %s
 // RUN: mpc-opt %s --split-input-file --mpc-loss-scaling | mpc-opt --split-input-file --mpc-loss-scaling | FileCheck %s
 
-// The dynamic scale: seed, check of the scaled gradient, unscale, guarded buffer, state.
+// The dynamic scale adds a seed, a check of the scaled gradient, an unscale, a guarded buffer and state.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 train.variable @stat buffer : tensor<4xf32> = #train.fill<0.0>
 // CHECK: train.variable @"main/scale" scaler : tensor<f32> = #train.fill<6.553600e+04 : f64> {step = @main}
@@ -38,7 +38,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
 
 // -----
 
-// No scale: nothing is checked; clipping by value.
+// Without a scale nothing is checked. Gradients are clipped by value.
 train.variable @w parameter : tensor<4xf16> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
 train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}, clip_value = 0.5 : f64} {

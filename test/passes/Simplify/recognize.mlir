@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-recognize --split-input-file | FileCheck %s
 
-// x - mean(x), squared as a product, divided by a root; then a scale and a bias.
+// This is a layer norm: x - mean(x) is squared as a product and divided by a root, and then come a scale and a bias.
 // CHECK-LABEL: @layer
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[S:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>)
 // CHECK-NEXT: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.layer_norm %[[X]], %[[S]], %[[B]] {axes = array<i64: 1>, epsilon = 9.99{{.*}}E-6 : f64, kind = #graph<norm layer>}
@@ -20,7 +20,7 @@ func.func @layer(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>) -> t
 }
 
 // -----
-// T5's and Llama's: the power of x itself, its sum over 8, the reciprocal of a root; the weight stands first.
+// T5 and Llama take the power of x itself, its sum over 8, and the reciprocal of a root. The weight is the first factor.
 // CHECK-LABEL: @rms
 // CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.layer_norm %arg0, %arg1, %{{.*}} {{.*}}kind = #graph<norm rms>
 // CHECK-NEXT: return %[[Y]]
@@ -40,7 +40,7 @@ func.func @rms(%x: tensor<4x8xf32>, %s: tensor<8xf32>) -> tensor<4x8xf32> {
 }
 
 // -----
-// torch.nn.functional.normalize: the bound is a clip, written out to x's shape.
+// In torch.nn.functional.normalize the bound is a clip, expanded to x's shape.
 // CHECK-LABEL: @l2
 // CHECK: graph.layer_norm %arg0, {{.*}}epsilon = 9.99{{.*}}E-13 : f64, kind = #graph<norm l2>
 // CHECK-NOT: graph.div
@@ -53,7 +53,7 @@ func.func @l2(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 }
 
 // -----
-// A group norm as exporters write it: an instance norm of the groups between two reshapes, then weight and bias per channel.
+// Exporters write a group norm as an instance norm of the groups between two reshapes, followed by weight and bias per channel.
 // CHECK-LABEL: @group
 // CHECK-DAG: %[[S:.*]] = graph.reshape %arg1 : tensor<6x1x1xf32> to tensor<6xf32>
 // CHECK-DAG: %[[B:.*]] = graph.reshape %arg2 : tensor<6x1x1xf32> to tensor<6xf32>
@@ -71,7 +71,7 @@ func.func @group(%x: tensor<2x6x4x4xf32>, %s: tensor<6x1x1xf32>, %b: tensor<6x1x
 }
 
 // -----
-// Not norms: another axis in the two means, a deviation of other values, a negative epsilon, an epsilon outside the root.
+// These are no norms: the two means have different axes, the deviation is of other values, or epsilon is negative or outside the root.
 // CHECK-LABEL: @others
 // CHECK-NOT: _norm
 // CHECK: return
@@ -93,7 +93,7 @@ func.func @others(%x: tensor<8x8xf32>, %other: tensor<8x8xf32>) -> (tensor<8x8xf
 }
 
 // -----
-// Logarithms of what is near 0 or 1.
+// These are logarithms of values near 0 or 1.
 // CHECK-LABEL: @logs
 // CHECK: %[[N:.*]] = graph.neg %arg0
 // CHECK: %[[P:.*]] = graph.softplus %[[N]]
@@ -114,7 +114,7 @@ func.func @logs(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tenso
 }
 
 // -----
-// A square is a power, which autocast computes in fp32. A divisor of n - 1 is no mean, be n ever so large.
+// A square becomes a power, which autocast computes in fp32. A divisor of n - 1 makes no mean, however large n is.
 // CHECK-LABEL: @squares
 // CHECK: graph.pow
 // CHECK-NOT: _norm

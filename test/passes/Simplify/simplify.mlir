@@ -23,7 +23,7 @@ func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   // CHECK-NEXT: %[[P:.*]] = graph.mul %[[S]], %[[EIGHT]]
   %s = graph.add %w, %v : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %p = graph.mul %s, %eight : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
-  // x + 0 stays: it is not x for -0.
+  // x + 0 stays, because it is not x for -0.
   // CHECK-NEXT: %[[Z:.*]] = graph.add %[[X]]
   // CHECK-NEXT: return %[[P]], %[[Z]]
   %zero = graph.constant dense<0.0> : tensor<f32>

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-attach-loss | FileCheck %s
 // RUN: mpc-opt %s --mpc-attach-loss | mpc-opt --mpc-attach-loss | FileCheck %s
 
-// The loss is the network's own output; batch norm, dropout and the RNG counter in both forms.
+// The loss is the network's own output. Batch norm, dropout and the RNG counter are in both forms.
 // CHECK: train.metrics = [{axis = 1 : i64, ignore = 2 : i64, kind = "accuracy", labels = "y", logits = "logits", name = "accuracy"}]
 module {
   train.variable @scale parameter : tensor<3xf32> = #train.fill<1.0>
@@ -32,7 +32,7 @@ module {
   // CHECK: %[[M:.*]] = train.read @running_mean
   // CHECK: %[[V:.*]] = train.read @running_var
   // CHECK: %[[Y:.*]] = graph.batch_norm_inference %{{.*}}, %{{.*}}, %{{.*}}, %[[M]], %[[V]]
-  // The weights are per class and one label is ignored: the divisor is the weight of the labels that count.
+  // The weights are per class and one label is ignored, so the divisor is the weight of the labels that count.
   // CHECK: %[[LOSS:.*]] = graph.nll_loss
   // CHECK-SAME: ignore_index = 2 : i64, reduction = #graph<reduction none>
   // CHECK: %[[VALID:.*]] = graph.compare ne

@@ -21,7 +21,7 @@ train.variable @v parameter : tensor<3xf32> = #train.fill<1.0>
 // SMOOTH: graph.clip %[[A]] {max = 1.000000e+00 : f64, min = 0.000000e+00 : f64}
 // BCE: graph.softplus
 
-// Each sample has three elements: its loss is their sum, its weight 3.
+// Each sample has three elements, so its loss is their sum and its weight 3.
 // CHECK-LABEL: func.func @eval
 // CHECK: %[[SUM:.*]] = graph.reduce_sum %{{.*}} {axes = array<i64: 1>, keepdims = false} : (tensor<4x3xf32>) -> tensor<4xf32>
 // CHECK: %[[THREE:.*]] = graph.constant dense<3.000000e+00> : tensor<4xf32>
@@ -30,7 +30,7 @@ train.variable @v parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: func.func @predict
 // CHECK-SAME: -> (tensor<4x3xf32> {train.batched, train.name = "y", train.role = "output"}, tensor<4x3xf32> {train.batched, train.name = "z", train.role = "output"}, tensor<f32> {train.name = "total", train.role = "output"})
 
-// An autoencoder's target is its input; the metric keeps the input that only it needs.
+// An autoencoder's target is its input. The metric keeps an input that only it needs.
 // EXISTING-LABEL: train.step @main
 // EXISTING-SAME: (%{{[^,]*}}: tensor<4x3xf32> {train.batched, train.name = "x"}) -> (tensor<f32>
 // EXISTING-LABEL: func.func @eval
@@ -44,7 +44,7 @@ train.variable @v parameter : tensor<3xf32> = #train.fill<1.0>
 // STEPS-SAME: optimizer = {betas = [5.000000e-01, 9.000000e-01], name = "adam"}, parameters = [@w]
 // STEPS-LABEL: train.step @D
 // STEPS-SAME: optimizer = {lr = 1.000000e-02 : f64, name = "sgd"}, parameters = [@v]
-// The total is a sum of losses: it does not split by samples.
+// The total is a sum of losses, so it does not split by samples.
 // STEPS-LABEL: func.func @eval
 // STEPS-SAME: -> (tensor<f32> {train.name = "loss", train.role = "loss"})
 // STEPS-LABEL: func.func @predict

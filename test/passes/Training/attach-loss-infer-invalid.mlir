@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-attach-loss --split-input-file --verify-diagnostics
 
-// Two outputs could be meant.
+// Either of two outputs could be meant.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // expected-error@+2 {{none can be inferred: 2 outputs are float tensors, and one is needed}}
 // expected-note-re@+1 {{hint: say what is trained: --loss=softmax_cross_entropy:LOGITS:LABELS, {{.*}}; the outputs are 'y', 'z'}}
@@ -13,7 +13,7 @@ func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (te
 
 // -----
 
-// None is of floats; an output that has no name is called by its number.
+// No output is of floats. An output that has no name is called by its number.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // expected-error@+2 {{none can be inferred: 0 outputs are float tensors, and one is needed}}
 // expected-note-re@+1 {{hint: say what is trained: {{.*}}; the outputs are 'output0'}}
@@ -37,7 +37,7 @@ func.func @forward(%x: tensor<4x5x6x3xf32> {train.name = "x", train.batched}) ->
 
 // -----
 
-// One number for each sample is not the loss of the batch; of one sample it is no loss either.
+// One number for each sample is not the loss of the batch, and for a single sample it is no loss either.
 train.variable @w parameter : tensor<1xf32> = #train.fill<1.0>
 // expected-error@+2 {{none can be inferred: output 'y' is of rank 1, and scores of classes are of rank 2 or 3}}
 // expected-note@+1 {{hint: say what is trained: --loss=}}
@@ -73,7 +73,7 @@ func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (te
 
 // -----
 
-// Views and casts behind it change nothing.
+// Views and casts after the op change nothing.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // expected-error@+2 {{none can be inferred: output 'y' is made by Sigmoid, so it is no score of a class}}
 // expected-note@+1 {{hint: say what is trained: --loss=}}

@@ -35,7 +35,7 @@ func.func @forward(%x: tensor<4x3x3xf32> {train.name = "x", train.batched}, %t: 
 
 // -----
 
-// The labels would fit another dimension, which nobody guesses.
+// The labels would fit another dimension, but the pass does not guess.
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-error@+2 {{input 't' is tensor<4x3x2xi64>, but the labels of 'y' [4,3,5,2] with its classes along dimension 1 should be tensor<4x5x2xi64>}}
 // expected-note@+1 {{hint: the labels fit --loss=softmax_cross_entropy:y:t,axis=2}}

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-attach-loss="step={G:loss=mse:y:t:params=^main$},{D:loss=l1:y:t:params=^v$} param-group={^main$:lr=2}" | FileCheck %s
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group={main_0:lr=2}" 2>&1 | FileCheck %s --check-prefix=SYMBOL
-// Patterns match what the user calls a parameter, which is the initializer's name; an entry took it as a symbol.
+// Patterns match the user's name of a parameter, which is the initializer's name; here an entry has taken it as a symbol.
 train.variable @main_0 parameter : tensor<2xf32> = #train.fill<1.0> {train.name = "main"}
 train.variable @v parameter : tensor<2xf32> = #train.fill<1.0>
 func.func @forward(%x: tensor<4x2xf32> {train.name = "x", train.batched}) -> (tensor<4x2xf32> {train.name = "y", train.role = "output"}) {

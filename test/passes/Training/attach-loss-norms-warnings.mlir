@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-attach-loss=step=first:loss=mse:y:t,second:loss=mse:z:t --split-input-file --verify-diagnostics -o /dev/null
 
-// The norm that keeps running statistics decides nothing that is trained.
+// The norm that keeps running statistics does not influence what is trained.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 train.variable @running.mean_0 buffer : tensor<3xf32> = #train.fill<0.0> {train.name = "running.mean"}
 train.variable @running.variance buffer : tensor<3xf32> = #train.fill<1.0>

@@ -3,7 +3,7 @@
 // RUN: mpc-opt %s --mpc-attach-loss="loss=softmax_cross_entropy:logits:labels,axis=1,ignore_index=7" | FileCheck %s --check-prefix=FIRST
 // RUN: mpc-opt %s --mpc-attach-loss="loss=softmax_cross_entropy:logits:labels,label_smoothing=0.5,weight=1/2/3" | FileCheck %s --check-prefix=SMOOTH
 
-// Tokens have their classes at the end: a row for each label, which is a view, and labels [N, T].
+// Tokens have their classes at the end, so each label has a row of scores, which is a view; labels are [N, T].
 // LAST: module attributes {train.assumed = ["--loss=softmax_cross_entropy:logits:labels
 // INFERRED-SAME: : the only float output is taken for scores
 // LAST-SAME: the classes are dimension 2 of 'logits' [8,5,3], the labels 'labels' are [8,5]"]
@@ -38,7 +38,7 @@
 // SMOOTH: %[[SUM:.*]] = graph.reduce_sum %[[COSTS]]
 // SMOOTH: %[[WEIGHT:.*]] = graph.reduce_sum
 // SMOOTH: graph.div %[[SUM]], %[[WEIGHT]]
-// It still splits by samples.
+// The loss still splits by samples.
 // SMOOTH-LABEL: func.func @eval(
 // SMOOTH-SAME: tensor<8xf32> {train.batched, train.name = "sample_weight", train.role = "sample_weight"}, tensor<8x5x3xf32> {train.batched, train.name = "logits"
 train.variable @w parameter : tensor<4x3xf32> = #train.fill<1.0>

@@ -24,7 +24,7 @@ module {
   // CHECK: %[[EZ:.*]] = graph.add
   // CHECK: %[[EACH:.*]] = graph.softmax_cross_entropy %[[EZ]]
   // CHECK-SAME: reduction = #graph<reduction none>
-  // A label counts as 1, the ignored one as 0.
+  // A label counts as 1, and the ignored one as 0.
   // CHECK: %[[COUNTS:.*]] = graph.compare ne
   // CHECK: %[[WEIGHT:.*]] = graph.cast %[[COUNTS]] : tensor<8xi1> to tensor<8xf32>
   // CHECK: return %[[EACH]], %[[WEIGHT]], %[[EZ]]

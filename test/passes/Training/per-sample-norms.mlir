@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-attach-loss=loss=mse:adaptive:t | FileCheck %s
 
-// A layer norm treats each sample alone, with a scale of the sample's own (adaptive norms) too, unless it normalises over the samples. So does a group norm.
+// A layer norm treats each sample alone, also with a scale of the sample's own (adaptive norms), unless it normalises over the samples. So does a group norm.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: func.func @predict(
 // CHECK-SAME: tensor<4x2x3xf32> {train.batched, train.name = "adaptive"

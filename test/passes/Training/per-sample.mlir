@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-attach-loss=loss=mse:follows:t -split-input-file | FileCheck %s
 
-// Which outputs have a part for each sample (batched), do not depend on them (fixed), or mix them.
+// Outputs have a part for each sample (batched), do not depend on the samples (fixed), or mix them.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 train.variable @m parameter : tensor<3x5xf32> = #train.fill<1.0>
 // CHECK-LABEL: func.func @predict(
@@ -8,7 +8,7 @@ train.variable @m parameter : tensor<3x5xf32> = #train.fill<1.0>
 // CHECK-SAME: tensor<3xf32> {train.fixed, train.name = "weight"
 // CHECK-SAME: tensor<4x3xf32> {train.fixed, train.name = "side"
 // CHECK-SAME: tensor<4xf32> {train.batched, train.name = "row_mean"
-// A mean over the batch of three, one of four values: four, like the batch.
+// This mean over the batch is of four values for each sample, so it has as many elements as the batch has samples.
 // CHECK-SAME: tensor<4xf32> {train.name = "batch_mean"
 // CHECK-SAME: tensor<4x3xf32> {train.name = "centered"
 // CHECK-SAME: tensor<3x4xf32> {train.name = "by_class"
@@ -69,13 +69,13 @@ func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}, %i: te
 
 // -----
 
-// A batch of one: what keeps its place counts, what the batch is reduced out of does not.
+// In a batch of one, a dimension that keeps its place counts as the batch, and one that remains after the batch is reduced does not.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK-LABEL: func.func @predict(
 // CHECK-SAME: tensor<1x4xf32> {train.batched, train.name = "follows"
 // CHECK-SAME: tensor<4xf32> {train.name = "batch_mean"
 // CHECK-SAME: tensor<4x1xf32> {train.name = "by_class"
-// The sequence first, as torch's attention has it, flattened and back.
+// As in torch's attention, the sequence comes first; it is flattened and restored.
 // CHECK-SAME: tensor<1x2x2xf32> {train.batched, train.name = "sequence"
 func.func @forward(%x: tensor<1x4xf32> {train.name = "x", train.batched})
     -> (tensor<1x4xf32> {train.name = "follows"}, tensor<4xf32> {train.name = "batch_mean"}, tensor<4x1xf32> {train.name = "by_class"},

@@ -1,4 +1,4 @@
-// Our declarations of the driver's interface agree with those of NVIDIA's cuda.h.
+// Checks that our declarations of the driver's interface agree with those of NVIDIA's cuda.h.
 #include "runtime/cuda/Api.h"
 
 #include <cuda.h>
@@ -8,7 +8,7 @@ using namespace mpc::rt::cuda;
 
 namespace {
 
-/// Handles differ in name only, enumerators are passed as int.
+/// Handles may differ in name, and enumerators are passed as int.
 template <typename Ours, typename Theirs>
 constexpr bool alike = sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>;
 

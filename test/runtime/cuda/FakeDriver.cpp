@@ -1,5 +1,6 @@
-// libcuda.so.1 for machines without a GPU: the functions of the driver that the runtime uses, over FakeGpu;
-// kernels run on the emulator. README.md says what the environment variables MPC_FAKE_CUDA_* do.
+// This is libcuda.so.1 for machines without a GPU. It has the functions of the driver that the runtime uses,
+// implemented on FakeGpu; kernels run on the emulator. README.md explains the environment variables
+// MPC_FAKE_CUDA_*.
 
 #include "FakeGpu.h"
 #include "mpc/emulator.h"
@@ -25,7 +26,7 @@ const char *setting(const char *name, const char *standard) {
 long number(const char *name, long standard) {
   return std::atol(setting(name, std::to_string(standard).c_str()));
 }
-/// Whether `MPC_FAKE_CUDA_FAIL` asks for this fault.
+/// Returns whether `MPC_FAKE_CUDA_FAIL` asks for this fault.
 bool fails(const char *fault) { return std::strcmp(setting("FAIL", ""), fault) == 0; }
 
 struct Error {
@@ -49,7 +50,7 @@ struct Function {
   std::string name;
   uint32_t threads = 0, buffers = 0;
   std::vector<std::string> maps =
-      {}; // what the kernel takes its tensor maps for, as the emulator's description says it
+      {}; // the tensor maps that the kernel expects, as the emulator's description writes them
   int sharedLimit = 48 << 10;
 };
 
@@ -58,14 +59,14 @@ struct Driver {
   Gpu gpu;
   bool started = false;
   int retained = 0;
-  Result sticky = kSuccess; // a fault: every later call fails with it
-  long executed = 0;        // kernels
+  Result sticky = kSuccess; // after a fault, every later call fails with it
+  long executed = 0;        // number of kernels
   std::set<Stream *> streams;
   std::set<Event *> events;
   std::set<Module *> modules;
   std::set<Graph *> graphs, executables;
   std::vector<std::unique_ptr<Function>> functions;
-  std::vector<std::pair<uint64_t, std::string>> maps; // encoded: address and description
+  std::vector<std::pair<uint64_t, std::string>> maps; // address and description of each encoded map
   std::map<std::string, long> calls;
 
   const mpc_emulator *plugin = nullptr;
@@ -109,9 +110,9 @@ struct Driver {
       misuse("%s", plugin->error(1));
   }
 } driver;
-thread_local bool current = false; // the context, of this thread
+thread_local bool current = false; // whether this thread has the context
 
-/// What begins every call that works with the context.
+/// Begins every call that works with the context.
 Result enter(const char *call) {
   ++driver.calls[call];
   return !current ? 201 : driver.sticky;
@@ -131,7 +132,7 @@ template <typename Object, typename Handle>
 void destroy(std::set<Object *> &all, Handle handle, const char *what) {
   Object *object = &known(all, handle, what);
   all.erase(object);
-  if constexpr (!std::is_same_v<Object, Stream>) // streams stay for the past of memory
+  if constexpr (!std::is_same_v<Object, Stream>) // streams stay, because the history of memory refers to them
     delete object;
 }
 template <typename Object, typename Handle>
@@ -143,7 +144,7 @@ Result create(std::set<Object *> &all, Handle *handle, Object *object) {
 Stream &streamOf(StreamHandle handle) { return known(driver.streams, handle, "stream"); }
 
 uint64_t sumOf(const void *bytes, size_t count) {
-  uint64_t sum = 14695981039346656037ull; // FNV-1a
+  uint64_t sum = 14695981039346656037ull; // the FNV-1a hash
   for (size_t i = 0; i < count; ++i)
     sum = (sum ^ static_cast<const unsigned char *>(bytes)[i]) * 1099511628211ull;
   return sum;
@@ -158,7 +159,7 @@ void copy(const char *name, uint64_t to, uint64_t from, size_t count, bool toHos
   driver.gpu.endOf(from, count, fromHost, name);
   constexpr int poison = 0xA5;
   uint64_t sum = fromHost ? sumOf(reinterpret_cast<void *>(from), count) : 0;
-  if (toHost) { // who looks too early, sees this
+  if (toHost) { // a process that reads too early sees this
     std::memset(reinterpret_cast<void *>(to), poison, count);
     sum = sumOf(reinterpret_cast<void *>(to), count);
   }
@@ -169,7 +170,7 @@ void copy(const char *name, uint64_t to, uint64_t from, size_t count, bool toHos
   });
 }
 
-/// Runs on the GPU's behalf: a fault is seen by the calls behind it.
+/// Runs a kernel on behalf of the GPU. The calls that follow report a fault.
 void runKernel(const Function &function, const uint32_t (&grid)[3], const std::vector<uint64_t> &arguments) {
   if (const char *fault = setting("FAIL", "");
       std::strncmp(fault, "launch:", 7) == 0 && ++driver.executed == std::atol(fault + 7)) {
@@ -189,8 +190,8 @@ void runKernel(const Function &function, const uint32_t (&grid)[3], const std::v
 constexpr uint64_t kMapMagic = 0x70616d726f736e65;
 
 #ifndef MPC_FAKE_WITHOUT_TENSOR_MAPS
-/// A map as the emulator's descriptions write it (mpc/emulator.h), without the number of the buffer. An
-/// error: what the driver refuses (cuTensorMapEncodeTiled's and ...Im2col's parameters).
+/// Writes a map as the emulator's descriptions do (mpc/emulator.h), without the number of the buffer. Returns
+/// an error for what the driver refuses (see the parameters of cuTensorMapEncodeTiled and ...Im2col).
 Result encodeMap(TensorMapBytes *map, int type, unsigned rank, void *address, const uint64_t *sizes,
                  const uint64_t *strides, const unsigned *box, unsigned boxes, const unsigned *steps,
                  int swizzle, unsigned pixels, const int *lower, const int *upper) {
@@ -225,7 +226,7 @@ Result encodeMap(TensorMapBytes *map, int type, unsigned rank, void *address, co
 
 #endif
 
-/// `wanted`: "BUFFER ...".
+/// `wanted` has the form "BUFFER ...".
 void checkMap(const Function &function, const std::string &wanted, const void *parameter,
               const std::vector<uint64_t> &arguments) {
   uint64_t words[2];
@@ -433,7 +434,7 @@ EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned coun
     return create(driver.modules, handle,
                   new Module{std::string(bytes, table + uint64_t(size) * sections), false});
   }
-  std::string ptx = bytes; // to its 0
+  std::string ptx = bytes; // ends at its NUL
   size_t version = ptx.find(".version "), target = ptx.find(".target sm_");
   int major = 0, minor = 0;
   if (version == ptx.npos || target == ptx.npos ||
@@ -442,8 +443,9 @@ EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned coun
         "aborted due to errors");
     return 218;
   }
+  // PTX 7.0 came with CUDA 11.0 and PTX 8.0 with CUDA 12.0.
   if (major >= 7 &&
-      (major + 4) * 1000 + minor * 10 > number("VERSION", 13000)) // PTX 7.0: CUDA 11.0; PTX 8.0: CUDA 12.0
+      (major + 4) * 1000 + minor * 10 > number("VERSION", 13000))
     return kUnsupportedPtxVersion;
   char *end = nullptr;
   long compute = std::strtol(ptx.c_str() + target + 11, &end, 10), own = number("COMPUTE", 80);

@@ -1,5 +1,5 @@
-// The fake driver finds what it is there to find: each misuse ends the process and is named; the same without
-// it goes through.
+// The fake driver finds what it is made to find: each misuse ends the process and is named, and the same
+// calls without the misuse succeed.
 
 #include "runtime/cuda/Api.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t bytes = 64;
 
-/// A context with two streams, an event, device and pinned memory. Every test runs in a process of its own,
-/// so the state at exit counts.
+/// A context with two streams, an event, and device and pinned memory. Every test runs in a process of its
+/// own, because the state at exit counts.
 struct Holder {
   ContextHandle context = nullptr;
   StreamHandle one = nullptr, two = nullptr;
@@ -46,7 +46,7 @@ struct Holder {
 
 } // namespace
 
-/// Runs the body in another process, which ends with a status and what it printed then.
+/// Runs the body in another process and checks its exit status and what it printed.
 #define EXPECT_END(body, status, text)                                                                       \
   EXPECT_EXIT(                                                                                               \
       {                                                                                                      \
@@ -68,7 +68,7 @@ TEST(FakeDriver, WorkIsDoneInOrderAndNoEarlierThanItIsAwaited) {
   EXPECT_EQ(cuStreamSynchronize(s.one), 0);
   EXPECT_EQ(cuMemcpyDtoHAsync_v2(s.pinned, s.device, bytes, s.one), 0);
   std::memcpy(back, s.pinned, bytes);
-  EXPECT_EQ(back[0], 0xA5); // too early
+  EXPECT_EQ(back[0], 0xA5); // read too early
   EXPECT_EQ(cuStreamSynchronize(s.one), 0);
   std::memcpy(back, s.pinned, bytes);
   EXPECT_EQ(back[15], 2);
@@ -85,9 +85,9 @@ TEST(FakeDriver, TensorMapsAreThoseThatTheAcceleratorTakes) {
                                   steps, 0, 3, 0, 0);
   };
   EXPECT_EQ(encode(s.device, 128, 64), kSuccess);
-  EXPECT_NE(encode(s.device + 8, 128, 64), kSuccess); // 16 bytes
+  EXPECT_NE(encode(s.device + 8, 128, 64), kSuccess); // not aligned to 16 bytes
   EXPECT_NE(encode(s.device, 136, 64), kSuccess);
-  EXPECT_NE(encode(s.device, 128, 72), kSuccess); // wider than its swizzle
+  EXPECT_NE(encode(s.device, 128, 72), kSuccess); // the box is wider than its swizzle
 }
 
 TEST(FakeDriver, EventsOrderStreams) {
@@ -102,7 +102,7 @@ TEST(FakeDriver, EventsOrderStreams) {
   EXPECT_CLEAN(copies(s, true));
   EXPECT_MISUSE(copies(s, false),
                 "nothing orders 'cuMemsetD8Async' behind 'cuMemcpyHtoDAsync' of another stream");
-  // The process may order them too.
+  // The process may also order two streams by waiting.
   EXPECT_CLEAN(cuMemsetD8Async(s.device, 0, 8, s.one); cuStreamSynchronize(s.one);
                cuMemsetD8Async(s.device, 0, 8, s.two));
 }

@@ -35,7 +35,7 @@ uint64_t Gpu::allocate(size_t bytes, bool pinned) {
   std::memset(allocation.memory.get(), kGuardByte, all);
   uint64_t address = (reinterpret_cast<uint64_t>(allocation.memory.get()) + kGuard + kAlignment - 1) /
                      kAlignment * kAlignment;
-  std::memset(reinterpret_cast<void *>(address), kFreshByte, bytes); // fresh memory holds anything
+  std::memset(reinterpret_cast<void *>(address), kFreshByte, bytes); // fresh memory may hold anything
   allocations_.emplace(address, std::move(allocation));
   used_ += pinned ? 0 : bytes;
   return address;
@@ -84,7 +84,7 @@ void Gpu::enqueue(Stream &stream, std::string name, std::vector<Access> accesses
     stream.capture->nodes.push_back({std::move(name), std::move(accesses), std::move(work)});
     return;
   }
-  merge(stream.clock, host_); // the process gave it after all that it waited for
+  merge(stream.clock, host_); // the process issued it after everything that it waited for
   for (const Access &access : accesses) {
     auto &past = const_cast<Allocation &>(find(access.begin, access.bytes, name.c_str()).second).past;
     std::erase_if(past, [&](const Past &p) { return p.index <= host_[p.stream]; });
@@ -118,7 +118,7 @@ void Gpu::wait(Stream &stream, const Event &event) {
   if (stream.capture || event.captured)
     misuse("an event of outside of a captured stream is waited for in it, or the other way round");
   if (!event.stream)
-    return; // never recorded
+    return; // the event was never recorded
   merge(stream.clock, event.clock);
   stream.clock[&stream] = ++stream.issued;
   stream.queue.push_back({"wait", nullptr, event.stream, event.index});

@@ -13,11 +13,11 @@
 
 namespace mpc::rt::cuda::fake {
 
-/// What no correct program does: says it and ends the process with status 86.
+/// Reports what no correct program does and ends the process with status 86.
 [[noreturn, gnu::format(printf, 1, 2)]] void misuse(const char *format, ...);
 
 struct Stream;
-/// Up to which operation of each stream something is known to be done.
+/// For each stream, the index up to which its operations are known to be done.
 using Clock = std::map<const Stream *, uint64_t>;
 void merge(Clock &into, const Clock &from);
 
@@ -26,27 +26,27 @@ struct Graph;
 struct Operation {
   std::string name;
   std::function<void()> work;
-  Stream *after = nullptr; // another stream that must have come to `afterIndex`
+  Stream *after = nullptr; // another stream, which must have reached `afterIndex`
   uint64_t afterIndex = 0;
 };
 
 struct Stream {
   std::deque<Operation> queue;
   uint64_t issued = 0, done = 0;
-  Clock clock; // what its newest operation comes after
+  Clock clock; // what precedes its newest operation
   Graph *capture = nullptr;
-  bool busy = false; // being executed
+  bool busy = false; // whether it is being executed
 };
 
 struct Event {
   bool timed = false, captured = false;
-  Stream *stream = nullptr; // where it was recorded last
+  Stream *stream = nullptr; // the stream where it was recorded last
   uint64_t index = 0;
   Clock clock;
-  double milliseconds = -1; // when the GPU passed it
+  double milliseconds = -1; // the time at which the GPU passed it
 };
 
-/// One part of memory that an operation touches.
+/// A part of memory that an operation reads or writes.
 struct Access {
   uint64_t begin;
   size_t bytes;
@@ -68,21 +68,21 @@ public:
   uint64_t allocate(size_t bytes, bool pinned);
   void release(uint64_t address, bool pinned);
   size_t used() const { return used_; }
-  /// The end of the allocation that holds all of these bytes; misuse when there is none.
+  /// Returns the end of the allocation that holds all of these bytes. It is misuse if there is none.
   uint64_t endOf(uint64_t address, size_t bytes, bool pinned, const char *who) const;
 
   //===-- Order ---===//
-  /// Puts work on a stream. Misuse where it touches what another stream's work touches and nothing orders the
-  /// two.
+  /// Puts work on a stream. It is misuse if the work touches memory that another stream's work touches and
+  /// nothing orders the two.
   void enqueue(Stream &stream, std::string name, std::vector<Access> accesses, std::function<void()> work);
   void record(Event &event, Stream &stream);
   void wait(Stream &stream, const Event &event);
   /// The process waits.
   void synchronize(Stream &stream, uint64_t index, const Clock &clock);
-  bool stopped = false; // by a fault: nothing is done any more
-  bool eager = false;   // streams work as early as they may, instead of as late
+  bool stopped = false; // after a fault nothing is executed any more
+  bool eager = false;   // streams work as early as they may instead of as late
 
-  /// What is still there when the process ends is misuse.
+  /// Whatever is still allocated when the process ends is misuse.
   void checkLeaks() const;
 
 private:
@@ -95,7 +95,7 @@ private:
   struct Allocation {
     size_t bytes;
     bool pinned;
-    std::unique_ptr<std::byte[]> memory; // guards around
+    std::unique_ptr<std::byte[]> memory; // has guards at both ends
     std::vector<Past> past;
   };
   const std::pair<const uint64_t, Allocation> &find(uint64_t address, size_t bytes, const char *who) const;
@@ -103,7 +103,7 @@ private:
   static void checkGuards(const std::pair<const uint64_t, Allocation> &allocation);
 
   std::map<uint64_t, Allocation> allocations_;
-  size_t used_ = 0; // device memory
+  size_t used_ = 0; // bytes of device memory
   Clock host_;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs a compiled program with --device=cuda on the fake driver: what it computes, that it does not wait, and what it says.
+"""Runs a compiled program with --device=cuda on the fake driver and checks what it computes, that it does not wait, and what it says.
 
 usage: cuda.py BUILD_DIR WORK_DIR
 """
@@ -21,14 +21,14 @@ OPTIONS = ("--precision=fp16", "--opt-level=O2", "--optimizer=sgd", "--momentum=
 
 
 def sections(program):
-    """The sections of a program file by name (runtime/abi/README.md)."""
+    """Returns the sections of a program file by name (runtime/abi/README.md)."""
     raw = open(program, "rb").read()
     offset, size = (int.from_bytes(raw[at:at + 8], "little") for at in (len(raw) - 24, len(raw) - 16))
     return {s["name"]: raw[s["offset"]:s["offset"] + s["bytes"]] for s in json.loads(raw[offset:offset + size])["sections"]}
 
 
 def patch(program, to, old, new):
-    """A copy of the program with other bytes in its manifest, which keeps its length."""
+    """Writes a copy of the program with other bytes in its manifest, which keeps its length."""
     raw = open(program, "rb").read()
     offset, size = (int.from_bytes(raw[at:at + 8], "little") for at in (len(raw) - 24, len(raw) - 16))
     table = json.loads(raw[offset:offset + size])
@@ -44,7 +44,7 @@ def patch(program, to, old, new):
 
 
 class Machine:
-    """A program and the drivers that it may find."""
+    """A program, and the drivers that it may find."""
 
     def __init__(self, build, work, program, data):
         self.work, self.program, self.data = work, program, data
@@ -57,7 +57,7 @@ class Machine:
         return os.path.join(self.work, name)
 
     def run(self, *arguments, driver="complete", arch="sm_80", **settings):
-        """Status, standard output and error; settings: MPC_FAKE_CUDA_*."""
+        """Returns status, standard output and error. The settings are MPC_FAKE_CUDA_*."""
         environment = dict(os.environ)
         if driver:
             environment["LD_LIBRARY_PATH"] = os.path.join(self.drivers, driver)
@@ -77,7 +77,7 @@ class Machine:
         return err
 
     def train(self, name, steps, *arguments, device="cuda", fresh=True, **settings):
-        """The log without its times, what was printed without them, and the checkpoints, byte by byte."""
+        """Trains; returns the log and the output, both without times, and the checkpoints byte by byte."""
         folder = self.path(name)
         if fresh:
             subprocess.run(["rm", "-rf", folder], check=True)
@@ -102,13 +102,13 @@ CUDA = ("--device=cuda",)
 
 
 def check_bits(machine):
-    """Everything that the emulator computes, the GPU's way gives to the bit: as late and as early as streams may, and launch by launch."""
+    """Checks that --device=cuda gives the emulator's results to the bit: with streams that work as late and as early as they may, and launch by launch."""
     options = ("--log-every=1", "--checkpoint-every=7", "--inject-inf=3,17", "--schedule=cosine", "--warmup=5", "--val", machine.data)
     expected = machine.train("emulator", 40, *options, device="emulator")
     assert sum(line.get("skipped", False) for line in expected[0]) == 2
     for name, more, settings in (("late", (), {}), ("early", (), {"EAGER": 1}), ("checked", ("--check-launches",), {})):
         assert machine.train(name, 40, *options, *more, **settings) == expected, name
-    # Reports that come late: none is asked for before the ring is full, or the tenth step.
+    # Reports come late here: none is asked for before the ring is full, or before the tenth step.
     long = machine.train("emulator", 150, "--log-every=10", "--inject-inf=9,88", device="emulator")
     assert machine.train("late", 150, "--log-every=10", "--inject-inf=9,88") == long
     rare = machine.train("late", 150, "--log-every=1000", "--inject-inf=9,88")
@@ -120,7 +120,7 @@ def check_bits(machine):
     ours, theirs = (json.loads(machine.good("bench", "--steps=5", "--profile", "--json", *device)) for device in (CUDA, EMULATOR))
     assert ours["loss"] == theirs["loss"] and {x["name"] for x in ours["launches"]} == {x["name"] for x in theirs["launches"]}
     assert all(x["ms"] > 0 for x in ours["launches"])
-    # A checkpoint goes from the host to the GPU, and back.
+    # A checkpoint moves from the host to the GPU and back.
     machine.train("moved", 4, device="host")
     machine.train("moved", 6, "--resume", fresh=False)
     moved = machine.train("moved", 8, "--resume", device="host", fresh=False)[0]
@@ -128,7 +128,7 @@ def check_bits(machine):
 
 
 def check_lost(machine, infinite="1,2,3,4,5,6,7,8,9,10,11,12", step=10):
-    """A training that loses its steps ends, and names the dispatch and what it read: early, and when the reports come late."""
+    """Checks that a training that loses its steps ends and names the dispatch and what it read, early and when the reports come late."""
     def said(*arguments):
         err = machine.error("train", "--data", machine.data, "--steps=12", f"--inject-inf={infinite}", *arguments)
         return [line for line in err.splitlines() if not line.startswith("note")]
@@ -142,7 +142,7 @@ def check_lost(machine, infinite="1,2,3,4,5,6,7,8,9,10,11,12", step=10):
 
 
 def check_waits(machine):
-    """Steps in which nobody asks for a report wait for nothing, and copy inputs once."""
+    """Checks that steps in which nobody asks for a report wait for nothing and copy inputs once."""
     def calls(steps):
         path = machine.path("calls")
         machine.good("train", "--data", machine.data, "--steps", str(steps), "--log-every=1000", *CUDA, CALLS=path)
@@ -151,7 +151,7 @@ def check_waits(machine):
     differences = {name: more[name] - some.get(name, 0) for name in more}
     assert differences["cuGraphLaunch"] == 40 and differences["cuMemcpyHtoDAsync_v2"] == 40, differences
     assert differences["cuStreamSynchronize"] == 0 and differences["cuLaunchKernel"] == 0 and differences["cuMemsetD32Async"] == 0, differences
-    # One look at each step's slot for a report, one at the pinned memory of the inputs.
+    # Each step waits once for its report's slot and once for the pinned memory of the inputs.
     assert differences["cuEventSynchronize"] <= 40 * 5, differences
     for name in ("cuMemAlloc_v2", "cuMemAllocHost_v2", "cuEventCreate", "cuStreamCreate"):
         assert differences[name] == 0, differences
@@ -176,7 +176,7 @@ def check_messages(machine):
                      "compile the model with a smaller --batch"], *train, MEMORY=1000)
     expect(machine, [r"sm_80.0.ptx: the driver cannot load the kernels: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed; it says: ptxas application ptx input, line 7; fatal : Unexpected instruction\n"],
            *train, FAIL="jit", COMPUTE=120)
-    # A fault is seen late, unless launches are waited for one by one.
+    # A fault is seen late, unless each launch is waited for.
     fault = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
     expect(machine, ["cuda: the GPU stopped: " + fault, "run again with --check-launches to learn in which launch"], *train, FAIL="launch:7")
     expect(machine, [r"cuda: launch '[^']+' \([^)]+\), kernel k\d+, of entry 'main': " + fault], *train, "--check-launches", FAIL="launch:7")
@@ -193,11 +193,11 @@ def check_choice(machine):
     assert note(COMPUTE=75, arch="sm_75") == ["note: runs on the GPU: Fake GPU, sm_75"]
     assert note(COMPUTE=89) == ["note: runs on the GPU: Fake GPU, sm_80"]
     assert note(COMPUTE=90, arch="sm_90a") == ["note: runs on the GPU: Fake GPU, sm_90a"]
-    assert note(COMPUTE=100) == ["note: runs on the GPU: Fake GPU, sm_80"]  # sm_90a is 9.0 alone
-    assert note(FAIL="cubin") == ["note: runs on the GPU: Fake GPU, sm_80"]  # PTX, where the driver refuses cubins
+    assert note(COMPUTE=100) == ["note: runs on the GPU: Fake GPU, sm_80"]  # sm_90a code runs on 9.0 only
+    assert note(FAIL="cubin") == ["note: runs on the GPU: Fake GPU, sm_80"]  # takes PTX where the driver refuses cubins
     assert len(note(driver=None)) == 1 and note(driver=None)[0].startswith("note: runs on the host: cuda: this machine has no NVIDIA driver")
     assert note(FAIL="no-device")[0].startswith("note: runs on the host: cuda: there is a driver, but no GPU")
-    # What is there and does not work is an error, not a reason to take the host.
+    # A GPU that is there and does not work is an error, not a reason to use the host.
     expect(machine, ["has no room"], *predict, MEMORY=1000)
     assert "gpu         Fake GPU, compute capability 8.0, 1024.0 MiB, driver of CUDA 13.0; plan sm_80" in machine.good("info")
     assert json.loads(machine.good("info", "--json"))["gpu"].startswith("Fake GPU")
@@ -205,7 +205,7 @@ def check_choice(machine):
 
 
 def check_tensor_maps(build, work):
-    """Kernels of sm_90a get the maps that they are made for."""
+    """Checks that kernels of sm_90a get the tensor maps that they expect."""
     n = programs.Network()
     n.input("x", [1024, 256])
     n.linear(n.relu(n.linear("x", "wide", 256, 256), "relu"), "logits", 256, 8)
@@ -221,14 +221,14 @@ def check_tensor_maps(build, work):
         assert machine.npz(*arguments, *CUDA, CALLS=path, **hopper) == machine.npz(*arguments, "--device=emulator", "--arch=sm_90a"), arguments
         assert dict(map(str.split, open(path))).get("cuTensorMapEncodeTiled"), arguments
     expect(machine, ["the NVIDIA driver is too old: it lacks tensor maps, which came with CUDA 12.0"], "predict", "--data", data, "--out", machine.path("p.npz"), *CUDA, driver="mapless", **hopper)
-    # A tensor that does not lie inside its argument.
+    # The tensor is not within its argument.
     machine.program = machine.path("patched")
     patch(program, machine.program, b'"sizes":[256,1024]', b'"sizes":[256,9024]')
     expect(machine, [r"broken manifest: kernel 'k\d+' of sm_90a has an impossible tensor map"], "predict", "--data", data, "--out", machine.path("p.npz"), *CUDA, **hopper)
 
 
 def check_tuner(build, work):
-    """A tuner times graphs that go through sets of buffers, and its candidates agree."""
+    """Checks that a tuner times graphs that go through sets of buffers, and that its candidates agree."""
     n = programs.Network()
     n.input("x", [64, 64])
     n.output(n.linear("x", "logits", 64, 64), [64, 64])
@@ -241,7 +241,7 @@ def check_tuner(build, work):
     assert tuning["format"] == "mpc-tuning" and tuning["arch"] == "sm_90a" and len(tuning["problems"]) == 1
     times = [candidate["us"] for candidate in tuning["problems"][0]["candidates"]]
     assert len(times) > 1 and min(times) > 0
-    # Per candidate: one run to compare, four to warm up, one to time.
+    # Each candidate runs once to compare, four times to warm up, and once to be timed.
     assert int(dict(map(str.split, open(calls)))["cuGraphLaunch"]) == 6 * len(times)
     expect(machine, ["--arch: is for the emulator"], "--arch=sm_90a")
     expect(machine, ["this machine has no NVIDIA driver"], driver=None)
@@ -263,12 +263,12 @@ def main():
     check_waits(both)
     check_messages(both)
     check_choice(both)
-    # Two optimizers: each has its own reports.
+    # Each of two optimizers has its own reports.
     two = machine("two", "sm_80,emulator", "--precision=fp16", "--opt-level=O2", "--init-scale=1024", "--step=body:loss=softmax_cross_entropy:logits:labels:params=conv|bn:optimizer=sgd,lr=0.05",
                   "--step=head:loss=softmax_cross_entropy:logits:labels:params=logits:optimizer=adam,lr=0.01")
     expected = two.train("emulator", 20, "--log-every=5", "--inject-inf=4", device="emulator")
     assert {"body", "head"} == set(expected[0][0]["steps"]) and two.train("cuda", 20, "--log-every=5", "--inject-inf=4") == expected
-    # Without a plan for the host, and without one for a GPU.
+    # The program has no plan for the host, or none for a GPU.
     expect(two, ["this machine has no NVIDIA driver", "hint: install the driver of its GPU, run slowly with --device=emulator, or compile the model with --target=host too"],
            "predict", "--data", data, "--out", two.path("p.npz"), driver=None)
     host = machine("host", "host", LOSS, *OPTIONS)

@@ -11,7 +11,7 @@
 namespace mpc::test {
 namespace {
 
-/// Lines of smaps with the flags of anonymous mappings that hold code and may get huge pages.
+/// Returns the lines of smaps with the flags of anonymous mappings that hold code and may get huge pages.
 std::vector<std::string> mergeableCode() {
   std::vector<std::string> found;
   bool code = false;

@@ -1,7 +1,7 @@
 //===- LibraryTest.cpp - Providers against the reference ------------------===//
 //
-// Every provider, operation and type on seeded random shapes; repeated and differently threaded executions;
-// memory that a primitive may not touch.
+// The tests cover every provider, operation and type on seeded random shapes, repeated executions and
+// different threads, and memory that a primitive must not touch.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -30,8 +30,8 @@ protected:
   const mpc_library *library = nullptr;
 };
 class ConvolutionTest : public LibraryTest {};
-/// What the generic kernels promise and oneDNN does not: it chooses instruction sets by itself, and repeats
-/// bits only for a fixed number of threads.
+/// Properties that the generic kernels promise and oneDNN does not, since it chooses instruction sets by
+/// itself and repeats bits only for a fixed number of threads.
 class GenericTest : public LibraryTest {};
 
 TEST_P(LibraryTest, MatchesReferenceOnRandomShapes) {
@@ -45,7 +45,7 @@ TEST_P(LibraryTest, MatchesReferenceOnRandomShapes) {
   }
 }
 
-// Shapes that have code paths of their own, as networks have them but with small batches.
+// These shapes take code paths of their own; networks have them, with larger batches.
 TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
   struct Layer {
     const char *what;

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t guardBytes = 4096;
 constexpr char guardByte = char(0x5a);
 
-/// Splits into at most three threads, unevenly on purpose.
+/// Splits the range into at most three parts, which are unequal on purpose.
 void parallelFor(void *, int64_t n, int64_t, void (*body)(void *, int64_t, int64_t), void *ctx) {
   const int64_t first = n / 3, second = n / 3 + n / 2;
   std::thread a([&] { body(ctx, 0, first); }), b([&] { body(ctx, first, second); });
@@ -38,7 +38,7 @@ const mpc_library *openOneDnn(int threads) {
 }
 #endif
 
-/// A buffer with guards on both sides; 64-byte aligned inside.
+/// A buffer with guards on both sides, 64-byte aligned inside.
 struct Guarded {
   explicit Guarded(size_t bytes, unsigned char fill)
       : bytes(bytes), memory(bytes + 2 * guardBytes + 64, guardByte) {
@@ -130,11 +130,11 @@ void Problem::run(bool inPlace, unsigned char fill) {
     damage = "scratch_bytes changed";
 }
 
-// The bound: a sum of t terms with exact products, each addition rounded to a unit roundoff u, in any order,
-// differs from the exact sum by at most t * u / (1 - t * u) times the sum of the terms' magnitudes (Higham,
-// Accuracy and Stability of Numerical Algorithms, section 4.2). u is 2^-24 (2^-53 for f64); t counts bias and
-// addend. The last rounding adds half an ULP of the result's type. bf16 instructions may flush subnormals of
-// f32: 2^-126 per term.
+// The bound is as follows. A sum of t terms with exact products, each addition rounded to a unit roundoff u,
+// in any order, differs from the exact sum by at most t * u / (1 - t * u) times the sum of the terms'
+// magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). u is 2^-24 (2^-53 for
+// f64); t counts bias and addend. The last rounding adds half an ULP of the result's type. bf16 instructions
+// may flush subnormals of f32, which adds 2^-126 per term.
 std::string Problem::check() const {
   std::vector<double> values[4];
   const int32_t types[] = {desc.type_a, desc.type_b, desc.type_bias, desc.type_out};
@@ -146,7 +146,7 @@ std::string Problem::check() const {
   for (size_t i = 0; i < expected.value.size(); ++i) {
     const double terms = double(expected.terms[i]), got = at(int64_t(i)), want = expected.value[i];
     const double sumError = terms * unit / (1 - terms * unit) * expected.magnitude[i] + terms * 0x1p-126;
-    // f64: the reference carries the same error.
+    // For f64 the reference has the same error.
     const double bound =
         (desc.type_a == MPC_F64 ? 2 : 1) * sumError + halfUlp(desc.type_out, std::fabs(want) + sumError);
     if (!(std::fabs(got - want) <= bound))

@@ -10,34 +10,36 @@ namespace mpc::test {
 
 struct Provider {
   const char *name;
-  const mpc_library *(*open)(int threads); // null on failure
+  const mpc_library *(*open)(int threads); // returns null on failure
 };
 inline std::ostream &operator<<(std::ostream &os, const Provider &p) { return os << p.name; }
 
-/// The generic provider, and oneDNN where it was built.
+/// Returns the generic provider, and oneDNN where it was built.
 std::vector<Provider> providers();
 
-/// One primitive with guarded buffers filled from a seed.
+/// A primitive with guarded buffers that are filled from a seed.
 class Problem {
 public:
-  /// Throws std::runtime_error with the provider's sentence when it refuses the description.
+  /// Throws std::runtime_error with the provider's message when the provider refuses the description.
   Problem(const mpc_library *library, const Desc &desc, uint64_t seed);
   ~Problem();
   Problem(const Problem &) = delete;
   Problem &operator=(const Problem &) = delete;
 
-  /// Overwrites operand element `index` (0: a, 1: b) by a representable value.
+  /// Overwrites element `index` of an operand (0: a, 1: b) by a representable value.
   void set(int operand, int64_t index, double value);
   void fill(int operand, double value);
-  /// Runs into a result full of NaN; the addend stays apart unless `inPlace`. `fill`: what scratch holds
-  /// before.
+  /// Runs the primitive into a result full of NaN. The addend has a buffer of its own unless `inPlace`.
+  /// `fill` is what the scratch holds before.
   void run(bool inPlace = false, unsigned char fill = 0xff);
 
   const std::vector<char> &result() const { return out; }
   double at(int64_t index) const { return decode(desc.type_out, out.data(), index); }
-  /// Empty when every element lies within the error bound of the contract; else the first that does not.
+  /// Returns an empty string when every element is within the error bound of the contract, else the first
+  /// that is not.
   std::string check() const;
-  /// Empty when guards around the scratch and the result, and all inputs, are untouched.
+  /// Returns an empty string when the guards around the scratch and the result, and all inputs, are
+  /// untouched.
   std::string integrity() const { return damage; }
 
 private:

@@ -11,7 +11,7 @@ public:
   explicit Draw(uint64_t seed) : engine(seed) {}
   int64_t upTo(int64_t low, int64_t high) { return low + int64_t(engine() % uint64_t(high - low + 1)); }
   bool oneIn(int64_t n) { return upTo(1, n) == 1; }
-  /// Often 1, often around a vector's length, sometimes large.
+  /// Returns an extent that is often 1, often about a vector's length, and sometimes large.
   int64_t extent(int64_t large) {
     switch (upTo(0, 5)) {
     case 0:

@@ -6,9 +6,9 @@
 
 namespace mpc::test {
 
-/// A valid description of operation `op` with operands of `type`; the same for the same seed. Sizes are small
-/// (about a million products at most) but reach past one tile, one panel and one block of the depth; ones are
-/// frequent.
+/// Returns a valid description of operation `op` with operands of `type`, which is the same for the same
+/// seed. Sizes are small (about a million products at most) but reach past one tile, one panel and one block
+/// of the depth; extents of one are frequent.
 Desc randomDesc(int32_t op, int32_t type, uint64_t seed);
 
 } // namespace mpc::test

@@ -8,7 +8,7 @@
 namespace mpc::test {
 namespace {
 
-/// Digits after the leading one, and the exponent of the smallest normal number.
+/// A number format: digits after the leading one, and the exponent of the smallest normal number.
 struct Format {
   int digits, minExponent;
   double overflow; // the smallest magnitude that rounds to infinity

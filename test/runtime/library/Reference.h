@@ -1,7 +1,8 @@
 //===- Reference.h - Naive library operations in double ---------*- C++ -*-===//
 //
-// The oracle of the library tests: descriptions with their buffers' sizes, number formats written
-// independently of the library, and every operation as nested loops in double precision.
+// This is the oracle of the library tests. It describes operations with the sizes of their buffers, has
+// number formats that are written independently of the library, and computes every operation as nested loops
+// in double precision.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_RUNTIME_LIBRARY_REFERENCE_H
@@ -17,28 +18,29 @@ namespace mpc::test {
 using Desc = mpc_library_desc;
 
 int64_t elementBytes(int32_t type);
-/// Rounds to the type, to nearest even; overflow gives infinity.
+/// Rounds to the type, to nearest even. Overflow gives infinity.
 double roundTo(int32_t type, double value);
 double decode(int32_t type, const void *data, int64_t index);
-/// `value` must be representable.
+/// Stores `value`, which must be representable.
 void encode(int32_t type, void *data, int64_t index, double value);
-/// Half the distance between neighbours of numbers near `value`: what one rounding may change.
+/// Returns half the distance between neighbours of numbers near `value`, which is what one rounding may
+/// change.
 double halfUlp(int32_t type, double value);
 
-/// Elements of the first operand, the second, and the result.
+/// The numbers of elements of the first operand, the second, and the result.
 struct Sizes {
   int64_t a, b, out;
 };
 Sizes sizes(const Desc &);
-/// Length of the bias: columns or result channels.
+/// Returns the length of the bias, which is the number of columns or of result channels.
 int64_t biasLength(const Desc &);
 
 struct Expected {
   std::vector<double> value;     // before the last rounding
   std::vector<double> magnitude; // sum of the absolute values of all terms
-  std::vector<int64_t> terms;    // how many were added
+  std::vector<int64_t> terms;    // the number of terms
 };
-/// All operands decoded; bias and addend may be empty.
+/// Computes the results from decoded operands; bias and addend may be empty.
 Expected reference(const Desc &, const std::vector<double> &a, const std::vector<double> &b,
                    const std::vector<double> &bias, const std::vector<double> &addend);
 

@@ -27,7 +27,7 @@ Desc matmul(int32_t type, int32_t out, int64_t m, int64_t n, int64_t k) {
   return d;
 }
 
-Desc convolution(int32_t op, int32_t type) { // 8x8, 3x3, padded
+Desc convolution(int32_t op, int32_t type) { // 8x8 images, 3x3 filters, padded
   Desc d = {};
   d.op = op;
   d.type_a = d.type_b = d.type_out = type;
@@ -62,7 +62,7 @@ TEST_P(SpecialValuesTest, EveryF16ValueWidensExactly) {
 
 TEST_P(SpecialValuesTest, F16OverflowsToInfinityAndRoundsToEven) {
   Problem problem(library, matmul(MPC_F16, MPC_F16, 8, 1, 2), 0);
-  // 65504 is the largest f16; 65520 is halfway to 2^16 and rounds to infinity, anything below rounds down.
+  // 65504 is the largest f16. 65520 is halfway to 2^16 and rounds to infinity; smaller numbers round down.
   const double pairs[8][2] = {{65504, 16}, {65504, 15.9921875}, {-65504, -16}, {65504, 65504},
                               {2048, 1},   {2048, 3},           {65504, -16},  {0, 0}};
   const double expected[8] = {INFINITY, 65504, -INFINITY, INFINITY, 2048, 2052, 65472, 0};
@@ -85,10 +85,10 @@ TEST_P(SpecialValuesTest, F16SubnormalsAreKept) {
     problem.run();
     for (int64_t i = 0; i < 3 * n; ++i)
       EXPECT_EQ(problem.at(i), rows[i / n]);
-    problem.fill(1, 0.5); // 2^-25 is halfway between 0 and the smallest subnormal: to even
+    problem.fill(1, 0.5); // 2^-25 is halfway between 0 and the smallest subnormal and rounds to even
     problem.run();
     EXPECT_EQ(problem.at(0), 0.0);
-    EXPECT_EQ(problem.at(n), 0x1p-23); // 1.5 units: to even
+    EXPECT_EQ(problem.at(n), 0x1p-23); // 1.5 units round to even
   }
 }
 
@@ -137,7 +137,7 @@ TEST_P(SpecialValuesTest, RefusalsCarryASentence) {
 INSTANTIATE_TEST_SUITE_P(All, SpecialValuesTest, testing::ValuesIn(providers()),
                          [](const auto &info) { return std::string(info.param.name); });
 
-// The fallback for processors without conversion instructions.
+// This is the fallback for processors without conversion instructions.
 TEST(ConvertTest, SoftwareF16AgreesWithTheDefinition) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const uint16_t pattern = uint16_t(bits);

@@ -1,4 +1,4 @@
-"""Wrong options, outputs and checkpoints of mpc itself."""
+"""Wrong options, outputs and checkpoints that mpc itself must refuse."""
 import os
 import shutil
 
@@ -14,7 +14,7 @@ RUN = "mpc run mlp.onnx --batch 64 "
 
 
 def embedding(index):
-    """bad.onnx: words [2, 3] -> rows of a table of ten; bad.npz: words, the last of them `index`."""
+    """Makes bad.onnx, words [2, 3] -> rows of a table of ten, and bad.npz with words, the last of which is `index`."""
     def make(folder):
         g = Graph()
         g.node("Gather", [g.weight("table", (10, 4)), g.node("Cast", [g.input("words", [2, 3], INT64)], "cast", to=INT64)], "y")
@@ -24,7 +24,7 @@ def embedding(index):
 
 
 def transposed(folder):
-    """bad.onnx: x [2, 3, 8, 8] -> y; bad.npz: x as images [2, 8, 8, 3]."""
+    """Makes bad.onnx, x [2, 3, 8, 8] -> y, and bad.npz with x as images [2, 8, 8, 3]."""
     g = Graph()
     g.node("Relu", [g.input("x", [2, 3, 8, 8])], "y")
     g.output("y", [2, 3, 8, 8]).save(f"{folder}/bad.onnx")
@@ -32,7 +32,7 @@ def transposed(folder):
 
 
 def beside_data(folder):
-    """bad.onnx: the trained network and an initializer in a data file."""
+    """Makes bad.onnx: the trained network and an initializer in a data file."""
     proto = mlp().proto()
     tensor = proto.graph.initializer.add(name="frozen", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value="frozen.bin")
@@ -42,7 +42,7 @@ def beside_data(folder):
 
 
 def recommender(*last):
-    """bad.onnx: ids [2, 2] -> rows of a table of ten and of a table of five, one for each column; bad.npz: ids, the last of them as given."""
+    """Makes bad.onnx, ids [2, 2] -> rows of a table of ten and of a table of five, one for each column, and bad.npz with ids, the last of which are given."""
     def make(folder):
         g = Graph()
         g.input("ids", [2, 2], INT64)
@@ -63,7 +63,7 @@ def copied(source, target):
 
 
 def with_data_file(folder):
-    """bad.onnx: the network, its first weight in weights.bin."""
+    """Makes bad.onnx: the network, with its first weight in weights.bin."""
     proto = mlp().proto()
     tensor = proto.graph.initializer[0]
     with open(f"{folder}/weights.bin", "wb") as file:

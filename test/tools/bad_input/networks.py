@@ -1,4 +1,4 @@
-"""Models that cannot be compiled, for one reason each. All have input x and output y unless they say otherwise."""
+"""Models that cannot be compiled, each for one reason. All have input x and output y unless they say otherwise."""
 import os
 
 import numpy as np
@@ -19,7 +19,7 @@ def write(data):
 
 
 def graph(build, opset=17):
-    """A model [2, 3] -> loss, made by build(graph, x) -> the value that is averaged."""
+    """Makes a model [2, 3] -> loss, where build(graph, x) returns the value that is averaged."""
     def make(folder):
         g = Graph(opset=opset)
         y = build(g, g.input("x", [2, 3]))
@@ -30,7 +30,7 @@ def graph(build, opset=17):
 
 
 def plain(build, shape):
-    """A model [2, 3] -> what build(graph, x) makes, of this shape."""
+    """Makes a model [2, 3] -> the result of build(graph, x), which has this shape."""
     def make(folder):
         g = Graph()
         g.output(build(g, g.input("x", [2, 3])), shape).save(f"{folder}/bad.onnx")
@@ -43,7 +43,7 @@ def two_outputs_of_open_length(proto):
 
 
 def edited(edit, base=lambda: mlp(batch=8)):
-    """A sound model, changed as a protobuf."""
+    """Makes a valid model and changes its protobuf."""
     def make(folder):
         proto = base().proto()
         edit(proto)
@@ -57,7 +57,7 @@ def dense(g, x):
 
 
 def external(location, offset=None):
-    """A weight that lies in another file."""
+    """Moves a weight to another file."""
     def edit(proto):
         tensor = proto.graph.initializer[0]
         tensor.ClearField("raw_data")
@@ -116,7 +116,7 @@ def conv(shape, **attributes):
 
 
 def statistics_as_result(g, x):
-    """The batch mean of a training-mode BatchNormalization, used as a value: nothing differentiates it."""
+    """Uses the batch mean of a training-mode BatchNormalization as a value; nothing can differentiate it."""
     names = [g.constant(n, np.ones(3, np.float32)) for n in ("scale", "bias", "mean", "var")]
     y, mean, _ = (g.node("BatchNormalization", [dense(g, x)] + names, ["norm", "norm.mean", "norm.var"], training_mode=1), "norm.mean", "norm.var")
     return g.node("Add", [y, mean], "sum")

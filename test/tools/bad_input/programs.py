@@ -1,4 +1,4 @@
-"""Wrong options, data and checkpoints of a compiled program (mlp.program: x float32 [8,4], label int64 [8], 3 classes, SGD with momentum)."""
+"""Wrong options, data and checkpoints that a compiled program must refuse (mlp.program: x float32 [8,4], label int64 [8], 3 classes, SGD with momentum)."""
 import gzip
 import io
 import json
@@ -13,11 +13,11 @@ from bad_input.row import Row
 TRAIN = "mlp.program train --data bad.npz "
 RESUME = "mlp.program train --data train.npz --epochs 9 --resume --checkpoint-dir ckpt "
 EVAL = "mlp.program eval --data train.npz "
-NOISE = struct.pack(">BBBBII", 0, 0, 0x0E, 2, 64, 4) + np.random.default_rng(0).bytes(2048)  # an IDX file that does not shrink
+NOISE = struct.pack(">BBBBII", 0, 0, 0x0E, 2, 64, 4) + np.random.default_rng(0).bytes(2048)  # an IDX file that gzip cannot shrink
 
 
 def cut(source, target, size):
-    """The first bytes of a file."""
+    """Copies the first bytes of a file."""
     def make(folder):
         with open(f"{folder}/{source}", "rb") as file, open(f"{folder}/{target}", "wb") as out:
             out.write(file.read()[:size])
@@ -25,7 +25,7 @@ def cut(source, target, size):
 
 
 def data(edit):
-    """bad.npz: the training data, changed as a dictionary of arrays."""
+    """Makes bad.npz from the training data; `change` gets it as a dictionary of arrays."""
     def make(folder):
         arrays = dict(np.load(f"{folder}/train.npz"))
         edit(arrays)
@@ -64,14 +64,14 @@ def idx(magic=0x0D, shape=(64, 4), missing=0):
 
 
 def header_checksum(header):
-    """As runtime/core/state/Safetensors.h says: an edited header is not meant to look damaged."""
+    """Returns the header's checksum as runtime/core/state/Safetensors.h defines it, so that an edited header does not count as damaged."""
     metadata = sorted((key, value) for key, value in header["__metadata__"].items() if key != "header_crc32")
     tensors = sorted((key, json.dumps(value, separators=(",", ":"))) for key, value in header.items() if key != "__metadata__")
     return f"{zlib.crc32(''.join(text + chr(0) for pair in metadata + tensors for text in pair).encode()):08x}"
 
 
 def checkpoint(change=None, header=None, source="mlp.safetensors"):
-    """ckpt/step-00000008.safetensors: the checkpoint with `change`d bytes or an edited `header`."""
+    """Makes ckpt/step-00000008.safetensors from the checkpoint, with `change`d bytes or an edited `header`."""
     def make(folder):
         with open(f"{folder}/{source}", "rb") as file:
             content = bytearray(file.read())
@@ -99,7 +99,7 @@ def flip(position):
 
 
 def program(change):
-    """bad.program: the compiled program, changed as bytes."""
+    """Makes bad.program from the bytes of the compiled program."""
     def make(folder):
         with open(f"{folder}/mlp.program", "rb") as file:
             content = bytearray(file.read())
@@ -110,7 +110,7 @@ def program(change):
 
 
 def damage(section):
-    """A flipped bit in the middle of the sections of the program whose names start so."""
+    """Flips a bit in the middle of the program's sections whose names start like this."""
     def change(content):
         offset, length, _ = struct.unpack("<QQQ", content[-24:])
         toc = json.loads(content[offset:offset + length])["sections"]
@@ -122,7 +122,7 @@ def damage(section):
 
 
 def labels_apart(folder):
-    """x.npy and label.npy."""
+    """Writes x.npy and label.npy."""
     for name, array in np.load(f"{folder}/train.npz").items():
         np.save(f"{folder}/{name}.npy", array)
 

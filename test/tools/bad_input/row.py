@@ -3,9 +3,10 @@ from typing import Callable, NamedTuple, Optional, Sequence
 
 class Row(NamedTuple):
     name: str
-    # Run in the row's folder. `mpc` is the tool, any other first word a program in the folder; $LOSS is a loss that fits the networks.
+    # The command runs in the row's folder. `mpc` is the tool, and any other first word is a program in the folder; $LOSS is a loss
+    # that fits the networks.
     command: str
-    # All of them are in what it says.
+    # The message must contain all of them.
     words: Sequence[str]
-    # Makes the files that the command needs, in this folder.
+    # This makes the files that the command needs, in the given folder.
     make: Optional[Callable[[str], object]] = None

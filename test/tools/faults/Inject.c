@@ -1,11 +1,13 @@
-/* Lets the n-th call of a kind fail: LD_PRELOAD it with MPC_FAULT="KIND:N", KIND one of malloc, mmap, write, fsync, rename.
+/* Makes the n-th call of a kind fail: load it by LD_PRELOAD with MPC_FAULT="KIND:N", where KIND is malloc, mmap, write, fsync or rename.
  *
- * Counting begins where main does: what the loader and the constructors of libraries need, no program can answer for. The call is not made; it returns what a full machine returns: ENOMEM, ENOSPC or EIO. Calls are counted over all threads. When it has failed,
- * the file MPC_FAULT_MARK is created, so that the caller of the program knows whether n was within the number of its calls. Calls inside libc
+ * Counting begins at main, because no program can answer for what the loader and the constructors of libraries need. The call is not made;
+ * it returns what a full machine returns: ENOMEM, ENOSPC or EIO. Calls are counted over all threads. When a call has failed, the file
+ * MPC_FAULT_MARK is created, so that the caller of the program knows whether n was within the number of its calls. Calls inside libc
  * (a stream's writes, the heap's own mappings) are not seen; a stream's flush counts as a write.
  *
- * MLIR constructs its interfaces in what malloc returns without a look (mlir/Support/InterfaceSupport.h), in its library and in whatever
- * instantiates that. No caller can help it, so that direct calls of malloc there are not counted; operator new is, and so are LLVM's allocators.
+ * MLIR constructs its interfaces in memory from malloc without checking for null (mlir/Support/InterfaceSupport.h), in its library and in
+ * code that instantiates its templates. No caller can help that, so direct calls of malloc there are not counted; operator new and LLVM's
+ * allocators are.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -28,13 +30,13 @@ static enum kind chosen;
 static long position;
 static atomic_long calls;
 
-/* glibc's allocator under its own names: dlsym would allocate. */
+/* These are glibc's allocator under its own names, because dlsym would allocate. */
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
 
-/* Where unchecked calls of malloc are: the program and libMLIR, when that is loaded. */
+/* The code with unchecked calls of malloc: the program, and libMLIR when that is loaded. */
 static struct range {
   uintptr_t begin, end;
 } unchecked[2];
@@ -82,7 +84,7 @@ static int fails(enum kind kind, int error) {
   return 1;
 }
 
-/* The function of that name behind this library. */
+/* The next function of that name after this library. */
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static int (*program)(int, char **, char **);
@@ -90,7 +92,7 @@ static int begin(int count, char **words, char **environment) {
   choose();
   return program(count, words, environment);
 }
-/* What the start-up code of a program calls, with main. */
+/* The start-up code of a program calls this with main. */
 int __libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
 int __libc_start_main(int (*entry)(int, char **, char **), int count, char **words, void (*init)(void), void (*fini)(void), void (*rtld)(void), void *stack) {
   program = entry;

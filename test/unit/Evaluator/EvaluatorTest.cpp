@@ -42,7 +42,7 @@ TEST_F(EvaluatorTest, EveryGraphOpHasAModel) {
   EXPECT_GT(count, 80u);
 }
 
-/// roundTo against APFloat's conversion, on random bit patterns of doubles near each format's range and on midpoints.
+/// Compares roundTo with APFloat's conversion on random bit patterns of doubles near each format's range and on midpoints.
 TEST_F(EvaluatorTest, FloatRoundingEqualsAPFloat) {
   std::mt19937_64 random(1);
   for (FloatType type : {FloatType(Float16Type::get(&context)), FloatType(BFloat16Type::get(&context)),
@@ -62,7 +62,7 @@ TEST_F(EvaluatorTest, FloatRoundingEqualsAPFloat) {
       int exponent = low + int(random() % uint64_t(high - low + 1));
       double v = std::ldexp(1.0 + double(random() >> 11) * 0x1p-53, exponent) * (random() & 1 ? 1 : -1);
       check(v);
-      // The midpoint between two neighbours of the format, and the doubles next to it.
+      // This is the midpoint between two neighbours of the format; the doubles next to it are tested too.
       int ulp = std::max(exponent, int(llvm::APFloat::semanticsMinExponent(semantics))) -
                 int(llvm::APFloat::semanticsPrecision(semantics)) + 1;
       double midpoint = std::ldexp(std::floor(std::ldexp(v, -ulp)) + 0.5, ulp);
@@ -89,7 +89,7 @@ TEST_F(EvaluatorTest, IntegersTruncateAndWrap) {
   EXPECT_EQ(roundTo(type(1, IntegerType::Signless), 0.25), 1);
 }
 
-/// Known answers of Random123 (examples/kat_vectors, philox4x32 with 10 rounds).
+/// These are the known answers of Random123 (examples/kat_vectors, philox4x32 with 10 rounds).
 TEST_F(EvaluatorTest, PhiloxKnownAnswers) {
   auto expect = [](Philox4x32 p, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
     EXPECT_EQ(p[0], a);
@@ -104,7 +104,8 @@ TEST_F(EvaluatorTest, PhiloxKnownAnswers) {
          0x5001e420, 0x24126ea1);
 }
 
-/// The blocked GEMM against three loops, sizes around its block sizes. Integers: the sums are exact in any order.
+/// Compares the blocked GEMM with three loops for sizes around its block sizes. The numbers are integers, so that sums are exact in any
+/// order.
 TEST_F(EvaluatorTest, GemmEqualsThreeLoops) {
   std::mt19937 random(2);
   for (int64_t m : {1, 3, 4, 9})
@@ -123,7 +124,7 @@ TEST_F(EvaluatorTest, GemmEqualsThreeLoops) {
       }
 }
 
-/// Reads see the state from before the entry, assignments take effect together; a failing entry changes nothing.
+/// Reads see the state from before the entry, and assignments take effect together. An entry that fails changes nothing.
 TEST_F(EvaluatorTest, StateIsFunctionalWithinAnEntry) {
   auto module = parse(R"(
     train.variable @a parameter : tensor<f32> = dense<1.0> : tensor<f32>
@@ -169,7 +170,7 @@ TEST_F(EvaluatorTest, StateIsFunctionalWithinAnEntry) {
   EXPECT_EQ(message, "entry @fails takes 1 inputs, not 0");
 }
 
-/// A step before the optimizer passes: gradients are handed out, the seed is 1; a dispatch is one observed op.
+/// This is a step before the optimizer passes: gradients are handed out, and the seed is 1. An observer sees a dispatch as one op.
 TEST_F(EvaluatorTest, StepsDispatchesAndObservers) {
   auto module = parse(R"(
     train.variable @w parameter : tensor<2xf32> = dense<[3.0, 4.0]> : tensor<2xf32>
@@ -254,7 +255,8 @@ TEST_F(EvaluatorTest, RandomInitialValuesHaveTheirMoments) {
       sum += v;
     for (double v : values)
       squares += (v - sum / values.size()) * (v - sum / values.size());
-    // Five standard errors of 10,000 samples: mean sigma/100; deviation about sigma/141 (less for the uniform).
+    // The bounds are five standard errors of 10,000 samples: sigma/100 for the mean, about sigma/141 for the deviation (less for the
+    // uniform).
     EXPECT_NEAR(sum / values.size(), mean, 5 * deviation / 100);
     EXPECT_NEAR(std::sqrt(squares / values.size()), deviation, 5 * deviation / 141);
   }

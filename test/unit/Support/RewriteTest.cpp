@@ -26,7 +26,7 @@ struct SubToAdd : OpRewritePattern<SubOp> {
     return rewriter.replaceOpWithNewOp<AddOp>(op, op.getLhs(), op.getRhs()), success();
   }
 };
-/// A pattern that makes more of what it matches.
+/// A pattern that creates more of what it matches.
 struct Grow : OpRewritePattern<NegOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(NegOp op, PatternRewriter &rewriter) const override {

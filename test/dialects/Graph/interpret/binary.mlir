@@ -7,7 +7,7 @@ func.func @main() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<4xi32>, tensor<4x
   %0 = graph.sub %a, %b : (tensor<1x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
   // CHECK: 1: tensor<2x2xf32> = {{\[\[}}10, 20], [20, 40]]
   %1 = graph.mul %a, %b : (tensor<1x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
-  // The remainder has the sign of the divisor, or with fmod of the dividend.
+  // The remainder has the sign of the divisor, or with fmod that of the dividend.
   %c = graph.constant dense<[7, -7, 7, -7]> : tensor<4xi32>
   %d = graph.constant dense<[3, 3, -3, -3]> : tensor<4xi32>
   // CHECK: 2: tensor<4xi32> = [1, 2, -2, -1]

@@ -1,5 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
-// The bits of numbers.
+// Bitcasts keep the bits of numbers.
 
 func.func @main() -> (tensor<3xi32>, tensor<2xf32>, tensor<2xui16>, tensor<2xbf16>, tensor<2xi8>) {
   %x = graph.constant dense<[1.0, -2.0, 0.0]> : tensor<3xf32>
@@ -11,7 +11,7 @@ func.func @main() -> (tensor<3xi32>, tensor<2xf32>, tensor<2xui16>, tensor<2xbf1
   %h = graph.constant dense<[1.0, -0.5]> : tensor<2xf16>
   // CHECK: 2: tensor<2xui16> = [15360, 47104]
   %2 = graph.bitcast %h : tensor<2xf16> to tensor<2xui16>
-  // 0x3c00 and 0xb800 as bfloat16.
+  // These are 0x3c00 and 0xb800 as bfloat16.
   // CHECK: 3: tensor<2xbf16> = [0.0078125, -3.05{{[0-9]*}}e-05]
   %3 = graph.bitcast %2 : tensor<2xui16> to tensor<2xbf16>
   %u = graph.constant dense<[1, 255]> : tensor<2xui8>

@@ -1,5 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
-// Products of 8-bit floats: exact, rounded once to the result's type. Casts saturate, infinities too; NaN stays.
+// Products of 8-bit floats are exact and are rounded once to the result's type. Casts saturate, infinities too, and NaN stays.
 
 func.func @main() -> (tensor<2x2xf32>, tensor<2x2xbf16>, tensor<6xf8E4M3FN>, tensor<6xf8E5M2>, tensor<3x2xf8E4M3FN>) {
   %a = graph.constant dense<[[1.0, 2.0, 0.5], [448.0, -0.001953125, 3.0]]> : tensor<2x3xf8E4M3FN>

@@ -1,5 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
-// Elementwise functions on fp32: correctly rounded results. Expected numbers: float64 formulas of an independent implementation.
+// Elementwise functions on fp32 give correctly rounded results. The expected numbers come from float64 formulas of an independent implementation.
 
 func.func @main() -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
   %x = graph.constant dense<[-2.0, -0.5, 0.0, 0.25, 1.0, 3.0]> : tensor<6xf32>

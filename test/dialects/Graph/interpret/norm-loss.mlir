@@ -1,9 +1,9 @@
 // RUN: mpc-interpret %s | FileCheck %s
-// Normalisation, softmax, losses, dropout.
+// This file has normalisation, softmax, losses and dropout.
 
 func.func @main() -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<4x1xf16>, tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<1x3xf32>, tensor<1x3xf32>,
                       tensor<3xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<8xf32>, tensor<2xf32>) {
-  // Mean 2.5, variance 1.25 (population), with epsilon 5 the divisor is 2.5.
+  // The mean is 2.5 and the variance 1.25 (population); with epsilon 5 the divisor is 2.5.
   %x = graph.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf16>
   %scale = graph.constant dense<10.0> : tensor<1xf32>
   %bias = graph.constant dense<1.0> : tensor<1xf32>
@@ -11,7 +11,7 @@ func.func @main() -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<4x1x
   // CHECK: 1: tensor<1xf32> = [2.5]
   // CHECK: 2: tensor<1xf32> = [1.25]
   %0, %1, %2 = graph.batch_norm %x, %scale, %bias {epsilon = 5.0 : f64, axis = 1 : i64} : (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>) -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>)
-  // Statistics 2 and 11: divisor 4.
+  // With statistics 2 and 11 the divisor is 4.
   %mean = graph.constant dense<2.0> : tensor<1xf32>
   %variance = graph.constant dense<11.0> : tensor<1xf32>
   // CHECK: 3: tensor<4x1xf16> = {{\[\[}}-1.5], [1], [3.5], [6]]
@@ -23,7 +23,7 @@ func.func @main() -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<4x1x
   // CHECK: 6: tensor<1xf32> = [1]
   %4, %5, %6 = graph.batch_norm_grad %x, %scale, %1, %2, %dy {epsilon = 5.0 : f64, axis = 1 : i64} : (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<4x1xf16>) -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>)
 
-  // e^x = 1, 2, 5; 1000 more does not overflow.
+  // e^x is 1, 2 and 5. Adding 1000 to each x does not overflow.
   %logits = graph.constant dense<[[0.0, 0.6931471805599453, 1.6094379124341003]]> : tensor<1x3xf64>
   %l32 = graph.cast %logits : tensor<1x3xf64> to tensor<1x3xf32>
   // CHECK: 7: tensor<1x3xf32> = {{\[\[}}0.125, 0.25, 0.625]]
@@ -39,15 +39,15 @@ func.func @main() -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<4x1x
   %9 = graph.nll_loss %logp, %labels, %weights {reduction = #graph<reduction none>, ignore_index = -100 : i64} : (tensor<3x2xf32>, tensor<3xi64>, tensor<2xf32>) -> tensor<3xf32>
   // CHECK: 10: tensor<f32> = 11
   %10 = graph.nll_loss %logp, %labels, %weights {reduction = #graph<reduction sum>, ignore_index = -100 : i64} : (tensor<3x2xf32>, tensor<3xi64>, tensor<2xf32>) -> tensor<f32>
-  // 11 / (0.5 + 2)
+  // The loss is 11 / (0.5 + 2).
   // CHECK: 11: tensor<f32> = 4.4
   %11 = graph.nll_loss %logp, %labels, %weights {reduction = #graph<reduction mean>, ignore_index = -100 : i64} : (tensor<3x2xf32>, tensor<3xi64>, tensor<2xf32>) -> tensor<f32>
-  // -log(0.125)
+  // The loss is -log(0.125).
   %zero = graph.constant dense<0> : tensor<1xi64>
   // CHECK: 12: tensor<f32> = 2.0794415
   %12 = graph.softmax_cross_entropy %l32, %zero {reduction = #graph<reduction mean>} : (tensor<1x3xf32>, tensor<1xi64>) -> tensor<f32>
 
-  // Philox4x32-10 of counter 0 and key 0 gives 6627e8d5 e169c58d bc57ac4c 9b00dbd8: 0.399, 0.88, 0.74, 0.61.
+  // Philox4x32-10 of counter 0 and key 0 gives 6627e8d5 e169c58d bc57ac4c 9b00dbd8, which are 0.399, 0.88, 0.74 and 0.61.
   %seed = graph.constant dense<0> : tensor<i64>
   %ones = graph.constant dense<1.0> : tensor<8xf32>
   // CHECK: 13: tensor<8xf32> = [0, 4, 0, 0,

@@ -1,5 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
-// Data movement and reductions.
+// This file has data movement and reductions.
 
 func.func @main() -> (tensor<3x2xi64>, tensor<3x2xf32>, tensor<2x2x3xf32>, tensor<2x4xf32>, tensor<2x2xf32>, tensor<4x6xf32>, tensor<1x1xf32>, tensor<2x2xf32>, tensor<2x3xf32>,
                       tensor<3xf32>, tensor<2x1xf32>, tensor<f32>, tensor<2xf32>, tensor<2xi64>, tensor<3xi64>, tensor<i1>) {

@@ -8,7 +8,7 @@
 // CHECK: llvm.call @mpc_emu_mbarrier_arrive(
 // CHECK: llvm.call @mpc_emu_mbarrier_wait(
 // CHECK: llvm.call @mpc_emu_async_fence(
-// Granule 8; 384 threads start with 168 registers each.
+// The granule is 8, and 384 threads start with 168 registers each.
 // CHECK: llvm.mlir.global external constant @barriers.about("mpc-emulated 1\0Athreads 384\0Abuffers 0\0Agranule 8\0Ashared 8 8\0Aasynchronous 168\0Asite
 llvm.func @barriers() attributes {kernel.threads = 384 : i32} {
   %bar = kernel.shared 8 {alignment = 8 : i64}
@@ -23,13 +23,13 @@ llvm.func @barriers() attributes {kernel.threads = 384 : i32} {
   llvm.return
 }
 
-// Products that hand on their sums share an array.
+// Products that pass on their sums share an array.
 // CHECK-LABEL: llvm.func @products(
 // CHECK: %[[SUMS:.*]] = llvm.alloca %{{.*}} x f32 : (i32) -> !llvm.ptr
 // CHECK-NOT: llvm.alloca
 // CHECK: llvm.call @mpc_emu_wgmma_fence(
 // CHECK: llvm.store %{{.*}}, %{{.*}} : f32, !llvm.ptr
-// b128 is 3, with transposed 259; 4 sums, so 8 columns.
+// b128 is encoded as 3, and transposed as 259. There are 4 sums, so there are 8 columns.
 // CHECK: llvm.mlir.constant(32 : i32)
 // CHECK: llvm.mlir.constant(3 : i32)
 // CHECK: llvm.mlir.constant(259 : i32)
@@ -52,7 +52,7 @@ llvm.func @products(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
   llvm.return
 }
 
-// Tensor maps go into the description; coordinates are filled up to five, offsets to three.
+// Tensor maps go into the description. Coordinates are padded to five, and offsets to three.
 // CHECK-LABEL: llvm.func @tensors(
 // CHECK: llvm.call @mpc_emu_tensor_load({{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> ()
 // CHECK: %[[BY:.*]] = llvm.zext %{{.*}} : i16 to i32
@@ -79,7 +79,7 @@ llvm.func @tensors(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, ker
   llvm.return
 }
 
-// Without a block it is the own one, -1; without a mask of blocks too, 0.
+// Without a block an op means its own block, which is -1. Without a mask of blocks it means its own block too, which is 0.
 // CHECK-LABEL: llvm.func @cluster(
 // CHECK: %[[RANK:.*]] = llvm.call @mpc_emu_cluster_rank(
 // CHECK: llvm.call @mpc_emu_cluster_barrier(

@@ -100,7 +100,7 @@ llvm.func @shared(%s: !llvm.ptr<3>) attributes {kernel.threads = 32 : i32} {
 
 // -----
 
-// Conversions of 8-bit floats become arithmetic before.
+// Conversions of 8-bit floats become arithmetic before this pass.
 llvm.func @encode(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
   %f = llvm.mlir.constant(1.0 : f32) : f32
   // expected-error@+2 {{'kernel.encode_f8' has no emulated form}}

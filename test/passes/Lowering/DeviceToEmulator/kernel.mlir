@@ -10,21 +10,21 @@ llvm.func @kernel(%x: !llvm.ptr<1> {llvm.noalias}, %y: !llvm.ptr<1>) attributes 
   // CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[THREAD]][0] : (!llvm.ptr) -> !llvm.ptr, i8
   // CHECK: %[[T:.*]] = llvm.load %[[PLACE]] : !llvm.ptr -> i32
   %t = kernel.thread_id
-  // Piece 0, then piece 1 of shared memory.
+  // These are piece 0 and piece 1 of shared memory.
   // CHECK: llvm.mlir.constant(-9223370937343148032 : i64)
   // CHECK: llvm.mlir.constant(-9223089462366437376 : i64)
   %s = kernel.shared 4096
   %s1 = kernel.shared 64 {alignment = 4 : i64}
   // CHECK: %[[P:.*]] = llvm.getelementptr %[[X]][%[[T]]] : (!llvm.ptr, i32) -> !llvm.ptr, vector<4xf16>
   %p = llvm.getelementptr %x[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xf16>
-  // 8 bytes, read with alignment 2^3.
+  // This reads 8 bytes with alignment 2^3.
   // CHECK: %[[BYTES:.*]] = llvm.mlir.constant(8 : i32)
   // CHECK: %[[ACCESS:.*]] = llvm.mlir.constant(3 : i32)
   // CHECK: %[[SITE:.*]] = llvm.mlir.constant(0 : i32)
   // CHECK: %[[M:.*]] = llvm.call @mpc_emu_global(%[[THREAD]], %[[P]], %[[BYTES]], %[[ACCESS]], %[[SITE]])
   // CHECK: llvm.load %[[M]] : !llvm.ptr -> vector<4xf16>
   %v = llvm.load %p : !llvm.ptr<1> -> vector<4xf16>
-  // Written (1 << 8) with alignment 2^1.
+  // This writes (1 << 8) with alignment 2^1.
   // CHECK: llvm.mlir.constant(257 : i32)
   // CHECK: %[[N:.*]] = llvm.call @mpc_emu_shared(
   // CHECK: llvm.store %{{.*}}, %[[N]] {alignment = 2 : i64} : vector<4xf16>, !llvm.ptr{{$}}
@@ -47,7 +47,7 @@ llvm.func @kernel(%x: !llvm.ptr<1> {llvm.noalias}, %y: !llvm.ptr<1>) attributes 
   %o = kernel.shuffle xor %d#0, %t : f32
   // CHECK: llvm.call @mpc_emu_approx(%{{.*}}, %{{.*}}) : (i32, f32) -> f32
   %e = kernel.approx exp2 %o
-  // Read and written (2 << 8), alignment 2^2.
+  // This reads and writes (2 << 8) with alignment 2^2.
   // CHECK: llvm.mlir.constant(514 : i32)
   // CHECK: llvm.call @mpc_emu_global(
   // CHECK: llvm.atomicrmw fadd %{{.*}}, %{{.*}} monotonic : !llvm.ptr, f32

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-device-to-nvvm=arch=sm_90a | FileCheck %s
 
-// Descriptors: the address in units of 16 bytes, and constants. A's k is contiguous (16 bytes on: 32), B is transposed (two rows of 64 an atom apart): 0x40000000 in the
-// high half is swizzle 128, 1024 >> 4 = 64 the stride; in the low half 1 << 16 and 2 (32 >> 4), and 512 << 16 (8192 >> 4).
+// A descriptor is the address in units of 16 bytes plus constants. A starts 32 bytes on and its k is contiguous; B is transposed. In the high half 0x40000000
+// is swizzle 128 and 1024 >> 4 = 64 the stride. The low halves add 1 << 16 and 2 (32 >> 4) for A, and 512 << 16 (8192 >> 4) for B.
 // CHECK-LABEL: llvm.func @product
 // CHECK-DAG: %[[MASK:.*]] = llvm.mlir.constant(16383 : i32)
 // CHECK-DAG: llvm.and %{{.*}}, %[[MASK]]
@@ -14,10 +14,10 @@
 // CHECK-SAME: "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}"
 // CHECK: %[[D0:.*]] = llvm.extractvalue %[[D]][0]
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
-// Under way: the sums go on as they are.
+// The wgmma is under way, so the sums are passed on as they are.
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
 // CHECK-NOT: llvm.inline_asm
-// Done: from here on.
+// The wgmma is done, so the sums are valid from here on.
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
 // CHECK: %[[S:.*]] = llvm.inline_asm has_side_effects "", "=f,=f,=f,=f,0,1,2,3" %[[D0]],
 // CHECK: %[[S3:.*]] = llvm.extractvalue %[[S]][3]
@@ -34,7 +34,7 @@ llvm.func @product(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.threads = 128
   llvm.return
 }
 
-// Maps become parameters behind the pointers.
+// Tensor maps become parameters after the pointers.
 // CHECK-LABEL: llvm.func @maps
 // CHECK-SAME: %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %{{.*}}: !llvm.ptr {
 // CHECK-NOT: kernel.

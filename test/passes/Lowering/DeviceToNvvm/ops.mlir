@@ -106,7 +106,7 @@ llvm.func @approximations(%out: !llvm.ptr<1>, %x: f32) attributes {kernel.thread
   llvm.return
 }
 
-// More than 48 KB: pieces of one array, whose size the launch gives.
+// Above 48 KB, the pieces are parts of one array, whose size the launch gives.
 // CHECK: llvm.mlir.global external @much_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
 // CHECK-LABEL: llvm.func @much
 // CHECK-SAME: kernel.dynamic_shared = 65664 : i64
@@ -122,7 +122,7 @@ llvm.func @much(%out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
   llvm.return
 }
 
-// Not a kernel: left alone.
+// A function that is not a kernel is left alone.
 // CHECK-LABEL: llvm.func @other
 // CHECK-NOT: nvvm
 // CHECK: llvm.return

@@ -1,5 +1,5 @@
-/* Trains the regressor through the C interface of a library and checks what the interface promises. Built as C, with the header that mpc
- * wrote and nothing else of mpc.
+/* Trains the regressor through the C interface of a library and checks what the interface promises. It is built as C, with the header that
+ * mpc wrote and nothing else of mpc.
  * usage: embed FOLDER [--expect=onednn] */
 #include "regressor.h"
 #include <math.h>
@@ -20,7 +20,7 @@ static int failures = 0;
 
 static float x[BATCH * FEATURES], target[BATCH];
 
-/* target = sum of x / 2 - x0 * x1, over numbers of a linear congruential generator. */
+/* Sets target = sum of x / 2 - x0 * x1, where x are numbers of a linear congruential generator. */
 static void fill(unsigned seed) {
   for (int i = 0; i < BATCH; ++i) {
     float sum = 0;
@@ -56,10 +56,10 @@ int main(int argc, char **argv) {
   if (!s)
     return 1;
   CHECK(strstr(mpc_info(s), "\"regressor\"") != NULL);
-  /* The oneDNN plugin lies beside the library (--bundle), or in the installation that made it; one note says where neither is taken. */
+  /* The oneDNN plugin is beside the library (--bundle), or in the installation that made it; otherwise one note says so. */
   CHECK(argc > 2 ? notes == 0 : notes <= 1);
 
-  /* What it has. */
+  /* The session lists what the library has. */
   mpc_tensor t;
   CHECK(mpc_input(s, MPC_TRAIN, 0, &t) == 0 && strcmp(t.name, "x") == 0 && t.rank == 2 && t.shape[0] == BATCH && t.shape[1] == FEATURES &&
         t.dtype == MPC_F32 && t.elements == BATCH * FEATURES);
@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
   CHECK(parameters == 6);
   CHECK(mpc_optimizer_count(s) == 1);
 
-  /* Mistakes are messages. */
+  /* Mistakes give messages. */
   CHECK(mpc_step(s, NULL) == -1 && strstr(mpc_error(), "not bound"));
   CHECK(mpc_bind(s, "nonsense", MPC_F32, x, 1) == -1 && strstr(mpc_error(), "no such input"));
   CHECK(mpc_bind(s, "x", MPC_F32, x, 3) == -1 && strstr(mpc_error(), "not 3"));
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
   CHECK(mpc_load(s, "/nonexistent") == -1);
   CHECK(mpc_iteration(s) == 0);
 
-  /* Training. */
+  /* Training lowers the loss. */
   CHECK(mpc_bind(s, "x", MPC_F32, x, BATCH * FEATURES) == 0);
   CHECK(mpc_bind(s, "target", MPC_F32, target, BATCH) == 0);
   CHECK(mpc_set_hyper(s, "lr", 0.05) == 0);
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
   CHECK(isfinite(last) && last < 0.25 * first);
   CHECK(mpc_iteration(s) == 300);
 
-  /* A checkpoint carries everything on: two continuations agree bit for bit. */
+  /* A checkpoint carries all state over: two continuations agree bit for bit. */
   float weight[FEATURES * 64], again[FEATURES * 64];
   CHECK(mpc_save(s, path) == 0);
   for (int round = 0; round < 2; ++round) {
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
   }
   CHECK(memcmp(weight, again, sizeof weight) == 0);
 
-  /* Prediction, evaluation; a variable set is a variable used. */
+  /* Prediction and evaluation use the trained variables, and also variables that were set. */
   float y[BATCH], losses[BATCH];
   CHECK(mpc_run(s, MPC_PREDICT) == 0 && mpc_get_output(s, "y", MPC_F32, y, BATCH) == 0);
   double error = 0;
@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
   CHECK(mpc_set_variable(s, "y.bias", MPC_F32, zero, 2) == -1);
   CHECK(mpc_run(s, MPC_PREDICT) == 0 && mpc_get_output(s, "y", MPC_F32, y, BATCH) == 0 && y[0] == 3 && y[BATCH - 1] == 3);
 
-  /* Two sessions at once do not share state. */
+  /* Two open sessions do not share state. */
   mpc_session *other = mpc_open(NULL, &options);
   CHECK(other && mpc_get_variable(other, "y.bias", MPC_F32, &bias, 1) == 0 && bias == 0);
   mpc_close(other);

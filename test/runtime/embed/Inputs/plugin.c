@@ -1,4 +1,5 @@
-/* Opens two libraries privately, by relative paths, leaves the folder, and uses both models side by side: usage: plugin LIBRARY LIBRARY */
+/* Opens two libraries privately, by relative paths, changes to another folder, and uses both models side by side.
+ * usage: plugin LIBRARY LIBRARY */
 #include "regressor.h"
 #include <dlfcn.h>
 #include <stdio.h>
