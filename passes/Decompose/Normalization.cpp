@@ -83,6 +83,11 @@ struct DecomposeBatchNormGrad : OpRewritePattern<BatchNormGradOp> {
     Type element = elementOf(op.getX());
     Arithmetic m{rewriter, op.getLoc(), computeType(element)};
     Channels channels(m, op.getX(), op.getAxis());
+    if (typeOf(op.getX()).getNumElements() == 0) { // the statistics are no numbers then, but sums of nothing are 0
+      auto zero = [&](Value v) { return splat(rewriter, op.getLoc(), typeOf(v), 0); };
+      rewriter.replaceOp(op, {zero(op.getDx()), zero(op.getDscale()), zero(op.getDbias())});
+      return success();
+    }
     Value dy = m.widen(op.getDy()), deviation = m.sub(m.widen(op.getX()), channels.spread(op.getMean()));
     Value s = m.rsqrt(m.add(op.getVariance(), m.constant(op.getEpsilon().convertToDouble())));
     Value dbias = channels.sum(dy), dscale = m.mul(channels.sum(m.mul(dy, deviation)), s);

@@ -74,6 +74,16 @@ TEST(Decompose, Losses) {
           }
 }
 
+/// A batch without elements has no statistics, but the gradients of scale and bias are sums of nothing.
+TEST(Decompose, BatchNormOfNothing) {
+  std::string x = "tensor<3x8x0x8xf32>", v = "tensor<8xf32>", attrs = " {epsilon = 1.0e-5 : f64, axis = 1 : i64} : ";
+  for (std::string names : {"%dx, %r, %db", "%dx, %ds, %r"})
+    check("%x: " + x + ", %s: " + v + ", %b: " + v,
+          "%y, %m, %v = graph.batch_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + v + ", " + v + ")\n" + names +
+              " = graph.batch_norm_grad %x, %s, %m, %v, %y" + attrs + "(" + x + ", " + v + ", " + v + ", " + v + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
+          v, 0, 0);
+}
+
 TEST(Decompose, BatchNorm) {
   for (std::string t : {"f32", "f16", "f64"})
     for (auto [shape, axis] : {std::pair<std::string, std::string>{"6x5x4x3", "1"}, {"6x5x4x3", "3"}, {"40x7", "1"}, {"4x64x64x8", "3"}}) {

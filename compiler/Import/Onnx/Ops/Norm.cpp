@@ -64,7 +64,8 @@ static void batchNorm(Node &n) {
     Value running = variable.empty() ? n.in(i + 3) : import.latest(variable);
     Value batch = i == 0 ? op.getMean() : op.getVariance();
     Value old = n.cast(running, compute);
-    Value next = n.add(n.mul(old, n.number(momentum, old)), n.mul(batch, n.number(1 - momentum, batch)));
+    // A batch without elements has no statistics; torch leaves the running ones alone then.
+    Value next = typeOf(x).getNumElements() == 0 ? old : n.add(n.mul(old, n.number(momentum, old)), n.mul(batch, n.number(1 - momentum, batch)));
     next = n.cast(next, elementOf(running));
     if (!variable.empty()) {
       import.assign(variable, next, n.loc);
