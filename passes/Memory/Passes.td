@@ -35,11 +35,17 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
                     Statistic<"numCopies", "copies", "Copies for assignments and results">];
 }
 def VerifyArenaPass : Pass<"mpc-verify-arena", "::mlir::ModuleOp"> {
-  let summary = "Checks that no two variables or constants of the arena overlap";
+  let summary = "Checks that every launch reads what it should, by executing the plan symbolically";
   let description = [{
-    The pass runs after mpc-plan-arena and reads the offsets (`kernel.offset`) of all variables and of the constants that stand between dispatches. Two
-    constants with the same value may share a place; any other overlap is an error that names both. A tensor without elements counts as one byte here, so that
-    it has a place of its own.
+    The pass runs after mpc-plan-arena and reads the offsets that code and manifest use: `kernel.offset`, and `args`, `arg_steps`, `in_place` and `scratch_offset` of dispatches.
+
+    It checks first that no two variables or constants overlap. Two constants with the same value may share a place. A tensor without elements counts as one byte here, so that it has a
+    place of its own. Then it walks over the launches of each entry and notes which tensor each byte of the arena holds. An error names a launch
+
+    - that reads bytes that hold another tensor, or a slice of a graph.scan that is not the iteration's;
+    - whose scratch, or whose result, lies over another of its inputs or results, unless `in_place` allows it.
+
+    At the end the entry's results, the assigned variables and the state of all other variables have to be in their places. Of a graph.scan three iterations are executed.
   }];
 }
 #endif

@@ -1,12 +1,15 @@
-//===- VerifyArena.cpp - verifies that variables and constants do not overlap -----===//
+//===- VerifyArena.cpp - executes a memory plan symbolically -----------------------===//
 //
-// See Passes.td. The check does not use the plan's own bookkeeping: it reads the offsets that code and
-// manifest will use.
+// See Passes.td. The check does not use the plan's own bookkeeping: it reads the offsets that code and manifest use, and asks of every launch whether what it reads still
+// lies where it reads.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
-#include "dialects/Train/IR/Train.h"
+#include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/VariableTable.h"
 #include "passes/Memory/Passes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include <map>
 
 using namespace mlir;
 using namespace mpc;
@@ -18,7 +21,13 @@ namespace mpc::memory {
 #include "passes/Memory/Passes.h.inc"
 } // namespace mpc::memory
 
-/// Two constants may share a place only if they have the same value.
+/// Adds the hint of errors that only a defect of mpc causes.
+static LogicalResult defect(InFlightDiagnostic &&error) {
+  error.attachNote() << "hint: this is a defect of mpc; report it with the model";
+  return error;
+}
+
+/// Checks that variables and constants lie apart. Two constants may share a place only if they have the same value.
 static LogicalResult verifyDisjoint(ModuleOp module) {
   struct Placed {
     int64_t offset, end;
@@ -41,10 +50,257 @@ static LogicalResult verifyDisjoint(ModuleOp module) {
     const Placed &a = placed[i - 1], &b = placed[i];
     if (a.end <= b.offset || (a.value && a.value == b.value && a.offset == b.offset))
       continue;
-    InFlightDiagnostic error = b.op->emitError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies: this is a defect of mpc";
+    InFlightDiagnostic error = b.op->emitError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies";
     error.attachNote(a.op->getLoc()) << "the other one, at bytes " << a.offset << " to " << a.end;
-    error.attachNote(b.op->getLoc()) << "hint: report it with the model";
-    return error;
+    return defect(std::move(error));
+  }
+  return success();
+}
+
+namespace {
+
+/// What bytes of the arena hold: the tensor that `of` stands for (a value, a variable's state before the entry, a constant), as iteration `trip` of a loop made it. A null `of` is
+/// scratch, which nobody may read.
+struct Content {
+  const void *of = nullptr;
+  int64_t trip = 0;
+  bool operator==(const Content &other) const { return of == other.of && trip == other.trip; }
+};
+
+/// The bytes of the arena, as launches leave them.
+class Arena {
+public:
+  void write(int64_t offset, int64_t bytes, Content content, Operation *writer);
+  /// Succeeds if these bytes hold the content, from byte `from` of it on.
+  LogicalResult expect(int64_t offset, int64_t bytes, Content content, int64_t from, llvm::function_ref<InFlightDiagnostic()> error) const;
+
+private:
+  struct Piece {
+    int64_t end;
+    Content content;
+    int64_t origin; ///< where the content's first byte lies
+    Operation *writer;
+  };
+  void split(int64_t offset);
+  std::map<int64_t, Piece> pieces; ///< by their first byte
+};
+
+/// Executes one entry.
+class EntryVerifier {
+public:
+  EntryVerifier(FunctionOpInterface entry, const train::VariableTable &variables) : entry(entry), variables(variables) {}
+  LogicalResult run();
+
+private:
+  LogicalResult execute(kernel::DispatchOp dispatch, int64_t trip);
+  LogicalResult execute(ScanOp scan);
+  LogicalResult executeBody(ScanOp scan, int64_t trip);
+  /// Defines the content of a storage.
+  void define(Value storage, Content content) { contents[storage] = content; }
+  Content contentOf(Value v) const;
+
+  FunctionOpInterface entry;
+  const train::VariableTable &variables;
+  Arena arena;
+  DenseMap<Value, Content> contents;
+  /// In the body of a scan: how many bytes behind the content's first byte a slice begins.
+  DenseMap<Value, int64_t> starts;
+  /// Where results of dispatches in a body begin, which are slices of the scan's results.
+  DenseMap<Value, int64_t> places;
+};
+
+} // namespace
+
+void Arena::split(int64_t offset) {
+  auto next = pieces.lower_bound(offset);
+  if (next == pieces.begin() || (next != pieces.end() && next->first == offset))
+    return;
+  Piece &piece = std::prev(next)->second;
+  if (piece.end <= offset)
+    return;
+  Piece rest = piece;
+  piece.end = offset;
+  pieces.emplace(offset, rest);
+}
+
+void Arena::write(int64_t offset, int64_t bytes, Content content, Operation *writer) {
+  if (bytes == 0)
+    return;
+  split(offset);
+  split(offset + bytes);
+  pieces.erase(pieces.lower_bound(offset), pieces.lower_bound(offset + bytes));
+  pieces.emplace(offset, Piece{offset + bytes, content, offset, writer});
+}
+
+LogicalResult Arena::expect(int64_t offset, int64_t bytes, Content content, int64_t from, llvm::function_ref<InFlightDiagnostic()> error) const {
+  int64_t at = offset;
+  while (at < offset + bytes) {
+    auto found = pieces.upper_bound(at);
+    const Piece *piece = found == pieces.begin() ? nullptr : &std::prev(found)->second;
+    if (piece && piece->end > at && piece->content == content && piece->content.of && offset - piece->origin == from) {
+      at = piece->end;
+      continue;
+    }
+    InFlightDiagnostic diagnostic = error();
+    diagnostic << " at bytes " << offset << " to " << offset + bytes << ", where at byte " << at << (piece && piece->end > at ? " lies another tensor" : " nothing has been written");
+    if (piece && piece->end > at && piece->writer)
+      diagnostic.attachNote(piece->writer->getLoc()) << "it was written here";
+    return defect(std::move(diagnostic));
+  }
+  return success();
+}
+
+Content EntryVerifier::contentOf(Value v) const {
+  Value storage = storageOf(v);
+  if (auto constant = storage.getDefiningOp<ConstantOp>())
+    return {constant.getValue().getAsOpaquePointer()};
+  return contents.lookup(storage);
+}
+
+LogicalResult EntryVerifier::execute(kernel::DispatchOp dispatch, int64_t trip) {
+  if (dispatch.computesNothing())
+    return success();
+  if (!dispatch.getArgs())
+    return defect(dispatch.emitOpError("has no place in the arena"));
+  size_t inputs = dispatch.getInputs().size();
+  auto placeOf = [&](size_t i) { return (*dispatch.getArgs())[i] + (dispatch.getArgSteps() ? (*dispatch.getArgSteps())[i] * trip : 0); };
+  auto bytesAt = [&](size_t i) { return bytesOf(i < inputs ? dispatch.getInputs()[i].getType() : dispatch.getResultTypes()[i - inputs]); };
+  auto overlap = [](int64_t a, int64_t aBytes, int64_t b, int64_t bBytes) { return a < b + bBytes && b < a + aBytes; };
+
+  for (auto [i, v] : llvm::enumerate(dispatch.getInputs()))
+    if (failed(arena.expect(placeOf(i), bytesAt(i), contentOf(v), starts.lookup(storageOf(v)), [&, i = i] { return dispatch.emitOpError() << "reads input " << i; })))
+      return failure();
+  std::optional<int64_t> scratch = dispatch.getScratchOffset();
+  int64_t scratchBytes = scratch ? int64_t(*dispatch.getScratchBytes()) : 0;
+  for (size_t i = 0; i < inputs + dispatch.getNumResults(); ++i)
+    if (scratch && overlap(*scratch, scratchBytes, placeOf(i), bytesAt(i)))
+      return defect(dispatch.emitOpError() << "has its scratch over " << (i < inputs ? "input " : "result ") << (i < inputs ? i : i - inputs));
+  if (scratch)
+    arena.write(*scratch, scratchBytes, {}, dispatch);
+  for (OpResult result : dispatch->getResults()) {
+    size_t own = inputs + result.getResultNumber();
+    int64_t inPlace = dispatch.inPlaceInput(result.getResultNumber());
+    for (size_t i = 0; i < inputs + dispatch.getNumResults(); ++i) {
+      if (i == own || !overlap(placeOf(i), bytesAt(i), placeOf(own), bytesAt(own)))
+        continue;
+      if (i < inputs && int64_t(i) == inPlace && placeOf(i) == placeOf(own))
+        continue;
+      return defect(dispatch.emitOpError() << "writes result " << result.getResultNumber() << " over " << (i < inputs ? "input " : "result ") << (i < inputs ? i : i - inputs));
+    }
+  }
+  for (OpResult result : dispatch->getResults()) {
+    size_t own = inputs + result.getResultNumber();
+    define(result, {result.getAsOpaquePointer(), trip});
+    places[result] = placeOf(own);
+    arena.write(placeOf(own), bytesAt(own), contentOf(result), dispatch);
+  }
+  return success();
+}
+
+/// What an iteration yields becomes what the next one carries, and slices of the results.
+LogicalResult EntryVerifier::executeBody(ScanOp scan, int64_t trip) {
+  Block &body = scan.getBlock();
+  int64_t index = scan.getReverse() ? int64_t(scan.getTrips()) - 1 - trip : trip;
+  for (auto [i, argument] : llvm::enumerate(body.getArguments()))
+    if (scan.isStacked(i))
+      starts[argument] = starts.lookup(storageOf(scan.getOperand(i))) + index * bytesOf(argument.getType());
+  for (auto dispatch : body.getOps<kernel::DispatchOp>())
+    if (failed(execute(dispatch, trip)))
+      return failure();
+  SmallVector<Content> carried;
+  for (auto [i, v] : llvm::enumerate(scan.yielded()))
+    if (scan.isCarried(i)) {
+      carried.push_back(contentOf(v));
+    } else if (int64_t bytes = bytesOf(v.getType()); bytes > 0) {
+      if (!storageOf(v).getDefiningOp<kernel::DispatchOp>())
+        return defect(scan.emitOpError() << "yields as a slice of result " << i << " what the iteration does not write");
+      if (failed(arena.expect(places.lookup(storageOf(v)), bytes, contentOf(v), 0, [&, i = i] { return scan.emitOpError() << "yields a slice of result " << i; })))
+        return failure();
+    }
+  for (auto [argument, content] : llvm::zip(scan.carried(), carried))
+    define(argument, content);
+  return success();
+}
+
+/// Executes the first iterations; in the others launches read and write the same places, a step further.
+LogicalResult EntryVerifier::execute(ScanOp scan) {
+  constexpr int64_t most = 3; // what an iteration leaves to the next, and what that leaves to its next
+  for (auto [i, argument] : llvm::enumerate(scan.getBlock().getArguments())) {
+    define(argument, contentOf(scan.getOperand(i)));
+    starts[argument] = starts.lookup(storageOf(scan.getOperand(i)));
+  }
+  DenseMap<Value, int64_t> begins; // of the stacked results
+  int64_t trips = scan.getTrips();
+  for (int64_t trip = 0; trip < std::min(trips, most); ++trip) {
+    if (failed(executeBody(scan, trip)))
+      return failure();
+    int64_t index = scan.getReverse() ? trips - 1 - trip : trip;
+    for (auto [i, v] : llvm::enumerate(scan.yielded())) {
+      if (scan.isCarried(i) || bytesOf(v.getType()) == 0)
+        continue;
+      int64_t begin = places.lookup(storageOf(v)) - index * bytesOf(v.getType());
+      if (auto [known, isNew] = begins.try_emplace(scan.getResult(i), begin); !isNew && known->second != begin)
+        return defect(scan.emitOpError() << "puts the slices of result " << i << " at distances that are not their size");
+    }
+  }
+  for (auto [i, result] : llvm::enumerate(scan.getResults())) {
+    if (scan.isCarried(i)) {
+      define(result, contentOf(scan.carried()[i]));
+      continue;
+    }
+    define(result, {result.getAsOpaquePointer()});
+    if (auto begin = begins.find(result); begin != begins.end())
+      arena.write(begin->second, bytesOf(result.getType()), contentOf(result), scan);
+  }
+  return success();
+}
+
+LogicalResult EntryVerifier::run() {
+  auto module = entry->getParentOfType<ModuleOp>();
+  DenseMap<Attribute, Value> assigned;
+  for (auto variable : module.getOps<train::VariableOp>()) {
+    auto offset = variable->getAttrOfType<IntegerAttr>(kOffsetAttr);
+    if (!offset)
+      return defect(variable.emitError("has no place in the arena"));
+    arena.write(offset.getInt(), bytesOf(variable.getType()), {variable.getOperation()}, nullptr);
+  }
+  module.walk([&](ConstantOp constant) {
+    if (auto offset = constant->getAttrOfType<IntegerAttr>(kOffsetAttr))
+      arena.write(offset.getInt(), bytesOf(constant.getType()), {constant.getValue().getAsOpaquePointer()}, nullptr);
+  });
+  Block &block = entry.getFunctionBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    auto offset = entry.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kOffsetAttr);
+    if (!offset)
+      return defect(entry.emitError() << "gives argument " << argument.getArgNumber() << " no place in the arena");
+    define(argument, {argument.getAsOpaquePointer()});
+    arena.write(offset.getInt(), bytesOf(argument.getType()), contentOf(argument), nullptr);
+  }
+  for (Operation &op : block) {
+    LogicalResult result = success();
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      define(read.getValue(), {variables.lookup(read.getVariableAttr()).getOperation()});
+    else if (auto assign = dyn_cast<train::AssignOp>(op))
+      assigned[assign.getVariableAttr()] = assign.getValue();
+    else if (auto dispatch = dyn_cast<kernel::DispatchOp>(op))
+      result = execute(dispatch, 0);
+    else if (auto scan = dyn_cast<ScanOp>(op))
+      result = execute(scan);
+    if (failed(result))
+      return failure();
+  }
+  for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands())) {
+    auto offset = entry.getResultAttrOfType<IntegerAttr>(i, kOffsetAttr);
+    if (!offset)
+      return defect(entry.emitError() << "gives result " << i << " no place in the arena");
+    if (failed(arena.expect(offset.getInt(), bytesOf(v.getType()), contentOf(v), 0, [&, i = i] { return entry.emitError() << "returns result " << i; })))
+      return failure();
+  }
+  for (auto variable : module.getOps<train::VariableOp>()) {
+    Value v = assigned.lookup(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+    Content content = v ? contentOf(v) : Content{variable.getOperation()};
+    if (failed(arena.expect(variable->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt(), bytesOf(variable.getType()), content, 0, [&] { return variable.emitError() << "has its state for the next entry"; })))
+      return failure();
   }
   return success();
 }
@@ -53,7 +309,11 @@ namespace {
 struct VerifyArena : memory::impl::VerifyArenaPassBase<VerifyArena> {
   void runOnOperation() override {
     if (failed(verifyDisjoint(getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    train::VariableTable variables(getOperation());
+    for (auto entry : getOperation().getOps<FunctionOpInterface>())
+      if (!entry.isExternal() && failed(EntryVerifier(entry, variables).run()))
+        return signalPassFailure();
   }
 };
 } // namespace

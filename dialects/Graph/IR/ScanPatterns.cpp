@@ -90,6 +90,20 @@ ScanOp regroup(ScanOp op, ArrayRef<Group> groups, ArrayRef<bool> keepsStack, Pat
   return made;
 }
 
+/// Erases the ops of the body that nothing needs; the rewriter's driver does not look at them again. Returns whether there was one.
+bool eraseDead(ScanOp op, PatternRewriter &rewriter) {
+  bool changed = false;
+  for (Operation *inner = op.getBlock().getTerminator()->getPrevNode(); inner;) {
+    Operation *previous = inner->getPrevNode();
+    if (inner->use_empty()) {
+      rewriter.eraseOp(inner);
+      changed = true;
+    }
+    inner = previous;
+  }
+  return changed;
+}
+
 /// A carried value that no used result needs carries itself, so that nothing computes it.
 struct StopUnneeded : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -127,6 +141,8 @@ struct DropUnused : OpRewritePattern<ScanOp> {
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
     SmallVector<Group> groups = groupsOf(op);
     SmallVector<bool> keepsStack(op.getStacks().size(), true);
+    if (eraseDead(op, rewriter))
+      return success();
     bool changed = false;
     DenseMap<std::pair<Value, int>, Value> first;
     for (auto [i, argument] : llvm::enumerate(op.getBlock().getArguments())) {
@@ -173,7 +189,7 @@ struct HoistInvariants : OpRewritePattern<ScanOp> {
       outside.map(argument, v);
     SmallVector<Value> hoisted, further;
     for (Operation &inner : op.getBlock().without_terminator()) {
-      if (inner.getNumOperands() == 0 || inner.getNumRegions() != 0 || !llvm::all_of(inner.getOperands(), [&](Value v) { return isOutside(v, outside); }) || grows(&inner))
+      if (inner.use_empty() || inner.getNumOperands() == 0 || inner.getNumRegions() != 0 || !llvm::all_of(inner.getOperands(), [&](Value v) { return isOutside(v, outside); }) || grows(&inner))
         continue;
       if (llvm::all_of(inner.getOperands(), [](Value v) { return !isa<BlockArgument>(v) && v.getDefiningOp()->getNumOperands() == 0; }))
         continue; // this is a matter of folding
@@ -192,6 +208,7 @@ struct HoistInvariants : OpRewritePattern<ScanOp> {
     ScanOp made = regroup(op, groupsOf(op), SmallVector<bool>(op.getStacks().size(), true), rewriter, further);
     for (auto [i, v] : llvm::enumerate(hoisted))
       rewriter.replaceAllUsesWith(v, made.getBlock().getArgument(last + i));
+    eraseDead(made, rewriter);
     return success();
   }
 
