@@ -125,6 +125,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     DenseMap<const Group *, SmallVector<Operation *>> bodies;
     llvm::DenseSet<Value> read;
     for (const std::unique_ptr<Group> &group : grouping.groups()) {
+      if (group->kind == GroupKind::Repeat)
+        continue;
       SmallVector<Operation *> &ops = bodies[group.get()] = bodyOf(*group, grouping);
       llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
       for (Operation *op : ops)
@@ -139,7 +141,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     OpBuilder builder = OpBuilder::atBlockTerminator(&block);
     DenseMap<Value, Value> stored;
     for (const std::unique_ptr<Group> &group : grouping.groups())
-      emit(builder, *group, bodies[group.get()], read, stored);
+      if (group->kind != GroupKind::Repeat)
+        emit(builder, *group, bodies[group.get()], read, stored);
     for (Operation *op : llvm::reverse(replaced)) {
       op->dropAllUses();
       op->erase();

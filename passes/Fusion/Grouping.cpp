@@ -219,7 +219,8 @@ llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
 void Grouping::formGroups() {
   for (Operation &op : block) {
     OpKind kind = kindOf(&op);
-    if (kind == OpKind::Outside || inlined.contains(&op))
+    bool repeats = isOfKind(&op, LoopKind::Repeat);
+    if ((kind == OpKind::Outside && !repeats) || inlined.contains(&op))
       continue;
     if (op.use_empty())
       continue;
@@ -228,7 +229,9 @@ void Grouping::formGroups() {
     group->position = positions[&op];
     group->shape = Shape(resultShape(&op));
     group->ops = coneOf(&op).ops;
-    if (coneOf(&op).hasLibrary) {
+    if (repeats) {
+      group->kind = GroupKind::Repeat;
+    } else if (coneOf(&op).hasLibrary) {
       group->kind = GroupKind::Library;
     } else if (kind == OpKind::Reduction) {
       group->kind = GroupKind::Reduction;
@@ -277,8 +280,8 @@ static bool isTransposedCopy(Operation *op) {
 bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
   if (epilogues == Epilogues::Pointwise && producer.kind == GroupKind::Pointwise && isTransposedCopy(root))
     return producer.roots.contains(root->getOperand(0).getDefiningOp());
-  if (producer.kind == GroupKind::Library || producer.kind == GroupKind::Single || group.kind == GroupKind::Library ||
-      group.kind == GroupKind::Single)
+  auto isAlone = [](GroupKind kind) { return kind == GroupKind::Library || kind == GroupKind::Single || kind == GroupKind::Repeat; };
+  if (isAlone(producer.kind) || isAlone(group.kind))
     return false;
   // A value that is read at other elements than those where it is computed must be stored in between.
   for (Value v : coneOf(root).moved)

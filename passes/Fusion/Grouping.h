@@ -25,7 +25,14 @@ enum class OpKind {
 };
 OpKind kindOf(mlir::Operation *op);
 
-enum class GroupKind { Pointwise, Reduction, Row, Single, Library };
+enum class GroupKind {
+  Pointwise,
+  Reduction,
+  Row,
+  Single,
+  Library,
+  Repeat ///< a scan, which has launches of its own: it is no launch, but others must not be merged around it
+};
 
 /// A group is one launch; its roots are the ops whose results it stores.
 struct Group {

@@ -187,7 +187,8 @@ bool EntryPlanner::ownsBuffer(OpOperand &init) {
 int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
   Block &body = scan.getBlock();
   Operation *yield = body.getTerminator();
-  OpBuilder early = OpBuilder::atBlockBegin(&body), late(yield), before(scan);
+  OpBuilder early(scan.getContext()), late(yield), before(scan);
+  Operation *lastEarly = nullptr;
   int64_t copies = 0;
   auto isComputed = [](Value v) { return bool(storageOf(v).getDefiningOp<kernel::DispatchOp>()); };
   // What the iteration is given is copied first, before a carried value may be overwritten.
@@ -195,7 +196,9 @@ int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
     Value storage = storageOf(v);
     if (!isa<BlockArgument>(storage))
       return copy(late, v, name).getResult(0);
-    return reshapeTo(late, v.getLoc(), copy(early, storage, name).getResult(0), shapeOf(v));
+    lastEarly ? early.setInsertionPointAfter(lastEarly) : early.setInsertionPointToStart(&body);
+    lastEarly = copy(early, storage, name);
+    return reshapeTo(late, v.getLoc(), lastEarly->getResult(0), shapeOf(v));
   };
   for (OpOperand &init : scan->getOpOperands().take_front(scan.getInits().size()))
     if (!ownsBuffer(init)) {

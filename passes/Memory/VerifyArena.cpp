@@ -142,8 +142,10 @@ LogicalResult Arena::expect(int64_t offset, int64_t bytes, Content content, int6
       continue;
     }
     InFlightDiagnostic diagnostic = error();
-    diagnostic << " at bytes " << offset << " to " << offset + bytes << ", where at byte " << at << (piece && piece->end > at ? " lies another tensor" : " nothing has been written");
-    if (piece && piece->end > at && piece->writer)
+    bool written = piece && piece->end > at, same = written && piece->content == content;
+    diagnostic << " at bytes " << offset << " to " << offset + bytes << ", where at byte " << at
+               << (!written ? " nothing has been written" : same ? " lies another part of the tensor" : " lies another tensor");
+    if (written && piece->writer)
       diagnostic.attachNote(piece->writer->getLoc()) << "it was written here";
     return defect(std::move(diagnostic));
   }
