@@ -30,6 +30,10 @@ enum class LoopKind {
   Repeat,
 };
 
+/// The result of an op with this trait lies in memory where its first operand does; the op is no launch of its own (dialects/Graph/IR/Storage.h).
+template <typename ConcreteType>
+class StorageView : public mlir::OpTrait::TraitBase<ConcreteType, StorageView> {};
+
 /// Returns the dimension of `result` that `dim` of `operand` becomes under numpy broadcasting,
 /// which aligns the last dimensions; nullopt if the operand is broadcast along it.
 std::optional<int64_t> alignedDim(mlir::OpOperand &operand, mlir::OpResult result, int64_t dim);

@@ -27,6 +27,8 @@ def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
   ];
 }
 
+def StorageViewTrait : NativeOpTrait<"StorageView"> { let cppNamespace = "::mpc"; }
+
 def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let cppNamespace = "::mpc";
   let description = "The op combines the elements of its one operand along some dimensions.";

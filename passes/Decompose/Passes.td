@@ -20,6 +20,16 @@ def DecomposePass : Pass<"mpc-decompose"> {
     ```
     The pass is for targets that have no kernel of their own for these ops.
 
+    A graph.scan reads and writes the slices of stacked tensors in place, where kernels rely on the alignment of tensors (64 bytes). Slices of another size are padded: those of operands before
+    the scan, those of results in its body.
+    ```mlir
+    %y = graph.scan 6 over(%x : tensor<6x5xf32>) stack(tensor<6x5xf32>) { ... }
+    // becomes
+    %0 = graph.pad %x {high = array<i64: 0, 11>, ...} : (tensor<6x5xf32>) -> tensor<6x16xf32>
+    %1 = graph.scan 6 over(%0 : tensor<6x16xf32>) stack(tensor<6x16xf32>) { ... }
+    %y = graph.slice %1 {sizes = array<i64: 6, 5>, ...} : (tensor<6x16xf32>) -> tensor<6x5xf32>
+    ```
+
     Then long reductions to few values are split in two: a tensor of partial results gives every thread work, and keeps sums short.
     ```mlir
     %s = graph.reduce_sum %x {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>

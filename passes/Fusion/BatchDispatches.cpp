@@ -225,7 +225,7 @@ static void form(SmallVector<DispatchOp> members) {
   SmallVector<Type> types;
   SmallVector<Location> locations;
   SmallVector<Value> results;
-  SmallVector<ReshapeOp> views;
+  SmallVector<Operation *> views;
   SmallVector<Operation *> readers;
   for (DispatchOp member : members) {
     inputs.insert_range(member.getInputs());

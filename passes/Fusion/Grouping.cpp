@@ -61,6 +61,15 @@ Operation *fusion::storedBy(Value v) {
   return storageOf(v).getDefiningOp();
 }
 
+/// Calls `fn` for the ops that have to run before a value can be read: the one that stores it, and those that a barrier on the way waits for.
+static void forEachStored(Value v, llvm::function_ref<void(Operation *)> fn) {
+  for (; isView(v.getDefiningOp()); v = v.getDefiningOp()->getOperand(0))
+    for (Value waited : v.getDefiningOp()->getOperands().drop_front())
+      forEachStored(waited, fn);
+  if (Operation *producer = v.getDefiningOp())
+    fn(producer);
+}
+
 static Shape axesOf(Operation *reduction) { return Shape(cast<ReductionOpInterface>(reduction).getAxes()); }
 static bool keepsDims(Operation *reduction) { return cast<ReductionOpInterface>(reduction).getKeepdims(); }
 static ArrayRef<int64_t> resultShape(Operation *op) { return shapeOf(op->getResult(0)); }
@@ -210,9 +219,10 @@ llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
   llvm::SetVector<Group *> result;
   for (Operation *root : group->roots)
     for (Value v : inputsOf(root))
-      if (Operation *producer = storedBy(v))
+      forEachStored(v, [&](Operation *producer) {
         if (Group *other = groupOf.lookup(producer); other && other != group)
           result.insert(other);
+      });
   return result;
 }
 
@@ -372,7 +382,7 @@ void Grouping::mergeSiblings() {
 bool Grouping::readsView(Group *reader, Group *writer) {
   return llvm::any_of(reader->roots, [&](Operation *root) {
     return llvm::any_of(inputsOf(root), [&](Value v) {
-      Operation *producer = v.getDefiningOp<ReshapeOp>() ? storedBy(v) : nullptr;
+      Operation *producer = isView(v.getDefiningOp()) ? storedBy(v) : nullptr;
       return producer && groupOf.lookup(producer) == writer;
     });
   });
@@ -412,14 +422,7 @@ bool Grouping::mayReachThroughOthers(Group *first, Group *last) {
       return group != from && take(down, up, group);
     });
   };
-  auto goUp = [&](Group *from) {
-    for (Operation *root : from->roots)
-      for (Value v : inputsOf(root))
-        if (Operation *producer = storedBy(v))
-          if (Group *group = groupOf.lookup(producer); group && group != from && take(up, down, group))
-            return true;
-    return false;
-  };
+  auto goUp = [&](Group *from) { return llvm::any_of(producersOf(from), [&](Group *group) { return take(up, down, group); }); };
   if (goDown(first) || goUp(last))
     return true;
   while (!down.work.empty() && !up.work.empty())

@@ -62,7 +62,7 @@ private:
   void hoistReads();
   kernel::DispatchOp copy(OpBuilder &builder, Value v, StringRef name);
   void number();
-  int64_t lastUse(Value storage);
+  int64_t lastUse(Value storage, Operation *besides = nullptr);
   bool canComputeInPlace(Value v, ValueRange olds);
   int64_t insertScanCopies(ScanOp scan);
   bool ownsBuffer(OpOperand &init);
@@ -120,27 +120,30 @@ void EntryPlanner::number() {
       for (auto inner : scan.getBlock().getOps<kernel::DispatchOp>())
         positions[inner] = numLaunches++;
       spans[scan] = {begin, numLaunches++};
-    } else if (isa<kernel::DispatchOp>(op)) {
+    } else if (isa<kernel::DispatchOp, train::AllReduceOp>(op)) {
       positions[&op] = numLaunches++;
     }
   }
 }
 
 /// The last launch that reads a storage, directly or through views; the number of launches if the entry returns it. A scan reads its operands until its end, and what an iteration
-/// yields is needed until then.
-int64_t EntryPlanner::lastUse(Value storage) {
+/// yields is needed until then. What reads it through `besides` does not count.
+int64_t EntryPlanner::lastUse(Value storage, Operation *besides) {
   int64_t last = -1;
-  for (Operation *user : storage.getUsers()) {
-    if (auto view = dyn_cast<ReshapeOp>(user))
-      last = std::max(last, lastUse(view));
-    else if (isa<ScanYieldOp>(user))
+  for (OpOperand &use : storage.getUses()) {
+    Operation *user = use.getOwner();
+    if (user == besides)
+      continue;
+    if (isView(user) && use.getOperandNumber() == 0)
+      last = std::max(last, lastUse(user->getResult(0), besides));
+    if (isa<ScanYieldOp>(user))
       last = std::max(last, spans.at(user->getParentOp()).second);
     else if (user->hasTrait<OpTrait::IsTerminator>())
       last = numLaunches;
     else if (isa<ScanOp>(user))
       last = std::max(last, spans.at(user).second);
-    else if (isa<kernel::DispatchOp>(user))
-      last = std::max(last, positions.lookup(user));
+    else if (auto position = positions.find(user); position != positions.end())
+      last = std::max(last, position->second);
   }
   return last;
 }
@@ -247,7 +250,7 @@ void EntryPlanner::hoistReads() {
   Block &block = entry.getFunctionBody().front();
   Operation *last = nullptr;
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    bool view = isa<ReshapeOp>(op) && storageOf(op.getResult(0)).getDefiningOp<train::ReadOp>();
+    bool view = isView(&op) && op.getNumOperands() == 1 && storageOf(op.getResult(0)).getDefiningOp<train::ReadOp>();
     if (!view && !isa<train::ReadOp>(op))
       continue;
     last ? op.moveAfter(last) : op.moveBefore(&block, block.begin());
@@ -302,6 +305,17 @@ int64_t EntryPlanner::insertCopies() {
   number();
   for (auto scan : llvm::make_early_inc_range(block.getOps<ScanOp>()))
     copies += insertScanCopies(scan);
+  number();
+  // The ranks' sum takes the place of the operand, so it must be the entry's own tensor, and no later launch may read the operand.
+  for (auto reduce : llvm::make_early_inc_range(block.getOps<train::AllReduceOp>())) {
+    Value storage = storageOf(reduce.getX());
+    bool own = storage.getDefiningOp<kernel::DispatchOp>() && !homes.contains(storage);
+    if (own && lastUse(storage, reduce) < positions[reduce])
+      continue;
+    OpBuilder before(reduce);
+    reduce.getXMutable().assign(copy(before, reduce.getX(), "all_reduce").getResult(0));
+    ++copies;
+  }
   number();
   return copies;
 }
@@ -408,6 +422,8 @@ void EntryPlanner::annotate() {
     entry.setArgAttr(arg.getArgNumber(), kOffsetAttr, i64(placeOf(arg).offset));
   for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
     entry.setResultAttr(i, kOffsetAttr, i64(placeOf(v).offset));
+  for (auto reduce : block.getOps<train::AllReduceOp>())
+    reduce->setAttr(kOffsetAttr, i64(placeOf(reduce.getX()).offset));
   forEach([&](kernel::DispatchOp dispatch) {
     SmallVector<int64_t> args, steps;
     for (ValueRange values : {ValueRange(dispatch.getInputs()), ValueRange(dispatch.getResults())})

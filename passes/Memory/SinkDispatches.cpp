@@ -95,7 +95,7 @@ Operation *BlockSinker::lastReader(Value storage) {
 
 bool BlockSinker::sink(kernel::DispatchOp dispatch) {
   SmallVector<Operation *> users;
-  SmallVector<ReshapeOp> views;
+  SmallVector<Operation *> views;
   int64_t freed = 0, kept = 0;
   for (Value result : dispatch->getResults()) {
     usersThroughViews(result, users, &views);
@@ -130,7 +130,7 @@ bool BlockSinker::sink(kernel::DispatchOp dispatch) {
   if (freed + smallBytes <= kept)
     return false;
   places.moveBefore(dispatch, first);
-  for (ReshapeOp view : views) // parents come before their children
+  for (Operation *view : views) // parents come before their children
     places.moveBefore(view, first);
   for (Value input : dispatch.getInputs())
     if (auto known = lastReaders.find(storageOf(input)); known != lastReaders.end() && places.isBefore(known->second, dispatch))

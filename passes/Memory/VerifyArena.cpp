@@ -94,6 +94,7 @@ public:
 private:
   LogicalResult execute(kernel::DispatchOp dispatch, int64_t trip);
   LogicalResult execute(ScanOp scan);
+  LogicalResult execute(train::AllReduceOp reduce);
   LogicalResult executeBody(ScanOp scan, int64_t trip);
   /// Defines the content of a storage.
   void define(Value storage, Content content) { contents[storage] = content; }
@@ -257,6 +258,14 @@ LogicalResult EntryVerifier::execute(ScanOp scan) {
   return success();
 }
 
+/// The sum is the operand's tensor still, as on one rank; that nothing reads the operand's old elements follows from the plan's copies.
+LogicalResult EntryVerifier::execute(train::AllReduceOp reduce) {
+  auto offset = reduce->getAttrOfType<IntegerAttr>(kOffsetAttr);
+  if (!offset)
+    return defect(reduce.emitOpError("has no place in the arena"));
+  return arena.expect(offset.getInt(), bytesOf(reduce.getX().getType()), contentOf(reduce.getX()), 0, [&] { return reduce.emitOpError() << "sums its operand"; });
+}
+
 LogicalResult EntryVerifier::run() {
   auto module = entry->getParentOfType<ModuleOp>();
   DenseMap<Attribute, Value> assigned;
@@ -288,6 +297,8 @@ LogicalResult EntryVerifier::run() {
       result = execute(dispatch, 0);
     else if (auto scan = dyn_cast<ScanOp>(op))
       result = execute(scan);
+    else if (auto reduce = dyn_cast<train::AllReduceOp>(op))
+      result = execute(reduce);
     if (failed(result))
       return failure();
   }

@@ -35,6 +35,8 @@ def AutocastPass : Pass<"mpc-autocast", "::mlir::ModuleOp"> {
     type, right where the value is defined; casts of parameters move through reshapes to the read, where mpc-master-weights
     finds them. `mpc.reason` says why a cast is there. An op without a class causes a warning and computes in fp32.
 
+    The body of a graph.scan is cast as an entry is. What it carries keeps its type, so that it is not rounded in each iteration; invariants and slices have the types in which they were computed.
+
     `allow`, `deny` and `infer` make ops low, fp32 or follow at every level. They are regular expressions
     for an op's whole mnemonic ("softmax") or for any part of its location, which is the ONNX node's name.
   }];

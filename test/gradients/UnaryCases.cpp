@@ -47,6 +47,7 @@ void test::addUnaryCases(std::vector<Case> &cases) {
   cases.push_back(unary<SigmoidOp>("sigmoid", uniform(s, -6, 6)));
   cases.push_back(unary<ReluOp>("relu", uniform(s, -2, 2, {0})));
   cases.push_back(unary<ReluOp>("relu: scalar", uniform({}, 1, 2)));
+  cases.push_back(unary<SoftsignOp>("softsign", uniform(s, -6, 6)));
   cases.push_back(unary<SoftplusOp>("softplus", uniform(s, -6, 6)));
   cases.push_back(unary<SoftplusOp>("softplus: large", uniform(s, 700, 900)));
   cases.push_back(unary<HardSwishOp>("hard_swish", uniform(s, -5, 5, {-3, 3})));

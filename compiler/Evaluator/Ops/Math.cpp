@@ -37,6 +37,7 @@ static double reciprocal(double x) { return 1 / x; }
 static double negate(double x) { return -x; }
 /// Both branches exponentiate a number <= 0, so they cannot overflow.
 static double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+static double softsign(double x) { return x / (1 + std::abs(x)); }
 static double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 /// NaN stays NaN.
 static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
@@ -103,6 +104,7 @@ void mpc::attachMathModels(MLIRContext &c) {
   SigmoidOp::attachInterface<Unary<SigmoidOp, sigmoid>>(c);
   ReluOp::attachInterface<Unary<ReluOp, relu>>(c);
   SoftplusOp::attachInterface<Unary<SoftplusOp, softplus>>(c);
+  SoftsignOp::attachInterface<Unary<SoftsignOp, softsign>>(c);
   HardSwishOp::attachInterface<Unary<HardSwishOp, hardSwish>>(c);
   LeakyReluOp::attachInterface<UnaryWith<LeakyReluOp, leakyRelu>>(c);
   EluOp::attachInterface<UnaryWith<EluOp, elu>>(c);

@@ -33,6 +33,13 @@ struct ReshapeModel : EvalModel<ReshapeModel, ReshapeOp> {
   }
 };
 
+struct BarrierModel : EvalModel<BarrierModel, BarrierOp> {
+  LogicalResult evaluate(Operation *, Evaluation &e) const {
+    e.results[0].values = e.operands[0].values;
+    return success();
+  }
+};
+
 struct TransposeModel : EvalModel<TransposeModel, TransposeOp> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
     const HostTensor &x = e.operands[0];
@@ -111,6 +118,7 @@ void mpc::attachTensorModels(MLIRContext &c) {
   ConstantOp::attachInterface<ConstantModel>(c);
   IotaOp::attachInterface<IotaModel>(c);
   ReshapeOp::attachInterface<ReshapeModel>(c);
+  BarrierOp::attachInterface<BarrierModel>(c);
   TransposeOp::attachInterface<TransposeModel>(c);
   BroadcastOp::attachInterface<BroadcastModel>(c);
   ConcatOp::attachInterface<ConcatModel>(c);

@@ -15,6 +15,12 @@ LogicalResult ReshapeOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
+LogicalResult BarrierOp::buildVjp(VjpContext &ctx) {
+  if (ctx.needs(0))
+    ctx.set(0, ctx.cotangent());
+  return success();
+}
+
 /// dx is dy under the inverse permutation.
 LogicalResult TransposeOp::buildVjp(VjpContext &ctx) {
   Shape inverse(getPermutation().size());

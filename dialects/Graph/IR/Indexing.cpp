@@ -23,6 +23,8 @@ Followed ReshapeOp::followingDim(OpOperand &operand, OpResult result, int64_t di
       return there;
   return std::nullopt;
 }
+Followed BarrierOp::followingDim(OpOperand &, OpResult, int64_t dim) { return dim; }
+bool BarrierOp::dependsOn(OpOperand &operand, OpResult) { return operand.getOperandNumber() == 0; }
 Followed TransposeOp::followingDim(OpOperand &, OpResult, int64_t dim) { return llvm::find(getPermutation(), dim) - getPermutation().begin(); }
 Followed BroadcastOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return alignedDim(operand, result, dim); }
 Followed ConcatOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }

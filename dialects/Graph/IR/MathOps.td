@@ -47,6 +47,7 @@ def Graph_TanhOp : Graph_UnaryOp<"tanh", Follow, Differentiable> { let summary =
 def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", Follow, Differentiable> { let summary = "1/(1 + e^-x)"; }
 def Graph_ReluOp : Graph_UnaryOp<"relu", Follow, Differentiable, Graph_Number> { let summary = "max(x, 0)"; let hasFolder = 1; }
 def Graph_SoftplusOp : Graph_UnaryOp<"softplus", Fp32, Differentiable> { let summary = "log(1 + e^x), without overflow"; }
+def Graph_SoftsignOp : Graph_UnaryOp<"softsign", Follow, Differentiable> { let summary = "x / (1 + |x|)"; }
 def Graph_HardSwishOp : Graph_UnaryOp<"hard_swish", Follow, Differentiable> { let summary = "x * clamp(x/6 + 1/2, 0, 1)"; }
 
 def Graph_LeakyReluOp : Graph_UnaryOp<"leaky_relu", Follow, Differentiable> {

@@ -10,20 +10,23 @@ int64_t mpc::graph::bytesOf(Type type) {
   return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
+bool mpc::graph::isView(Operation *op) { return op && op->hasTrait<StorageView>(); }
+
 Value mpc::graph::storageOf(Value v) {
-  while (auto view = v.getDefiningOp<ReshapeOp>())
-    v = view.getX();
+  while (isView(v.getDefiningOp()))
+    v = v.getDefiningOp()->getOperand(0);
   return v;
 }
 
-void mpc::graph::usersThroughViews(Value v, SmallVectorImpl<Operation *> &users,
-                                   SmallVectorImpl<ReshapeOp> *views) {
-  for (Operation *user : v.getUsers())
-    if (auto view = dyn_cast<ReshapeOp>(user)) {
-      if (views)
-        views->push_back(view);
-      usersThroughViews(view, users, views);
-    } else {
+void mpc::graph::usersThroughViews(Value v, SmallVectorImpl<Operation *> &users, SmallVectorImpl<Operation *> *views) {
+  for (OpOperand &use : v.getUses()) {
+    Operation *user = use.getOwner();
+    if (!isView(user) || use.getOperandNumber() != 0) {
       users.push_back(user);
+      continue;
     }
+    if (views)
+      views->push_back(user);
+    usersThroughViews(user->getResult(0), users, views);
+  }
 }

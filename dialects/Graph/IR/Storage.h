@@ -1,6 +1,6 @@
 //===- Storage.h - tensors in memory ----------------------------------------------===//
 //
-// In memory, a graph.reshape is a view: it costs nothing.
+// In memory, ops with the trait StorageView (graph.reshape, graph.barrier, train.all_reduce) are views: they cost nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_IR_STORAGE_H
@@ -17,9 +17,13 @@ int64_t bytesOf(mlir::Type tensor);
 /// Returns the value whose memory v is a view of, or v itself if it is no view.
 mlir::Value storageOf(mlir::Value v);
 
-/// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`, parents before their children.
+/// Returns whether the op is a view of its first operand.
+bool isView(mlir::Operation *op);
+
+/// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`, parents before their children. A barrier that waits for v
+/// is a user.
 void usersThroughViews(mlir::Value v, llvm::SmallVectorImpl<mlir::Operation *> &users,
-                       llvm::SmallVectorImpl<ReshapeOp> *views = nullptr);
+                       llvm::SmallVectorImpl<mlir::Operation *> *views = nullptr);
 
 } // namespace mpc::graph
 #endif

@@ -19,7 +19,7 @@ def Graph_IotaOp : Graph_Op<"iota", Neutral, ZeroGrad, GeneratorLoop> {
   let hasVerifier = 1;
 }
 
-def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, ViewLoop, [SameOperandsAndResultElementType]> {
+def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, ViewLoop, [SameOperandsAndResultElementType, StorageViewTrait]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);
@@ -35,6 +35,22 @@ def Graph_TransposeOp : Graph_Op<"transpose", Follow, Differentiable, MovementLo
   let results = (outs Graph_Tensor:$y);
   let hasFolder = 1;
   let hasCanonicalizer = 1;
+}
+
+def Graph_BarrierOp : Graph_OpBase<"barrier", Follow, Differentiable, ViewLoop, [AllTypesMatch<["x", "y"]>, StorageViewTrait]> {
+  let extraClassDeclaration = classDeclaration # dependsOn;
+  let summary = "x itself, once `after` is computed";
+  let description = [{
+    What is computed again from x, to save memory, must not become one with what was computed from x before: not by merging equal ops, for the results differ, and not by being computed early, because
+    a barrier waits for `after`, as a gradient that the backward pass has just computed. Barriers with different numbers are different ops. A barrier is no launch and takes no memory.
+    JAX has `optimization_barrier` for this.
+    ```mlir
+    %again = graph.barrier %x after(%dy : tensor<8xf32>) {number = 1 : i64} : tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$x, Variadic<Graph_Tensor>:$after, I64Attr:$number);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` type($y)";
 }
 
 def Graph_BroadcastOp : Graph_Op<"broadcast", Follow, Differentiable, MovementLoop, [SameOperandsAndResultElementType]> {

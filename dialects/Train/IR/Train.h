@@ -2,6 +2,7 @@
 #ifndef MPC_TRAIN_IR_TRAIN_H
 #define MPC_TRAIN_IR_TRAIN_H
 #include "dialects/Interfaces/Differentiable.h"
+#include "dialects/Interfaces/Indexing.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

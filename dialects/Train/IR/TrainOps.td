@@ -4,6 +4,7 @@
 include "dialects/Train/IR/TrainDialect.td"
 include "dialects/Graph/IR/GraphBase.td"
 include "dialects/Interfaces/Differentiable.td"
+include "dialects/Interfaces/Indexing.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/CallInterfaces.td"
@@ -101,8 +102,12 @@ def Train_UpdateOp : Train_Op<"update", [DeclareOpInterfaceMethods<SymbolUserOpI
   let assemblyFormat = "$parameter `,` $gradient (`unless` $skip^)? attr-dict `:` type($gradient) (`,` type($skip)^)?";
 }
 
-def Train_AllReduceOp : Train_Op<"all_reduce", [Pure, SameOperandsAndResultType, ZeroGradientTrait]> {
+def Train_AllReduceOp : Train_Op<"all_reduce", [Pure, SameOperandsAndResultType, ZeroGradientTrait, StorageViewTrait]> {
   let summary = "sum of a gradient over the data-parallel ranks; the identity on one rank";
+  let description = [{
+    The sum takes the place of the operand. The memory plan gives the op a position among the launches and notes the place as `kernel.offset`; a launch that needs the operand
+    afterwards gets a copy.
+  }];
   let arguments = (ins Graph_Float:$x);
   let results = (outs Graph_Float:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";

@@ -173,11 +173,6 @@ static void prelu(Node &n) {
     n.fail("the slope does not broadcast to the input");
   n.out(0, n.make<PReluOp>(ValueRange{x, slope}).getY());
 }
-/// Softsign: x / (1 + |x|).
-static void softsign(Node &n) {
-  Value x = n.floatIn(0);
-  n.out(0, n.div(x, n.add(n.unary<AbsOp>(x), n.number(1, x))));
-}
 /// Mish: x * tanh(softplus(x)).
 static void mish(Node &n) {
   Value x = n.floatIn(0);
@@ -282,7 +277,7 @@ OpFamily onnx_import::mathOps() {
       {"ThresholdedRelu", 10, kMaxOpset, 1, 1, "", "", thresholdedRelu},
       {"Shrink", 9, kMaxOpset, 1, 1, "", "", shrink},
       {"PRelu", 7, kMaxOpset, 2, 1, "dp", "", prelu},
-      {"Softsign", 1, kMaxOpset, 1, 1, "", "", softsign},
+      {"Softsign", 1, kMaxOpset, 1, 1, "", "", floatUnary<SoftsignOp>},
       {"Mish", 18, kMaxOpset, 1, 1, "", "", mish},
       {"Swish", 7, kMaxOpset, 1, 1, "", "also before opset 24, where it became standard", swish},
       {"SwiGLU", 28, kMaxOpset, 2, 1, "", "", swiglu},

@@ -48,6 +48,9 @@ static Value emit(graph::SoftplusOp op, unsigned, ArrayRef<Index> index, Element
     return f.add(f.max(x, f.c(0)), tail);
   });
 }
+static Value emit(graph::SoftsignOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return activation(op, index, e, [](Formula f, Value x) { return f.div(x, f.add(f.c(1), math::AbsFOp::create(f.e.b, x))); });
+}
 static Value emit(graph::HardSwishOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   return activation(op, index, e, [](Formula f, Value x) {
     Value gate = f.add(f.mul(x, f.c(1.0 / 6)), f.c(0.5));
@@ -87,6 +90,6 @@ static Value emit(graph::GeluOp op, unsigned, ArrayRef<Index> index, ElementEmit
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
 void mpc::attachActivationModels(MLIRContext *context) {
-  ATTACH(SigmoidOp), ATTACH(SoftplusOp), ATTACH(HardSwishOp), ATTACH(HardSigmoidOp);
+  ATTACH(SigmoidOp), ATTACH(SoftplusOp), ATTACH(SoftsignOp), ATTACH(HardSwishOp), ATTACH(HardSigmoidOp);
   ATTACH(LeakyReluOp), ATTACH(EluOp), ATTACH(GeluOp);
 }

@@ -34,6 +34,7 @@ static Value emit(graph::IotaOp op, unsigned, ArrayRef<Index> index, ElementEmit
   return type == i.getType() ? i : Value(arith::TruncIOp::create(e.b, type, i));
 }
 
+static Value emit(graph::BarrierOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) { return e.operand(op, 0, index); }
 static Value emit(graph::ReshapeOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   ArrayRef<int64_t> from = graph::shapeOf(op.getX()), to = graph::shapeOf(op.getY());
   // Dimensions that both shapes share at the front or at the back keep their index.
@@ -151,6 +152,6 @@ static Value emit(graph::GatherOp op, unsigned, ArrayRef<Index> index, ElementEm
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
 void mpc::attachTensorModels(MLIRContext *context) {
-  ATTACH(ConstantOp), ATTACH(IotaOp), ATTACH(ReshapeOp), ATTACH(TransposeOp), ATTACH(BroadcastOp);
+  ATTACH(ConstantOp), ATTACH(IotaOp), ATTACH(ReshapeOp), ATTACH(BarrierOp), ATTACH(TransposeOp), ATTACH(BroadcastOp);
   ATTACH(ConcatOp), ATTACH(SliceOp), ATTACH(PadOp), ATTACH(GatherOp);
 }
