@@ -29,6 +29,7 @@ struct LibraryScratch : PassWrapper<LibraryScratch, OperationPass<ModuleOp>> {
     std::string error;
     if (scratch && !scratch(call->desc, bytes, error))
       return dispatch.emitError("no library provider computes this: ") << error;
+    dispatch.removeScratchBytesAttr();
     if (bytes)
       dispatch.setScratchBytes(bytes);
     return success();

@@ -366,7 +366,7 @@ int64_t EntryPlanner::assignBuffers(kernel::DispatchOp dispatch) {
       }
       auto buffer = buffers.find(storage);
       if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) || storage.getParentBlock() != dispatch->getBlock() ||
-          bytesOf(result.getType()) != intervals[buffer->second].bytes || intervals[buffer->second].last != position)
+          !sameCells(result.getType(), input.getType()) || intervals[buffer->second].last != position)
         continue;
       if (!readsTwice(dispatch, storage) && dispatch.mayReuse(result.getResultNumber(), i)) {
         sharedInput = i;

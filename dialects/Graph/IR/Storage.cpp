@@ -10,6 +10,10 @@ int64_t mpc::graph::bytesOf(Type type) {
   return tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
+bool mpc::graph::sameCells(Type a, Type b) {
+  return cast<RankedTensorType>(a).getNumElements() == cast<RankedTensorType>(b).getNumElements() && bytesOf(a) == bytesOf(b);
+}
+
 bool mpc::graph::isView(Operation *op) { return op && op->hasTrait<StorageView>(); }
 
 Value mpc::graph::storageOf(Value v) {

@@ -14,6 +14,8 @@ inline constexpr int64_t kTensorAlignment = 64;
 
 /// Returns the bytes of a tensor in memory (an i1 takes a byte).
 int64_t bytesOf(mlir::Type tensor);
+/// Returns whether two tensors have as many elements, of as many bytes: whether one can take the place of the other element by element.
+bool sameCells(mlir::Type a, mlir::Type b);
 /// Returns the value whose memory v is a view of, or v itself if it is no view.
 mlir::Value storageOf(mlir::Value v);
 

@@ -24,8 +24,8 @@ LogicalResult DispatchOp::verifyPlaces() {
           return emitOpError("may_reuse names input ") << input << " of " << getInputs().size();
     for (auto [result, inputs] : llvm::zip_equal(getResults(), reuses->getAsRange<DenseI64ArrayAttr>()))
       for (int64_t input : inputs.asArrayRef())
-        if (graph::bytesOf(getInputs()[input].getType()) != graph::bytesOf(result.getType()))
-          return emitOpError("may_reuse lets result ") << result.getResultNumber() << " take over the buffer of input " << input << ", which is of another size";
+        if (!graph::sameCells(getInputs()[input].getType(), result.getType()))
+          return emitOpError("may_reuse lets result ") << result.getResultNumber() << " take over the buffer of input " << input << ", whose elements are others in number or size";
   }
   if (auto places = getInPlace()) {
     if (places->size() != getNumResults())
@@ -35,8 +35,10 @@ LogicalResult DispatchOp::verifyPlaces() {
         return emitOpError("in_place names input ") << input << " of " << getInputs().size();
       if (input >= 0 && llvm::count(*places, input) > 1)
         return emitOpError("in_place lets two results share the buffer of input ") << input;
-      if (input >= 0 && graph::bytesOf(getInputs()[input].getType()) != graph::bytesOf(result.getType()))
-        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which is of another size";
+      if (input >= 0 && !graph::sameCells(getInputs()[input].getType(), result.getType()))
+        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", whose elements are others in number or size";
+      if (input >= 0 && getArgs() && getArgs()->size() == getNumOperands() + getNumResults() && (*getArgs())[input] != (*getArgs())[getInputs().size() + result.getResultNumber()])
+        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which args place elsewhere";
     }
   }
   if (getArgs() && getArgs()->size() != getNumOperands() + getNumResults())

@@ -1,7 +1,6 @@
 //===- KernelEmitter.cpp - emits each distinct dispatch once -------------------===//
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "mlir/IR/Builders.h"
-#include "passes/Lowering/EmitKernels/Structure.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
 
@@ -49,7 +48,7 @@ FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef 
 }
 
 FailureOr<ArrayAttr> KernelEmitter::add(kernel::DispatchOp dispatch) {
-  auto [entry, isNew] = known.try_emplace(structureOf(dispatch));
+  auto [entry, isNew] = known.try_emplace(dispatch);
   if (!isNew)
     return entry->second;
   FailureOr<ArrayAttr> launches = emit(dispatch, ("k" + Twine(known.size() - 1)).str());

@@ -3,7 +3,7 @@
 #define MPC_LOWERING_EMITKERNELS_KERNELEMITTER_H
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
+#include "passes/Lowering/EmitKernels/Structure.h"
 
 namespace mpc {
 
@@ -30,7 +30,7 @@ private:
   const GpuArch *gpu;
   unsigned units;
   llvm::SmallVector<mlir::ModuleOp> made;
-  llvm::StringMap<mlir::ArrayAttr> known; ///< keyed by the dispatch's structure
+  llvm::DenseMap<kernel::DispatchOp, mlir::ArrayAttr, SameCode> known;
 };
 
 /// The modules of kernels of a planned module, in their order.

@@ -36,6 +36,8 @@ struct FindReuse : mpc::impl::FindReusePassBase<FindReuse> {
         lists.push_back(b.getDenseI64ArrayAttr(inputs));
         pairs += inputs.size();
       }
+      // An earlier answer was for another body, perhaps.
+      dispatch.removeMayReuseAttr();
       if (pairs > 0)
         dispatch.setMayReuseAttr(b.getArrayAttr(lists));
       numReusable += pairs;

@@ -1,23 +1,44 @@
 #include "passes/Lowering/EmitKernels/Structure.h"
-#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 using namespace mpc;
+using kernel::DispatchOp;
 
-std::string mpc::structureOf(kernel::DispatchOp dispatch) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  // Any other attribute may change the dispatch's code; its name and the places of its memory do not.
-  const StringAttr others[] = {dispatch.getNameAttrName(), dispatch.getArgsAttrName(), dispatch.getArgStepsAttrName(), dispatch.getScratchBytesAttrName(),
-                               dispatch.getScratchOffsetAttrName(), dispatch.getMayReuseAttrName(), dispatch.getLaunchesAttrName()};
-  for (NamedAttribute attribute : dispatch->getAttrDictionary())
-    if (!llvm::is_contained(others, attribute.getName()))
-      stream << attribute.getName() << '=' << attribute.getValue() << ' ';
-  OpPrintingFlags flags;
-  flags.printGenericOpForm().useLocalScope();
-  for (BlockArgument argument : dispatch.getBody().front().getArguments())
-    stream << argument.getType();
+/// The batch's inputs that a member reads. (In another dispatch all operands are inputs of its own.)
+static SmallVector<unsigned> batchInputs(DispatchOp member) {
+  return llvm::map_to_vector(member.getInputs(), [](Value v) { return cast<BlockArgument>(v).getArgNumber(); });
+}
+
+static llvm::hash_code hashOf(DispatchOp dispatch) {
+  llvm::hash_code hash = llvm::hash_combine(dispatch.getLibrary(), dispatch.getScheduleAttr(), llvm::hash_combine_range(dispatch->getOperandTypes()),
+                                            llvm::hash_combine_range(dispatch->getResultTypes()));
   for (Operation &op : dispatch.getBody().front())
-    op.print(stream, flags), stream << '\n';
-  return text;
+    if (auto member = dyn_cast<DispatchOp>(op))
+      hash = llvm::hash_combine(hash, hashOf(member), llvm::hash_combine_range(batchInputs(member)));
+    else
+      hash = llvm::hash_combine(hash, OperationEquivalence::computeHash(&op, OperationEquivalence::ignoreHashValue, OperationEquivalence::ignoreHashValue,
+                                                                        OperationEquivalence::IgnoreLocations));
+  return hash;
+}
+
+/// The members of a batch have the in-place results of the batch, so those of the batch are compared.
+static bool sameButInPlace(DispatchOp a, DispatchOp b) {
+  if (a.getLibrary() != b.getLibrary() || a.getScheduleAttr() != b.getScheduleAttr() || a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
+      a.isBatch() != b.isBatch() || !llvm::equal(a->getOperandTypes(), b->getOperandTypes()) || !llvm::equal(a->getResultTypes(), b->getResultTypes()))
+    return false;
+  if (!a.isBatch())
+    return OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+  std::vector<DispatchOp> ofA = a.members(), ofB = b.members();
+  return ofA.size() == ofB.size() && llvm::all_of(llvm::zip(ofA, ofB), [](auto pair) {
+           auto [memberA, memberB] = pair;
+           return batchInputs(memberA) == batchInputs(memberB) && sameButInPlace(memberA, memberB);
+         });
+}
+
+unsigned SameCode::getHashValue(DispatchOp dispatch) { return unsigned(hashOf(dispatch)); }
+
+bool SameCode::isEqual(DispatchOp a, DispatchOp b) {
+  auto isReal = [](DispatchOp op) { return op != getEmptyKey() && op != getTombstoneKey(); };
+  return a == b || (isReal(a) && isReal(b) && a.inPlaceInputs() == b.inPlaceInputs() && sameButInPlace(a, b));
 }

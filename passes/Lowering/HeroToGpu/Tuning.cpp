@@ -73,6 +73,7 @@ LogicalResult Scheduler::schedule(kernel::DispatchOp dispatch) {
   if (failed(schedule))
     return failure();
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(dispatch.getContext(), schedule->contraction()));
+  dispatch.removeScratchBytesAttr();
   if (int64_t bytes = scratchBytes(*problem, *schedule))
     dispatch.setScratchBytes(bytes);
   return success();

@@ -21,7 +21,7 @@ func.func @input(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @size(%x: tensor<8xf32>) -> tensor<8xf16> {
-  // expected-error @+1 {{in_place lets result 0 share the buffer of input 0, which is of another size}}
+  // expected-error @+1 {{in_place lets result 0 share the buffer of input 0, whose elements are others in number or size}}
   %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf16> {
   ^bb0(%a: tensor<8xf32>):
     %1 = graph.cast %a : tensor<8xf32> to tensor<8xf16>
@@ -102,7 +102,7 @@ func.func @other_terminator(%x: tensor<8xf32>) {
 
 // -----
 func.func @reuse_size(%x: tensor<8xf32>) -> tensor<8xf16> {
-  // expected-error @+1 {{may_reuse lets result 0 take over the buffer of input 0, which is of another size}}
+  // expected-error @+1 {{may_reuse lets result 0 take over the buffer of input 0, whose elements are others in number or size}}
   %0 = kernel.dispatch "d" (%x) {may_reuse = [array<i64: 0>]} : (tensor<8xf32>) -> tensor<8xf16> {
   ^bb0(%a: tensor<8xf32>):
     %1 = graph.cast %a : tensor<8xf32> to tensor<8xf16>
