@@ -211,12 +211,27 @@ def step(node, values, graph, noise):
             values[name] = y if exact else Noise.apply(y, noise)
 
 
+VIEWS = {"Identity", "Cast", "CastLike", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
+OWN_ACTIVATION = {"softmax_cross_entropy": {"Softmax", "LogSoftmax"}, "bce_with_logits": {"Sigmoid"}}
+
+
+def scores_of(graph, values, kind, prediction):
+    """What a loss with an activation of its own takes: the input of the network's own activation, if that makes the prediction in its shape (docs/losses.md)."""
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    node = makers.get(prediction)
+    while node and node.op in VIEWS and values[node.inputs[0]].is_floating_point():
+        node = makers.get(node.inputs[0])
+    if node and node.op in OWN_ACTIVATION.get(kind, ()) and values[node.outputs[0]].shape == values[prediction].shape:
+        return values[node.inputs[0]]
+    return values[prediction]
+
+
 def loss_of(graph, values):
     f = torch.nn.functional
     if not graph.loss:
         return values[graph.outputs[0]]
     kind, prediction, target = graph.loss.split(":")
-    x, t = values[prediction], values[target]
+    x, t = scores_of(graph, values, kind, prediction), values[target]
     if kind == "softmax_cross_entropy":
         return f.cross_entropy(x, t)
     return {"mse": f.mse_loss, "l1": f.l1_loss, "smooth_l1": f.smooth_l1_loss, "bce_with_logits": f.binary_cross_entropy_with_logits}[kind](x, t)

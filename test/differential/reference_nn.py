@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as f
 
-from reference import attribute, axes_of, inner, lost_digits, op, single
+from reference import attribute, axes_of, inner, used, lost_digits, op, single
 
 CONV = {1: f.conv1d, 2: f.conv2d, 3: f.conv3d}
 TRANSPOSED = {1: f.conv_transpose1d, 2: f.conv_transpose2d, 3: f.conv_transpose3d}
@@ -32,6 +32,9 @@ def padded(x, low, high, value=0.0):
 @op("Conv")
 def _(a, x, o):
     strides, dilations, low, high = window(a, x[0], x[1].shape[2:])
+    if x[0].shape[1] == 0:  # nothing to sum but the bias, which torch leaves out then
+        one = [torch.zeros([t.shape[0], 1, *t.shape[2:]], dtype=t.dtype) for t in (padded(x[0], low, high), x[1])]
+        return CONV[len(strides)](*one, x[2] if len(x) > 2 else None, strides, 0, dilations) + 0 * (x[0].sum() + x[1].sum())
     return CONV[len(strides)](padded(x[0], low, high), x[1], x[2] if len(x) > 2 else None, strides, 0, dilations, a.get("group", 1))
 
 
@@ -179,14 +182,16 @@ def _(a, x, o):
 def _(a, x, o):
     axes = axes_of(a.get("axes", [0, 2, 3]), x[0].dim())
     mean = inner(x[0].mean(axes, keepdim=True))
+    # docs/ops.md states the epsilon inside the root.
     variance = inner((x[0] * x[0]).mean(axes, keepdim=True)) - inner(mean * mean)
-    return inner(x[0] - mean) / inner(torch.sqrt(variance) + single(1e-9))
+    return inner(x[0] - mean) / inner(torch.sqrt(variance + single(1e-18)))
 
 
 @op("LpNormalization")
 def _(a, x, o):
-    norm = inner(torch.linalg.vector_norm(x[0], a.get("p", 2), dim=a.get("axis", -1), keepdim=True))
-    return torch.where(norm == 0, 0 * x[0], x[0] / torch.where(norm == 0, torch.ones_like(norm), norm))
+    # The cotangents of the two uses may cancel where each overflows.
+    norm = inner(torch.linalg.vector_norm(used(x[0]), a.get("p", 2), dim=a.get("axis", -1), keepdim=True))
+    return torch.where(norm == 0, 0 * x[0], used(x[0]) / torch.where(norm == 0, torch.ones_like(norm), norm))
 
 
 op("Dropout")(lambda a, x, o: x[0].clone())

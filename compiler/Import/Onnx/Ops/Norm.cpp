@@ -241,7 +241,7 @@ OpFamily onnx_import::normOps() {
       {"InstanceNormalization", 6, kMaxOpset, 3, 1, "dsb", "", instanceNorm},
       {"GroupNormalization", 18, kMaxOpset, 3, 1, "dsb", "", groupNorm},
       {"LRN", 1, kMaxOpset, 1, 1, "", "", lrn},
-      {"MeanVarianceNormalization", 9, kMaxOpset, 1, 1, "", "", mvn},
+      {"MeanVarianceNormalization", 9, kMaxOpset, 1, 1, "", "divides by sqrt(variance + 1e-18) instead of sqrt(variance) + 1e-9", mvn},
       {"LpNormalization", 1, kMaxOpset, 1, 1, "", "", lpNorm},
   };
   return {"Norm", rows};
