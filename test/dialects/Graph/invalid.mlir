@@ -237,6 +237,23 @@ func.func @f(%x: tensor<2x3xf32>) {
 }
 
 // -----
+// 0 + 4*2^62 is 0 in 64 bits.
+func.func @slice_stride_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0: 5 elements from 0 in steps of 4611686018427387904 do not lie within 2}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 5, 3>, strides = array<i64: 4611686018427387904, 1>} : (tensor<2x3xf32>) -> tensor<5x3xf32>
+  return
+}
+
+// -----
+func.func @slice_start_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 1: 2 elements from 4611686018427387904 in steps of 4611686018427387905 do not lie within 3}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0, 4611686018427387904>, sizes = array<i64: 1, 2>, strides = array<i64: 1, 4611686018427387905>} : (tensor<2x3xf32>) -> tensor<1x2xf32>
+  return
+}
+
+// -----
 
 func.func @f(%x: tensor<2x3xf32>) {
   // expected-error@+2 {{low, high and interior need one entry for each of 2 dimensions}}
@@ -260,6 +277,23 @@ func.func @f(%x: tensor<2x3xf32>) {
   // expected-error@+2 {{dimension 0: interior padding is negative}}
   // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
   %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 0, 0>, high = array<i64: 0, 0>, interior = array<i64: -1, 0>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+// 2 + 1*(2^63 - 1) and 2^62 + 2 + 2^62 overflow, and so they must not become small.
+func.func @pad_interior_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0: padding by 0, 0 and 9223372036854775807 between neighbours overflows 64 bits}}
+  // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
+  %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 0, 0>, high = array<i64: 0, 0>, interior = array<i64: 9223372036854775807, 0>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+func.func @pad_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0: padding by 4611686018427387904, 4611686018427387904 and 0 between neighbours overflows 64 bits}}
+  // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
+  %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 4611686018427387904, 0>, high = array<i64: 4611686018427387904, 0>, interior = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
   return
 }
 
@@ -409,6 +443,15 @@ func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
   // expected-error@+2 {{the kernel (3, dilation 3) does not fit into 5 elements with padding 0 and 0}}
   // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 3>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x1x1xf32>
+  return
+}
+
+// -----
+// The window spans 4*2^62 + 1 elements, which is 1 in 64 bits.
+func.func @conv_dilation_overflow(%x: tensor<1x2x8xf32>, %w: tensor<3x2x5xf32>) {
+  // expected-error@+2 {{the kernel (5, dilation 4611686018427387904) does not fit into 8 elements with padding 0 and 0}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 4611686018427387904>, pad_low = array<i64: 0>, pad_high = array<i64: 0>, groups = 1 : i64} : (tensor<1x2x8xf32>, tensor<3x2x5xf32>) -> tensor<1x3x8xf32>
   return
 }
 
