@@ -103,7 +103,7 @@ static std::optional<Variance> varianceOf(Value v, ArrayRef<int64_t> shape) {
     return std::nullopt;
   for (auto [variance, number] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
     std::optional<double> epsilon = splatNumber(number);
-    if (!epsilon || *epsilon < 0)
+    if (!epsilon || !(*epsilon >= 0)) // NaN is none either
       continue;
     if (auto mean = meanOf(variance, shape))
       if (Value d = squareRootOf(mean->x))

@@ -580,6 +580,34 @@ func.func @f(%x: tensor<2x3xf16>, %s: tensor<3xf32>, %t: tensor<2xf32>) {
 }
 
 // -----
+func.func @batch_norm_epsilon(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm' op epsilon must not be negative or NaN, but it is -1.0}}
+  %0:3 = graph.batch_norm %x, %s, %s {epsilon = -1.0 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @batch_norm_epsilon_nan(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm' op epsilon must not be negative or NaN}}
+  %0:3 = graph.batch_norm %x, %s, %s {epsilon = 0x7FF8000000000000 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @batch_norm_grad_epsilon(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm_grad' op epsilon must not be negative or NaN}}
+  %0:3 = graph.batch_norm_grad %x, %s, %s, %s, %x {epsilon = -1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @batch_norm_inference_epsilon(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm_inference' op epsilon must not be negative or NaN}}
+  %0 = graph.batch_norm_inference %x, %s, %s, %s, %s {epsilon = -1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf16>
+  return
+}
+
+// -----
 
 func.func @f(%x: tensor<2x3xf32>) {
   // expected-error@+1 {{axis -1 is out of range for rank 2}}
@@ -828,5 +856,26 @@ func.func @group_norm_grad_type(%x: tensor<2x3x4xf16>, %dy: tensor<2x3x4xf32>, %
 func.func @group_norm_grad_statistics(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>, %m: tensor<2x1xf32>, %i: tensor<2x3xf32>) {
   // expected-error@+1 {{'graph.group_norm_grad' op needs statistics 'tensor<2x1xf32>', not 'tensor<2x3xf32>'}}
   %0:3 = graph.group_norm_grad %x, %s, %m, %i, %x {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<2x1xf32>, tensor<2x3xf32>, tensor<2x3x4xf16>) -> (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_epsilon_nan(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.group_norm' op epsilon must not be negative or NaN}}
+  %0:3 = graph.group_norm %x, %s, %s {epsilon = 0x7FF8000000000000 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4xf16>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_grad_epsilon(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>, %m: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.group_norm_grad' op epsilon must not be negative or NaN}}
+  %0:3 = graph.group_norm_grad %x, %s, %m, %m, %x {epsilon = -1.0e-05 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x3x4xf16>) -> (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_grad_epsilon(%x: tensor<2x3xf16>, %s: tensor<f32>, %m: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.layer_norm_grad' op epsilon must not be negative or NaN}}
+  %0:3 = graph.layer_norm_grad %x, %s, %s, %m, %m, %x {axes = array<i64: 1>, epsilon = -1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<f32>, tensor<f32>)
   return
 }
