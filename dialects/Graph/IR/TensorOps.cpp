@@ -2,6 +2,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc::graph;
@@ -238,16 +239,26 @@ LogicalResult GatherGradOp::verify() {
   return success();
 }
 
-static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets) {
+/// A scale is 0 where all results read one coordinate (ONNX's align_corners, to or from one element). It is never negative, because
+/// that would read the operand backwards, which no mode of ONNX that is supported does.
+static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets, double nearestBias) {
   RankedTensorType from = typeOf(op->getOperand(0)), to = typeOf(op->getResult(0));
   int64_t rank = from.getRank();
   if (to.getRank() != rank)
     return op->emitOpError("result and operand differ in rank: ") << to.getRank() << " and " << rank;
   if (int64_t(scales.size()) != rank || int64_t(offsets.size()) != rank)
     return op->emitOpError("scales and offsets need one entry for each of ") << rank << " dimensions";
+  for (auto [i, scale] : llvm::enumerate(scales))
+    if (!(scale >= 0) || std::isinf(scale))
+      return op->emitOpError("dimension ") << i << ": a scale is finite and not negative, not " << scale;
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    if (!std::isfinite(offset))
+      return op->emitOpError("dimension ") << i << ": an offset is finite, not " << offset;
+  if (!std::isfinite(nearestBias))
+    return op->emitOpError("nearest_bias is finite, not ") << nearestBias;
   if (from.getElementType() != to.getElementType())
     return op->emitOpError("result and operand differ in element type");
   return success();
 }
-LogicalResult ResizeOp::verify() { return verifyResize(*this, getScales(), getOffsets()); }
-LogicalResult ResizeGradOp::verify() { return verifyResize(*this, getScales(), getOffsets()); }
+LogicalResult ResizeOp::verify() { return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble()); }
+LogicalResult ResizeGradOp::verify() { return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble()); }

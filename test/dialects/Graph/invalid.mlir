@@ -790,6 +790,48 @@ func.func @resize_gradient_type(%x: tensor<2x6xf32>) {
 }
 
 // -----
+func.func @resize_negative_scale(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 1: a scale is finite and not negative, not -}}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, -0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_nan_scale(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 0: a scale is finite and not negative, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 0x7FF8000000000000, 1.0>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_infinite_scale(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 1: a scale is finite and not negative, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0x7FF0000000000000>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_nan_offset(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 1: an offset is finite, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0x7FF8000000000000>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_infinite_bias(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op nearest_bias is finite, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0.0>, nearest_bias = 0x7FF0000000000000 : f64} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_gradient_scale(%x: tensor<2x6xf32>) {
+  // expected-error@+1 {{'graph.resize_grad' op dimension 1: a scale is finite and not negative, not -}}
+  %0 = graph.resize_grad %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, -0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
 func.func @layer_norm_axis(%x: tensor<2x3xf16>, %s: tensor<f32>) {
   // expected-error@+1 {{'graph.layer_norm' op axis 2 is out of range for rank 2}}
   %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 2>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf16>, tensor<2x3xf32>, tensor<2x3xf32>)
