@@ -205,7 +205,7 @@ struct ComposedL2 : OpRewritePattern<DivOp> {
     Value bounded = op.getRhs(), norm;
     bounded = behindBroadcasts(bounded);
     std::optional<double> epsilon;
-    if (auto clip = bounded.getDefiningOp<ClipOp>(); clip && clip.getMax().isInfinity()) {
+    if (auto clip = bounded.getDefiningOp<ClipOp>(); clip && clip.getMax().isPosInfinity()) {
       epsilon = clip.getMin().convertToDouble();
       norm = clip.getX();
     } else if (auto max = bounded.getDefiningOp<MaxOp>()) {

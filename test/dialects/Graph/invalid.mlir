@@ -921,3 +921,17 @@ func.func @layer_norm_grad_epsilon(%x: tensor<2x3xf16>, %s: tensor<f32>, %m: ten
   %0:3 = graph.layer_norm_grad %x, %s, %s, %m, %m, %x {axes = array<i64: 1>, epsilon = -1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<f32>, tensor<f32>)
   return
 }
+
+// -----
+func.func @clip_nan_min(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.clip' op min is NaN, which bounds nothing}}
+  %0 = graph.clip %x {min = 0x7FF8000000000000 : f64, max = 1.0 : f64} : tensor<4xf32>
+  return
+}
+
+// -----
+func.func @clip_nan_max(%x: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.clip' op max is NaN, which bounds nothing}}
+  %0 = graph.clip %x {min = 0.0 : f64, max = 0x7FF8000000000000 : f64} : tensor<4xi32>
+  return
+}
