@@ -89,6 +89,8 @@ static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t>
   for (int64_t i = 0; i < spatial; ++i) {
     if (win.strides[i] < 1 || win.dilations[i] < 1 || win.padLow[i] < 0 || win.padHigh[i] < 0)
       return fail("strides and dilations are positive, padding not negative");
+    if (kernel[i] < 1)
+      return fail("the kernel [", kernel, "] has no elements, so it computes nothing");
     y[s + i] = windowCount(x[s + i], kernel[i], win.strides[i], win.dilations[i], win.padLow[i], win.padHigh[i]);
     if (y[s + i] < 1)
       return fail("the kernel (", kernel[i], ", dilation ", win.dilations[i], ") does not fit into ", x[s + i],

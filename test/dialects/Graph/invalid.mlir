@@ -935,3 +935,25 @@ func.func @clip_nan_max(%x: tensor<4xi32>) {
   %0 = graph.clip %x {min = 0.0 : f64, max = 0x7FF8000000000000 : f64} : tensor<4xi32>
   return
 }
+
+// -----
+func.func @conv_no_kernel(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x0xf32>) {
+  // expected-error@+2 {{the kernel [3, 0] has no elements, so it computes nothing}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3x0xf32>) -> tensor<1x3x3x6xf32>
+  return
+}
+
+// -----
+func.func @conv_input_grad_no_kernel(%dy: tensor<1x3x6x3xf32>, %w: tensor<3x0x3x2xf32>) {
+  // expected-error@+1 {{the kernel [0, 3] has no elements, so it computes nothing}}
+  %0 = graph.conv_input_grad %dy, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64, weight_channels_last} : (tensor<1x3x6x3xf32>, tensor<3x0x3x2xf32>) -> tensor<1x2x5x5xf32>
+  return
+}
+
+// -----
+func.func @conv_weight_grad_no_kernel(%x: tensor<1x2x5x5xf32>, %dy: tensor<1x3x6x6xf32>) {
+  // expected-error@+1 {{the kernel [0, 0] has no elements, so it computes nothing}}
+  %0 = graph.conv_weight_grad %x, %dy {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<1x3x6x6xf32>) -> tensor<3x2x0x0xf32>
+  return
+}
