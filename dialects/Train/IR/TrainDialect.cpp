@@ -4,6 +4,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -125,10 +126,13 @@ LogicalResult StepOp::verify() {
       return emitOpError("clips at a positive number");
 
   VariableTable variables(*this);
+  llvm::SmallDenseSet<Attribute> trained;
   for (Attribute parameter : getParameters()) {
     VariableOp variable = variables.lookup(cast<FlatSymbolRefAttr>(parameter));
     if (!variable || variable.getRole() != Role::parameter)
       return emitOpError("trains ") << parameter << ", which is not a parameter";
+    if (!trained.insert(parameter).second)
+      return emitOpError("trains ") << parameter << " twice";
   }
   if (!getOptimizer().getAs<StringAttr>("name"))
     return emitOpError("optimizer needs a name");

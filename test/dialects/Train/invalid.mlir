@@ -139,6 +139,14 @@ train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@v], sc
 }
 
 // -----
+train.variable @v parameter : tensor<4xf32> = #train.fill<0.0 : f64>
+train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
+// expected-error @+1 {{'train.step' op trains @w twice}}
+train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w, @v, @w], scaler = {kind = "none"}} {
+  train.yield
+}
+
+// -----
 // expected-error @+1 {{optimizer needs a name}}
 train.step @main() attributes {optimizer = {lr = 0.1 : f64}, parameters = [], scaler = {kind = "none"}} {
   train.yield
