@@ -41,7 +41,7 @@ static LogicalResult verifyDisjoint(ModuleOp module) {
     const Placed &a = placed[i - 1], &b = placed[i];
     if (a.end <= b.offset || (a.value && a.value == b.value && a.offset == b.offset))
       continue;
-    InFlightDiagnostic error = b.op->emitError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies: this is a defect of mpc";
+    InFlightDiagnostic error = b.op->emitOpError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies: this is a defect of mpc";
     error.attachNote(a.op->getLoc()) << "the other one, at bytes " << a.offset << " to " << a.end;
     error.attachNote(b.op->getLoc()) << "hint: report it with the model";
     return error;

@@ -13,7 +13,7 @@ func.func @apart() -> (tensor<4xf32>, tensor<4xf32>) {
 func.func @empty() -> (tensor<0xf32>, tensor<4xf32>) {
   // expected-note @+1 {{the other one, at bytes 64 to 65}}
   %0 = graph.constant {kernel.offset = 64 : i64} dense<> : tensor<0xf32>
-  // expected-error @+2 {{lies at bytes 64 to 80, where another constant or variable lies: this is a defect of mpc}}
+  // expected-error @+2 {{'graph.constant' op lies at bytes 64 to 80, where another constant or variable lies: this is a defect of mpc}}
   // expected-note @+1 {{hint: report it with the model}}
   %1 = graph.constant {kernel.offset = 64 : i64} dense<1.0> : tensor<4xf32>
   return %0, %1 : tensor<0xf32>, tensor<4xf32>
