@@ -1,9 +1,9 @@
 //===- Differentiable.td - how an op states its derivative ------*- tablegen -*-===//
 //
-// Every op of the graph dialect says one of three things, in its ODS base class:
-//   Differentiable    it builds its vector-Jacobian product (dialects/Graph/Gradients);
-//   ZeroGradient      its derivative is zero wherever it exists (comparisons, rounding, argmax);
-//   NoGradient<why>   it has none that mpc can build, which is an error on a path to a parameter.
+// Every op of the graph dialect says one of three things by an argument of its ODS base class (dialects/Graph/IR/GraphDialect.td):
+//   Differentiable   it builds its vector-Jacobian product (dialects/Graph/Gradients);
+//   ZeroGrad         its derivative is zero wherever it exists (comparisons, rounding, argmax);
+//   NoGrad<why>      it has none that mpc can build, which is an error on a path to a parameter.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_INTERFACES_DIFFERENTIABLE
@@ -32,8 +32,4 @@ def NoGradientOpInterface : OpInterface<"NoGradientOpInterface"> {
 }
 
 def ZeroGradientTrait : NativeOpTrait<"ZeroGradient"> { let cppNamespace = "::mpc"; }
-
-class NoGradient<string reason> {
-  string why = reason;
-}
 #endif

@@ -7,7 +7,7 @@ namespace mpc {
 
 /// The classes say how safe an op is numerically under autocast; they are the categories of torch.amp on CUDA.
 enum class PrecisionClass {
-  /// The op computes in the low precision: matrix products, convolutions, recurrent cells.
+  /// The op computes in the low precision: matrix products, convolutions, prelu.
   Low,
   /// The op needs the accuracy of fp32 inside: log, softmax, interpolation. Its results stay within the range of its operands' type.
   Fp32,

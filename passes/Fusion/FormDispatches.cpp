@@ -97,6 +97,9 @@ namespace {
 struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
   using FormDispatchesPassBase::FormDispatchesPassBase;
   void runOnOperation() override {
+    for (auto entry : getOperation().getOps<FunctionOpInterface>())
+      if (!entry.isExternal() && failed(verifyUnformed(entry.getFunctionBody().front())))
+        return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;
@@ -109,6 +112,19 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
           return signalPassFailure();
         }
     }
+  }
+
+  /// Checks that an entry which has dispatches has nothing left to group: what a dispatch reads is not known as stored.
+  static LogicalResult verifyUnformed(Block &block) {
+    auto dispatches = block.getOps<kernel::DispatchOp>();
+    if (dispatches.empty())
+      return success();
+    for (Operation &op : block)
+      if (kindOf(&op) != OpKind::Outside)
+        return emitErrorWithHint((*dispatches.begin()).getLoc(),
+                                 "'kernel.dispatch' op stands in an entry beside '" + op.getName().getStringRef() + "', which is in no dispatch",
+                                 "run mpc-form-dispatches on entries without dispatches; it forms all of an entry's at once");
+    return success();
   }
 
   LogicalResult formDispatches(Block &block) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Memory/Offsets.h"
 #include "passes/Memory/Passes.h"
@@ -90,6 +91,15 @@ private:
 };
 
 } // namespace
+
+/// Checks that the entry consists of the ops that have a place in the arena, or that only launches and assignments use.
+static LogicalResult verifyDispatched(FunctionOpInterface entry) {
+  for (Operation &op : entry.getFunctionBody().front().without_terminator())
+    if (!isa<kernel::DispatchOp, ReshapeOp, ConstantOp, train::ReadOp, train::AssignOp>(op))
+      return emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op is in no dispatch, so its tensors have no place in the arena",
+                               "run mpc-form-dispatches before mpc-plan-arena");
+  return success();
+}
 
 kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
   auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), builder.getStringAttr(name), ValueRange(v), UnitAttr());
@@ -498,6 +508,9 @@ int64_t EntryPlanner::savedBytes() {
 namespace {
 struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
   void runOnOperation() override {
+    for (auto entry : getOperation().getOps<FunctionOpInterface>())
+      if (!entry.isExternal() && failed(verifyDispatched(entry)))
+        return signalPassFailure();
     Builder builder(&getContext());
     int64_t offset = 0;
     // A tensor without elements gets a place of its own too, because other code distinguishes constants and

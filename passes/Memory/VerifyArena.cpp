@@ -50,7 +50,7 @@ static LogicalResult verifyDisjoint(ModuleOp module) {
     const Placed &a = placed[i - 1], &b = placed[i];
     if (a.end <= b.offset || (a.value && a.value == b.value && a.offset == b.offset))
       continue;
-    InFlightDiagnostic error = b.op->emitError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies";
+    InFlightDiagnostic error = b.op->emitOpError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies";
     error.attachNote(a.op->getLoc()) << "the other one, at bytes " << a.offset << " to " << a.end;
     return defect(std::move(error));
   }

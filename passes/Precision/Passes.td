@@ -127,7 +127,9 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
     | `@"<step>/growth_tracker"` | i32 | updates without overflow since the scale last changed (dynamic) |
     | `@"<step>/hysteresis"` | i32 | overflows until the scale shrinks (dynamic, hysteresis > 1) |
     | `@"<step>/skipped"` | i64 | updates skipped so far (all kinds but none) |
+    | `@"<step>/nan_guard"` | f32 | 1 at first; with 0 a step whose loss is not finite updates all the same (guard-loss) |
     | `@"<step>/micro_step"` | i64 | position in the accumulation window (accumulate > 1) |
+    | `@"<step>/bad_losses"` | i64 | batches of the window so far whose loss was not finite (guard-loss, accumulate > 1) |
     | `@"<parameter>/accumulator"` | f32 | sum of scaled gradients (accumulate > 1) |
 
     On overflow, buffers (running statistics) keep their values and RNG counters advance. With `accumulate = N`

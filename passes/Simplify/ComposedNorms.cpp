@@ -103,7 +103,7 @@ static std::optional<Variance> varianceOf(Value v, ArrayRef<int64_t> shape) {
     return std::nullopt;
   for (auto [variance, number] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
     std::optional<double> epsilon = splatNumber(number);
-    if (!epsilon || *epsilon < 0)
+    if (!epsilon || !(*epsilon >= 0)) // NaN is none either
       continue;
     if (auto mean = meanOf(variance, shape))
       if (Value d = squareRootOf(mean->x))
@@ -205,7 +205,7 @@ struct ComposedL2 : OpRewritePattern<DivOp> {
     Value bounded = op.getRhs(), norm;
     bounded = behindBroadcasts(bounded);
     std::optional<double> epsilon;
-    if (auto clip = bounded.getDefiningOp<ClipOp>(); clip && clip.getMax().isInfinity()) {
+    if (auto clip = bounded.getDefiningOp<ClipOp>(); clip && clip.getMax().isPosInfinity()) {
       epsilon = clip.getMin().convertToDouble();
       norm = clip.getX();
     } else if (auto max = bounded.getDefiningOp<MaxOp>()) {

@@ -67,7 +67,7 @@ private:
     if (accumulate < 1)
       require(emitErrorWithHint(forward.getLoc(),
                                 "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches", "1 or more"));
-    require(checkGroups());
+    require(readGroups());
     require(checkClipping());
     require(checkNames(specs));
     if (specs.empty())
@@ -94,8 +94,8 @@ private:
     return success();
   }
 
-  /// Checks that every parameter group names at least one parameter: one that does not is a typing error.
-  LogicalResult checkGroups() {
+  /// Reads the parameter groups, and checks that each names at least one parameter: one that does not is a typing error.
+  LogicalResult readGroups() {
     for (const std::string &text : groups) {
       FailureOr<DictionaryAttr> group = parseGroup(forward.getLoc(), text);
       if (failed(group))
@@ -109,6 +109,7 @@ private:
           }))
         return emitErrorWithHint(forward.getLoc(), "parameter group '" + pattern + "' matches no parameter",
                                  "`mpc check` lists what is trained");
+      groupAttrs.push_back(*group);
     }
     return success();
   }
@@ -218,14 +219,6 @@ private:
           assign.erase();
     entry.addResult(*lossValue, "loss", "loss");
     train::StepOp step = entry.finishStep(at, spec.name, *trained, *optimizerAttr, *scalerAttr);
-
-    SmallVector<Attribute> groupAttrs;
-    for (const std::string &text : groups) {
-      FailureOr<DictionaryAttr> group = parseGroup(loc, text);
-      if (failed(group))
-        return failure();
-      groupAttrs.push_back(*group);
-    }
     if (!groupAttrs.empty())
       step.setGroupsAttr(at.getArrayAttr(groupAttrs));
     if (clipNorm > 0)
@@ -265,6 +258,9 @@ private:
     if (failed(lossValue))
       return failure();
     EvalFormCounts counts = toEvalForm(entry);
+    for (graph::BatchNormOp norm : counts.withoutStatistics)
+      emitWarning(norm.getLoc(), "'graph.batch_norm' op has no running statistics: evaluation normalises by the batch").attachNote(norm.getLoc())
+          << "hint: give the norm a running mean and variance that are initializers; without them what is predicted of a sample depends on the others of its batch";
     numNorms += counts.norms;
     numDropouts += counts.dropouts;
     boundLabels(entry, *lossValue);
@@ -320,6 +316,7 @@ private:
   std::optional<train::VariableTable> variables;
   llvm::StringSet<> claimed;
   SmallVector<std::string> assumed;
+  SmallVector<Attribute> groupAttrs;
 };
 
 } // namespace

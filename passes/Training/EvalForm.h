@@ -8,6 +8,7 @@ namespace mpc::training {
 
 struct EvalFormCounts {
   unsigned norms = 0, dropouts = 0;
+  llvm::SmallVector<graph::BatchNormOp, 0> withoutStatistics; ///< the norms that stay as they are
 };
 
 /// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics, dropouts become the identity, and nothing is assigned.

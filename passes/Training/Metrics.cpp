@@ -115,6 +115,13 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
       return emitErrorWithHint(entry.loc, "metric '" + text + "': the labels " + types,
                                "labels have the shape of the logits without the dimension of the classes");
     }
+    // A network that computes its loss itself may take float labels and make integers of them.
+    if (!isa<IntegerType>(elementOf(labels)) && !(classification.labels && stripViews(classification.labels) == labels)) {
+      std::string type;
+      llvm::raw_string_ostream(type) << labels.getType();
+      return emitErrorWithHint(entry.loc, "metric '" + text + "': the labels '" + parts[2] + "' are " + type + ", but a class is an integer",
+                               "name an input of integers; accuracy is for classifications only");
+    }
     entry.keepArgument(labels);
     add({logits, *axis, ofTheLoss ? own->ignored : std::nullopt}, parts[1], parts[2]);
   }

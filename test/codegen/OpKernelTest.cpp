@@ -60,7 +60,8 @@ TEST(OpKernel, Activations) {
   const std::vector<std::tuple<std::string, std::string, double>> ops = {
       {"leaky_relu", " {alpha = 0.01 : f64}", 1}, {"elu", " {alpha = 1.5 : f64}", 3}, {"hard_sigmoid", " {alpha = 0.2 : f64, beta = 0.5 : f64}", 2},
       {"gelu", "", 24}, {"gelu", " {approximate}", 32}, {"clip", " {min = -1.5 : f64, max = 0x7FF0000000000000 : f64}", 0},
-      {"clip", " {min = -0.5 : f64, max = 0.25 : f64}", 0}};
+      {"clip", " {min = -0.5 : f64, max = 0.25 : f64}", 0}, {"clip", " {min = 0.3 : f64, max = -0.7 : f64}", 0},
+      {"clip", " {min = 0.3 : f64, max = 0xFFF0000000000000 : f64}", 0}};
   Batch batch;
   for (auto &[op, attrs, ulps] : ops)
     for (const std::string &t : floats) {
@@ -72,7 +73,9 @@ TEST(OpKernel, Activations) {
     }
   for (const std::string &t : integers) {
     std::string x = tensor("77", t);
-    batch.add({.name = "clip " + x, .inputs = {x}, .body = "%y = graph.clip %0 {min = -2.5 : f64, max = 100.5 : f64} : " + x, .yields = {"%y : " + x}, .draws = {{-120, 120}}});
+    for (std::string bounds : {"min = -2.5 : f64, max = 100.5 : f64", "min = 2.5 : f64, max = 300.0 : f64", "min = -7.5 : f64, max = -2.5 : f64",
+                               "min = 7.0 : f64, max = 2.5 : f64"})
+      batch.add({.name = "clip " + x + " " + bounds, .inputs = {x}, .body = "%y = graph.clip %0 {" + bounds + "} : " + x, .yields = {"%y : " + x}, .draws = {{-120, 120}}});
   }
   batch.run();
 }

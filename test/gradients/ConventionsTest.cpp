@@ -47,6 +47,15 @@ TEST(GradientConventions, ClipIsZeroAtItsBounds) {
   EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 1, 0, 0}));
 }
 
+TEST(GradientConventions, ClipIsConstantWhereItsBoundsCross) {
+  for (auto [low, high] : {std::pair(2.0, -1.0), std::pair(0.0, -double(INFINITY)), std::pair(double(INFINITY), 1.0)}) {
+    Case c{"clip", {numbers({4}, {-1.5, 0, 1, 2.5})}, [low = low, high = high](OpBuilder &b, Location loc, ValueRange v) {
+             return ClipOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(low), b.getF64FloatAttr(high)).getOperation();
+           }};
+    EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 0, 0})) << low << " " << high;
+  }
+}
+
 TEST(GradientConventions, PReluTakesItsSlopeAtZero) {
   Case c{"prelu", {numbers({3}, {-2, 0, 2}), numbers({1}, {0.25})}, [](OpBuilder &b, Location loc, ValueRange v) {
            return PReluOp::create(b, loc, v[0], v[1]).getOperation();

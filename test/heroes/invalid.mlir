@@ -71,7 +71,8 @@ func.func @rows(%x: tensor<32x24xf8E4M3FN>) {
 func.func @long(%x: tensor<1073741824x16xf16>, %y: tensor<16x16xf16>) {
   %r = kernel.dispatch "long" (%x, %y) {library} : (tensor<1073741824x16xf16>, tensor<16x16xf16>) -> tensor<1073741824x16xf16> {
   ^bb0(%0: tensor<1073741824x16xf16>, %1: tensor<16x16xf16>):
-    // expected-error@+1 {{has an axis of 1073741824 elements: kernels count them in 32 bits}}
+    // expected-error@+2 {{'graph.matmul' op has an axis of 1073741824 elements, more than 1073741823: kernels count them in 32 bits}}
+    // expected-note@+1 {{hint: make the batch smaller, or compile for the host}}
     %h = graph.matmul %0, %1 : (tensor<1073741824x16xf16>, tensor<16x16xf16>) -> tensor<1073741824x16xf16>
     kernel.yield %h : tensor<1073741824x16xf16>
   }

@@ -551,3 +551,15 @@ TEST(Forms, ShapeArithmeticFolds) {
   expectIn(r, {"graph.reshape %arg0 : tensor<2x3x4xf32> to tensor<6x4xf32>"});
   EXPECT_EQ(count(r.ir, "graph."), 1u);
 }
+
+TEST(Forms, ResizeToOneElementReadsOneCoordinate) {
+  // One scale for both axes, 2/10: the first has a length of 0.6 before it is rounded to 1.
+  ModelBuilder m(18);
+  m.input("x", {int64_t(1), int64_t(1), int64_t(3), int64_t(10)}).ints("sizes", {3, 2});
+  m.node("Resize", {"x", "", "", "sizes"}, {"y"},
+         {{"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("align_corners")},
+          {"keep_aspect_ratio_policy", std::string("not_larger")}, {"axes", L{2, 3}}});
+  m.output("y");
+  expectIn(import(m), {"graph.resize", "array<f64: 1.000000e+00, 1.000000e+00, 0.000000e+00, 9.000000e+00>",
+                       "-> tensor<1x1x1x2xf32>"});
+}

@@ -60,7 +60,15 @@ static auto hardSigmoid(HardSigmoidOp op) {
   };
 }
 static auto clip(ClipOp op) {
-  return [low = op.getMin().convertToDouble(), high = op.getMax().convertToDouble()](double x) {
+  double low = op.getMin().convertToDouble(), high = op.getMax().convertToDouble();
+  if (auto integer = dyn_cast<IntegerType>(elementOf(op.getX()))) {
+    // The bounds are integers of the type: the outermost ones that lie within the given bounds.
+    unsigned bits = integer.getWidth() - !integer.isUnsigned();
+    double least = integer.isUnsigned() ? 0 : -std::ldexp(1.0, bits), greatest = std::floor(std::nextafter(std::ldexp(1.0, bits), 0));
+    low = clamp(std::ceil(low), least, greatest);
+    high = clamp(std::floor(high), least, greatest);
+  }
+  return [low, high](double x) {
     // This is min(max(x, min), max): where the bounds cross, max wins.
     x = x < low ? low : x;
     return x > high ? high : x;

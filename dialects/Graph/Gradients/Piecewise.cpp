@@ -74,9 +74,9 @@ LogicalResult ClipOp::buildVjp(VjpContext &ctx) {
   Value grad = ctx.cotangent();
   // The bounds are compared in the compute type: they need not be representable in x's.
   Value x = f.up(getX());
-  if (!getMax().isInfinity())
+  if (!getMax().isPosInfinity())
     grad = f.select(f.compare(Predicate::lt, x, getMax().convertToDouble()), grad, 0.0);
-  if (!getMin().isInfinity())
+  if (!getMin().isNegInfinity())
     grad = f.select(f.compare(Predicate::gt, x, getMin().convertToDouble()), grad, 0.0);
   ctx.set(0, grad);
   return success();

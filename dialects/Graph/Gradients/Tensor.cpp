@@ -59,7 +59,8 @@ LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   Shape reverseStarts(rank, 0), reverseStrides(rank, 1), low(rank), high(rank), interior(rank);
   bool reverse = false;
   for (int64_t i = 0; i < rank; ++i) {
-    int64_t start = getStarts()[i], stride = getStrides()[i], extent = shapeOf(getX())[i];
+    // One element takes no step, so its stride may be any number.
+    int64_t start = getStarts()[i], stride = sizes[i] == 1 ? 1 : getStrides()[i], extent = shapeOf(getX())[i];
     if (sizes[i] == 0) { // nothing was taken: dx is zero
       high[i] = extent;
       continue;

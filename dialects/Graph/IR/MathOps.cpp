@@ -74,6 +74,13 @@ LogicalResult IsNaNOp::inferReturnTypes(MLIRContext *context, std::optional<Loca
   return success();
 }
 
+LogicalResult ClipOp::verify() {
+  for (auto [name, bound] : {std::pair("min", getMin()), std::pair("max", getMax())})
+    if (bound.isNaN())
+      return emitOpError(name) << " is NaN, which bounds nothing";
+  return success();
+}
+
 LogicalResult BitcastOp::verify() {
   if (elementOf(getX()).getIntOrFloatBitWidth() != elementOf(getY()).getIntOrFloatBitWidth())
     return emitOpError("element types differ in width: ") << elementOf(getX()) << " and " << elementOf(getY());

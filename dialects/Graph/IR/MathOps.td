@@ -70,8 +70,13 @@ def Graph_GeluOp : Graph_UnaryOp<"gelu", Follow, Differentiable> {
   let arguments = (ins Graph_Float:$x, UnitAttr:$approximate);
 }
 def Graph_ClipOp : Graph_UnaryOp<"clip", Follow, Differentiable, Graph_Number> {
-  let summary = "min(max(x, min), max); an infinite bound does not act";
+  let summary = "min(max(x, min), max); a min of -infinity and a max of infinity do not act";
+  let description = [{
+    Where min is above max every element becomes max, and the gradient is zero (ONNX Clip-13, torch.clamp). The bounds are not NaN. For integers
+    they count as the outermost integers of the type that lie within them.
+  }];
   let arguments = (ins Graph_Number:$x, F64Attr:$min, F64Attr:$max);
+  let hasVerifier = 1;
 }
 
 def Graph_NotOp : Graph_UnaryOp<"not", Neutral, ZeroGrad, Graph_Bool> { let summary = "logical negation"; }

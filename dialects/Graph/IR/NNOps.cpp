@@ -89,6 +89,8 @@ static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t>
   for (int64_t i = 0; i < spatial; ++i) {
     if (win.strides[i] < 1 || win.dilations[i] < 1 || win.padLow[i] < 0 || win.padHigh[i] < 0)
       return fail("strides and dilations are positive, padding not negative");
+    if (kernel[i] < 1)
+      return fail("the kernel [", kernel, "] has no elements, so it computes nothing");
     y[s + i] = windowCount(x[s + i], kernel[i], win.strides[i], win.dilations[i], win.padLow[i], win.padHigh[i]);
     if (y[s + i] < 1)
       return fail("the kernel (", kernel[i], ", dilation ", win.dilations[i], ") does not fit into ", x[s + i],
@@ -194,7 +196,16 @@ LogicalResult AvgPoolGradOp::verify() { return verifyPoolGrad(*this, {bool(getCe
 
 //===-- Normalisation ---------------------------------------------------------------===//
 
-static LogicalResult verifyNorm(Operation *op, int64_t axis, ValueRange perChannel) {
+template <typename OpT>
+static LogicalResult verifyEpsilon(OpT op) {
+  double epsilon = op.getEpsilon().convertToDouble();
+  if (epsilon >= 0)
+    return success();
+  return op.emitOpError("epsilon must not be negative or NaN, but it is ") << epsilon;
+}
+
+/// Checks the axis of the channels, and that each of the values has one number of the compute type for each channel.
+static LogicalResult verifyPerChannel(Operation *op, int64_t axis, ValueRange perChannel) {
   RankedTensorType x = typeOf(op->getOperand(0));
   if (axis < 0 || axis >= x.getRank())
     return op->emitOpError("axis ") << axis << " is out of range for rank " << x.getRank();
@@ -204,12 +215,16 @@ static LogicalResult verifyNorm(Operation *op, int64_t axis, ValueRange perChann
                                            << " channels, not " << v.getType();
   return success();
 }
+template <typename OpT>
+static LogicalResult verifyBatchNorm(OpT op, ValueRange perChannel) {
+  return success(succeeded(verifyPerChannel(op, op.getAxis(), perChannel)) && succeeded(verifyEpsilon(op)));
+}
 LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   types.append({adaptor.getX().getType(), adaptor.getScale().getType(), adaptor.getScale().getType()});
   return success();
 }
-LogicalResult BatchNormOp::verify() { return verifyNorm(*this, getAxis(), {getScale(), getBias()}); }
+LogicalResult BatchNormOp::verify() { return verifyBatchNorm(*this, {getScale(), getBias()}); }
 bool BatchNormOp::isFp32Operand(unsigned i) { return i >= 1; }
 
 LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -220,7 +235,7 @@ LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Loc
 LogicalResult BatchNormGradOp::verify() {
   if (getX().getType() != getDy().getType())
     return emitOpError("x and dy differ in type");
-  return verifyNorm(*this, getAxis(), {getScale(), getMean(), getVariance()});
+  return verifyBatchNorm(*this, {getScale(), getMean(), getVariance()});
 }
 bool BatchNormGradOp::isFp32Operand(unsigned i) { return i >= 1 && i <= 3; }
 
@@ -230,7 +245,7 @@ LogicalResult BatchNormInferenceOp::inferReturnTypes(MLIRContext *, std::optiona
   return success();
 }
 LogicalResult BatchNormInferenceOp::verify() {
-  return verifyNorm(*this, getAxis(), {getScale(), getBias(), getMean(), getVariance()});
+  return verifyBatchNorm(*this, {getScale(), getBias(), getMean(), getVariance()});
 }
 bool BatchNormInferenceOp::isFp32Operand(unsigned i) { return i >= 1; }
 
@@ -246,8 +261,8 @@ static LogicalResult verifyLayerNorm(OpT op) {
     return failure();
   if (op.getAxes().empty())
     return op.emitOpError("needs an axis");
-  if (!(op.getEpsilon().convertToDouble() >= 0))
-    return op.emitOpError("epsilon must not be negative");
+  if (failed(verifyEpsilon(op)))
+    return failure();
   for (Value v : {op.getScale(), op.getBias()}) {
     auto shape = broadcastShapes(x.getShape(), shapeOf(v));
     if (!shape || ArrayRef<int64_t>(*shape) != x.getShape())
@@ -296,14 +311,12 @@ template <typename OpT>
 static LogicalResult verifyGroupNorm(OpT op) {
   if (op.getAxis() < 1)
     return op.emitOpError("the first dimension is the samples', not the channels'");
-  if (failed(verifyNorm(op, op.getAxis(), {op.getScale()})))
+  if (failed(verifyPerChannel(op, op.getAxis(), {op.getScale()})))
     return failure();
   int64_t channels = shapeOf(op.getX())[op.getAxis()], groups = op.getGroups();
   if (groups < 1 || channels % groups)
     return op.emitOpError() << channels << " channels do not divide into " << groups << " groups";
-  if (!(op.getEpsilon().convertToDouble() >= 0))
-    return op.emitOpError("epsilon must not be negative");
-  return success();
+  return verifyEpsilon(op);
 }
 LogicalResult GroupNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {

@@ -187,7 +187,7 @@ def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeL
   let description = [{
     log_probabilities is [N, C, d...], labels is [N, d...], weights is [C] (all ones if absent). The
     loss of a sample is -weights[label]*log_probabilities[label], and zero where label = ignore_index.
-    `mean` divides the sum by the sum of the weights of the samples that are not ignored.
+    `mean` divides the sum by the sum of the weights of the samples that are not ignored: it is NaN where all are, as in torch.
   }];
   let arguments = (ins Graph_Float:$log_probabilities, Graph_Index:$labels, Optional<Graph_Float>:$weights,
                        Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);

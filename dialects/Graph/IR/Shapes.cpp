@@ -46,14 +46,15 @@ LogicalResult graph::verifyAxes(ArrayRef<int64_t> axes, int64_t rank, function_r
 
 int64_t graph::windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow,
                            int64_t padHigh, bool ceil) {
-  int64_t room = in + padLow + padHigh - dilation * (kernel - 1) - 1;
-  if (room <= -stride || (room < 0 && !ceil))
+  // No attribute of 64 bits overflows these 128.
+  __int128 room = __int128(in) + padLow + padHigh - __int128(dilation) * (__int128(kernel) - 1) - 1;
+  if (room <= -__int128(stride) || (room < 0 && !ceil))
     return -1;
-  int64_t count = room < 0 ? 0 : room / stride + 1;
+  __int128 count = room < 0 ? 0 : room / stride + 1;
   // A window that would start in the high padding does not count (ONNX, torch).
-  if (ceil && room % stride != 0 && count * stride < in + padLow)
+  if (ceil && room % stride != 0 && count * stride < __int128(in) + padLow)
     ++count;
-  return count > 0 ? count : -1;
+  return count > 0 && count <= INT64_MAX ? int64_t(count) : -1;
 }
 
 int64_t graph::channelAxis(Layout layout, int64_t rank) { return layout == Layout::ChannelsFirst ? 1 : rank - 1; }

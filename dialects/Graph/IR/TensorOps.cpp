@@ -1,6 +1,8 @@
 //===- TensorOps.cpp - constants and data movement: shapes, checks, folds ----===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/CheckedArithmetic.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc::graph;
@@ -161,9 +163,14 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   for (size_t i = 0; i < rank; ++i) {
     if (sizes[i] < 0 || strides[i] == 0)
       return emitOptionalError(loc, "dimension ", i, ": sizes are not negative and strides not zero");
-    int64_t last = starts[i] + (sizes[i] - 1) * strides[i];
-    if (sizes[i] > 0 && (std::min(starts[i], last) < 0 || std::max(starts[i], last) >= x.getDimSize(i)))
-      return emitOptionalError(loc, "dimension ", i, ": elements ", starts[i], " to ", last, " of ", x.getDimSize(i));
+    if (sizes[i] == 0)
+      continue;
+    std::optional<int64_t> last = llvm::checkedMulAdd(sizes[i] - 1, strides[i], starts[i]);
+    if (!last)
+      return emitOptionalError(loc, "dimension ", i, ": ", sizes[i], " elements from ", starts[i], " in steps of ", strides[i],
+                               " do not lie within ", x.getDimSize(i));
+    if (std::min(starts[i], *last) < 0 || std::max(starts[i], *last) >= x.getDimSize(i))
+      return emitOptionalError(loc, "dimension ", i, ": elements ", starts[i], " to ", *last, " of ", x.getDimSize(i));
   }
   types.push_back(x.clone(sizes));
   return success();
@@ -186,12 +193,18 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   Shape shape;
   for (size_t i = 0; i < rank; ++i) {
     int64_t n = x.getDimSize(i);
-    int64_t spread = n == 0 ? 0 : (n - 1) * (interior[i] + 1) + 1;
     if (interior[i] < 0)
       return emitOptionalError(loc, "dimension ", i, ": interior padding is negative");
-    if (low[i] + spread + high[i] < 0)
+    // An operand with elements spreads to n + (n - 1)*interior of them.
+    std::optional<int64_t> extent = n == 0 ? 0 : llvm::checkedMulAdd(n - 1, interior[i], n);
+    for (int64_t padding : {low[i], high[i]})
+      extent = extent ? llvm::checkedAdd(*extent, padding) : std::nullopt;
+    if (!extent)
+      return emitOptionalError(loc, "dimension ", i, ": padding by ", low[i], ", ", high[i], " and ", interior[i],
+                               " between neighbours overflows 64 bits");
+    if (*extent < 0)
       return emitOptionalError(loc, "dimension ", i, " becomes negative");
-    shape.push_back(low[i] + spread + high[i]);
+    shape.push_back(*extent);
   }
   types.push_back(x.clone(shape));
   return success();
@@ -226,16 +239,26 @@ LogicalResult GatherGradOp::verify() {
   return success();
 }
 
-static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets) {
+/// A scale is 0 where all results read one coordinate (ONNX's align_corners, to or from one element). It is never negative, because
+/// that would read the operand backwards, which no mode of ONNX that is supported does.
+static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets, double nearestBias) {
   RankedTensorType from = typeOf(op->getOperand(0)), to = typeOf(op->getResult(0));
   int64_t rank = from.getRank();
   if (to.getRank() != rank)
     return op->emitOpError("result and operand differ in rank: ") << to.getRank() << " and " << rank;
   if (int64_t(scales.size()) != rank || int64_t(offsets.size()) != rank)
     return op->emitOpError("scales and offsets need one entry for each of ") << rank << " dimensions";
+  for (auto [i, scale] : llvm::enumerate(scales))
+    if (!(scale >= 0) || std::isinf(scale))
+      return op->emitOpError("dimension ") << i << ": a scale is finite and not negative, not " << scale;
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    if (!std::isfinite(offset))
+      return op->emitOpError("dimension ") << i << ": an offset is finite, not " << offset;
+  if (!std::isfinite(nearestBias))
+    return op->emitOpError("nearest_bias is finite, not ") << nearestBias;
   if (from.getElementType() != to.getElementType())
     return op->emitOpError("result and operand differ in element type");
   return success();
 }
-LogicalResult ResizeOp::verify() { return verifyResize(*this, getScales(), getOffsets()); }
-LogicalResult ResizeGradOp::verify() { return verifyResize(*this, getScales(), getOffsets()); }
+LogicalResult ResizeOp::verify() { return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble()); }
+LogicalResult ResizeGradOp::verify() { return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble()); }

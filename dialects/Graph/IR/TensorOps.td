@@ -105,6 +105,7 @@ def Graph_ResizeOp : Graph_Op<"resize", Fp32, Differentiable, WindowLoop> {
     Result element i along an axis reads the operand at coordinate `scale*i + offset` in pixels of the operand; outside it is clamped to the edge.
     With mode nearest it takes the element at `floor(coordinate + nearest_bias)`, or `ceil(coordinate + nearest_bias)` with `nearest_ceil`; with mode
     linear it interpolates between the elements at floor and floor + 1. Each dimension has one scale and one offset; 1 and 0 leave the dimension unchanged.
+    Scales are not negative; 0 reads one coordinate for all results.
   }];
   let arguments = (ins Graph_Float:$x, Graph_ResizeModeAttr:$mode, DenseF64ArrayAttr:$scales, DenseF64ArrayAttr:$offsets,
                        DefaultValuedAttr<F64Attr, "0.0">:$nearest_bias, UnitAttr:$nearest_ceil);

@@ -1,8 +1,26 @@
 //===- DeviceOps.cpp - verifiers of the ops inside GPU kernels ------------------===//
 #include "dialects/Kernel/IR/Kernel.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc::kernel;
+
+/// PTX ISA, "bar, barrier": a is 0 to 15, b a multiple of the warp size. A block has at most 1024 threads.
+LogicalResult BarrierOp::verify() {
+  if (getId() > 15)
+    return emitOpError("has id 0 to 15, not ") << int32_t(getId());
+  if (std::optional<uint32_t> threads = getThreads(); threads && (*threads < 32 || *threads > 1024 || *threads % 32 != 0))
+    return emitOpError("counts 32 to 1024 threads, a multiple of 32, not ") << int32_t(*threads);
+  return success();
+}
+
+LogicalResult SharedOp::verify() {
+  if (int64_t(getBytes()) < 1)
+    return emitOpError("allocates at least one byte, not ") << int64_t(getBytes());
+  if (int64_t(getAlignment()) < 1 || !llvm::isPowerOf2_64(getAlignment()))
+    return emitOpError("is aligned to a power of two, not to ") << int64_t(getAlignment());
+  return success();
+}
 
 LogicalResult CopyAsyncOp::verify() {
   int32_t bytes = getBytes();

@@ -50,10 +50,11 @@ def Kernel_BarrierOp : Kernel_DeviceOp<"barrier"> {
   let summary = "waits for the threads of the block, or for those that a named barrier counts";
   let description = [{
     Everything that a thread wrote to shared or global memory before the barrier is seen by the other threads behind it. Barrier 0 is that of the whole block;
-    with `threads` (a multiple of 32) only that many threads take part, in whole warps. PTX: bar.sync.
+    with `threads` (a multiple of 32) only that many threads take part, in whole warps. A block has 16 barriers. PTX: bar.sync.
   }];
   let arguments = (ins DefaultValuedAttr<I32Attr, "0">:$id, OptionalAttr<I32Attr>:$threads);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Kernel_WarpSyncOp : Kernel_DeviceOp<"warp_sync"> {
@@ -94,6 +95,7 @@ def Kernel_SharedOp : Kernel_DeviceOp<"shared"> {
   let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "16">:$alignment);
   let results = (outs Res<Kernel_Shared, "a piece of its own", [MemAlloc]>:$pointer);
   let assemblyFormat = "$bytes attr-dict";
+  let hasVerifier = 1;
 }
 
 def Kernel_CopyAsyncOp : Kernel_DeviceOp<"copy_async"> {

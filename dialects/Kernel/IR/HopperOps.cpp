@@ -34,6 +34,21 @@ LogicalResult TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> err
   return success();
 }
 
+/// The most arrivals, and the most bytes, that a phase counts (PTX ISA, "Contents of the mbarrier object").
+static constexpr uint32_t kMaxCount = (1u << 20) - 1;
+
+LogicalResult MbarrierInitOp::verify() {
+  if (getCount() >= 1 && getCount() <= kMaxCount)
+    return success();
+  return emitOpError("counts 1 to ") << kMaxCount << " arrivals, not " << int32_t(getCount());
+}
+
+LogicalResult MbarrierExpectOp::verify() {
+  if (getBytes() <= kMaxCount)
+    return success();
+  return emitOpError("expects 0 to ") << kMaxCount << " bytes, not " << int32_t(getBytes());
+}
+
 /// The tensor map with this number of the kernel that the op is in; null where it has none.
 static TensorMapAttr mapOf(Operation *op, uint32_t map) {
   auto function = op->getParentOp();

@@ -54,8 +54,10 @@ def Kernel_TensorMapAttr : AttrDef<Kernel_Dialect, "TensorMap"> {
 
 def Kernel_MbarrierInitOp : Kernel_DeviceOp<"mbarrier_init"> {
   let summary = "makes 8 bytes of shared memory a barrier in phase 0; a phase ends after `count` arrivals and after all bytes that it expects have come";
+  let description = [{`count` is from 1 to 2^20 - 1. PTX: mbarrier.init.}];
   let arguments = (ins Kernel_Shared:$barrier, I32Attr:$count);
   let assemblyFormat = "$barrier `,` $count attr-dict";
+  let hasVerifier = 1;
 }
 def Kernel_MbarrierFenceOp : Kernel_DeviceOp<"mbarrier_fence"> {
   let summary = "follows mbarrier_init: the tensor memory accelerator and the other blocks of the cluster will see the new barrier; a block barrier must follow";
@@ -74,9 +76,10 @@ def Kernel_MbarrierArriveOp : Kernel_DeviceOp<"mbarrier_arrive"> {
 }
 def Kernel_MbarrierExpectOp : Kernel_DeviceOp<"mbarrier_expect"> {
   let summary = "arrives once at the barrier; the phase does not end before `bytes` more bytes have come by tensor_load";
-  let description = [{PTX: mbarrier.arrive.expect_tx.}];
+  let description = [{`bytes` is at most 2^20 - 1. PTX: mbarrier.arrive.expect_tx.}];
   let arguments = (ins Kernel_Shared:$barrier, I32Attr:$bytes);
   let assemblyFormat = "$barrier `,` $bytes attr-dict";
+  let hasVerifier = 1;
 }
 def Kernel_MbarrierWaitOp : Kernel_DeviceOp<"mbarrier_wait"> {
   let summary = "waits until the phase of this parity (0 or 1) has ended; on a new barrier a wait for parity 1 returns at once, as if a phase before the first had ended";

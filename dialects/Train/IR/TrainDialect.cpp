@@ -4,6 +4,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -50,6 +51,33 @@ LogicalResult VariableOp::verify() {
   if (!isa<FillAttr, NormalAttr, UniformAttr, CopyOfAttr>(init))
     return emitOpError("cannot start as ") << init;
   return success();
+}
+
+/// Checks the symbols that say where the variable belongs and what it is a copy of.
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (FlatSymbolRefAttr of = getOfAttr()) {
+    auto parameter = tables.lookupNearestSymbolFrom<VariableOp>(*this, of);
+    if (!parameter || parameter.getRole() != Role::parameter)
+      return emitOpError("belongs to ") << of << ", which is not a parameter";
+  }
+  if (FlatSymbolRefAttr step = getStepAttr(); step && !tables.lookupNearestSymbolFrom<StepOp>(*this, step))
+    return emitOpError("is state of ") << step << ", which is not a train.step";
+  auto copy = dyn_cast<CopyOfAttr>(getInit());
+  if (!copy)
+    return success();
+  auto source = tables.lookupNearestSymbolFrom<VariableOp>(*this, copy.getSource());
+  if (!source)
+    return emitOpError("copies ") << copy.getSource() << ", which is not a variable";
+  bool isCopy = isa<CopyOfAttr>(source.getInit());
+  if (!isCopy && source.getLogicalType().getShape() == getLogicalType().getShape())
+    return success();
+  InFlightDiagnostic diagnostic = emitOpError("copies ") << copy.getSource();
+  if (isCopy)
+    diagnostic << ", which is a copy itself";
+  else
+    diagnostic << " as " << getLogicalType() << ", but it is " << source.getLogicalType();
+  diagnostic.attachNote(source.getLoc()) << "variable is here";
+  return diagnostic;
 }
 
 /// Checks that a symbol names a variable of this type.
@@ -125,10 +153,13 @@ LogicalResult StepOp::verify() {
       return emitOpError("clips at a positive number");
 
   VariableTable variables(*this);
+  llvm::SmallDenseSet<Attribute> trained;
   for (Attribute parameter : getParameters()) {
     VariableOp variable = variables.lookup(cast<FlatSymbolRefAttr>(parameter));
     if (!variable || variable.getRole() != Role::parameter)
       return emitOpError("trains ") << parameter << ", which is not a parameter";
+    if (!trained.insert(parameter).second)
+      return emitOpError("trains ") << parameter << " twice";
   }
   if (!getOptimizer().getAs<StringAttr>("name"))
     return emitOpError("optimizer needs a name");

@@ -17,10 +17,17 @@ def Train_Dialect : Dialect {
 
     Arguments and results of entries carry dictionaries. `train.name` is the user's name. On arguments, `train.batched` says that the leading dimension
     is the batch, `train.labels_below` and `train.labels_ignore` (i64) say that values are in [0, below), or ignored by the loss, `train.indices_below`
-    (i64) says that values are in [-below, below), and `train.parts` says the same for parts of a sample, in dictionaries with `from` and `to`. On
-    results, `train.role` is "loss", "sample_loss", "sample_weight", "output" or "grad", the latter with `train.of`, the parameter's name. Results of
+    (i64) says that values are in [-below, below), and `train.parts` says the same for parts of a sample, in dictionaries with `from` and `to`.
+    `train.labels_of` ({name, shape, axis[, assumed]}) describes the output whose classes the labels are. `train.permutation`, which a target sets, says in
+    which order the dimensions are stored.
+
+    On results, `train.role` is "loss", "sample_loss", "sample_weight", "output" or "grad", the latter with `train.of`, the parameter's name. Results of
     functions also say how they depend on the batch's samples: with `train.batched` the leading dimension counts the samples, and each sample alone
     decides its own part; with `train.fixed` the result does not depend on the samples; without either, samples are mixed or lie along another dimension.
+
+    Variables have `train.name`, too, where their symbol is not the initializer's name; `train.node` and `train.input` say which input of which node a
+    variable serves where it does not stand for an initializer of its own (Names.h). Of the module, `train.metrics` is an array of {name, kind, logits, labels, axis[, ignore]},
+    one for each metric that `eval` measures, and `train.assumed` is an array of texts that say what was chosen where the user said nothing.
 
     State that passes make is named after its owner: `@"<parameter>/<slot>"`, `@"<step>/lr"`, `@"<step>/scale"`.
   }];

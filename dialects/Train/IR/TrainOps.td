@@ -14,7 +14,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Train_Op<string mnemonic, list<Trait> traits = []> : Op<Train_Dialect, mnemonic, traits>;
 
-def Train_VariableOp : Train_Op<"variable", [Symbol]> {
+def Train_VariableOp : Train_Op<"variable", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a named tensor that lives from step to step";
   let description = [{
     ```mlir
@@ -23,6 +23,7 @@ def Train_VariableOp : Train_Op<"variable", [Symbol]> {
     ```
     `train.permutation`, where a target has set it, says in which order the dimensions are stored (`getLogicalType`).
     `of` names the parameter that a slot, copy or accumulator belongs to, and `step` names the train.step that owns it.
+    The source of `#train.copy_of` is a variable of the same shape that is no copy itself.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Train_RoleAttr:$role, TypeAttrOf<Graph_Tensor>:$type, AnyAttr:$init,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<FlatSymbolRefAttr>:$step);

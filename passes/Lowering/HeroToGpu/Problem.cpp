@@ -357,8 +357,10 @@ FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
       [&](auto op) { describe(op, p); });
   for (const Digits &digits : p.digits)
     if (llvm::product_of(digits) > INT32_MAX / 2)
-      return p.hero->emitError("has an axis of ")
-             << llvm::product_of(digits) << " elements: kernels count them in 32 bits";
+      return emitErrorWithHint(p.hero->getLoc(),
+                               "'" + p.hero->getName().getStringRef() + "' op has an axis of " + Twine(llvm::product_of(digits)) +
+                                   " elements, more than " + Twine(INT32_MAX / 2) + ": kernels count them in 32 bits",
+                               "make the batch smaller, or compile for the host");
   p.a.outer = Axis::M;
   p.b.outer = Axis::N;
   for (Coordinate &c : p.c)

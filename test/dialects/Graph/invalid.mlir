@@ -237,6 +237,23 @@ func.func @f(%x: tensor<2x3xf32>) {
 }
 
 // -----
+// 0 + 4*2^62 is 0 in 64 bits.
+func.func @slice_stride_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0: 5 elements from 0 in steps of 4611686018427387904 do not lie within 2}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0, 0>, sizes = array<i64: 5, 3>, strides = array<i64: 4611686018427387904, 1>} : (tensor<2x3xf32>) -> tensor<5x3xf32>
+  return
+}
+
+// -----
+func.func @slice_start_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 1: 2 elements from 4611686018427387904 in steps of 4611686018427387905 do not lie within 3}}
+  // expected-error@+1 {{'graph.slice' op failed to infer returned types}}
+  %0 = graph.slice %x {starts = array<i64: 0, 4611686018427387904>, sizes = array<i64: 1, 2>, strides = array<i64: 1, 4611686018427387905>} : (tensor<2x3xf32>) -> tensor<1x2xf32>
+  return
+}
+
+// -----
 
 func.func @f(%x: tensor<2x3xf32>) {
   // expected-error@+2 {{low, high and interior need one entry for each of 2 dimensions}}
@@ -260,6 +277,23 @@ func.func @f(%x: tensor<2x3xf32>) {
   // expected-error@+2 {{dimension 0: interior padding is negative}}
   // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
   %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 0, 0>, high = array<i64: 0, 0>, interior = array<i64: -1, 0>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+// 2 + 1*(2^63 - 1) and 2^62 + 2 + 2^62 overflow, and so they must not become small.
+func.func @pad_interior_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0: padding by 0, 0 and 9223372036854775807 between neighbours overflows 64 bits}}
+  // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
+  %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 0, 0>, high = array<i64: 0, 0>, interior = array<i64: 9223372036854775807, 0>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+func.func @pad_overflow(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{dimension 0: padding by 4611686018427387904, 4611686018427387904 and 0 between neighbours overflows 64 bits}}
+  // expected-error@+1 {{'graph.pad' op failed to infer returned types}}
+  %0 = graph.pad %x {value = 0.0 : f64, low = array<i64: 4611686018427387904, 0>, high = array<i64: 4611686018427387904, 0>, interior = array<i64: 0, 0>} : (tensor<2x3xf32>) -> tensor<1x3xf32>
   return
 }
 
@@ -413,6 +447,15 @@ func.func @f(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x3xf32>) {
 }
 
 // -----
+// The window spans 4*2^62 + 1 elements, which is 1 in 64 bits.
+func.func @conv_dilation_overflow(%x: tensor<1x2x8xf32>, %w: tensor<3x2x5xf32>) {
+  // expected-error@+2 {{the kernel (5, dilation 4611686018427387904) does not fit into 8 elements with padding 0 and 0}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 4611686018427387904>, pad_low = array<i64: 0>, pad_high = array<i64: 0>, groups = 1 : i64} : (tensor<1x2x8xf32>, tensor<3x2x5xf32>) -> tensor<1x3x8xf32>
+  return
+}
+
+// -----
 
 func.func @f(%dy: tensor<1x3x4x4xf32>, %w: tensor<3x2x3x3xf32>) {
   // expected-error@+1 {{the forward convolution gives [1, 3, 3, 3], but dy is [1, 3, 4, 4]}}
@@ -533,6 +576,34 @@ func.func @f(%x: tensor<2x3xf16>, %y: tensor<2x3xf32>, %s: tensor<3xf32>) {
 func.func @f(%x: tensor<2x3xf16>, %s: tensor<3xf32>, %t: tensor<2xf32>) {
   // expected-error@+1 {{needs one 'f32' for each of 3 channels, not 'tensor<2xf32>'}}
   %0 = graph.batch_norm_inference %x, %s, %s, %s, %t {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<2x3xf16>
+  return
+}
+
+// -----
+func.func @batch_norm_epsilon(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm' op epsilon must not be negative or NaN, but it is -1.0}}
+  %0:3 = graph.batch_norm %x, %s, %s {epsilon = -1.0 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @batch_norm_epsilon_nan(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm' op epsilon must not be negative or NaN}}
+  %0:3 = graph.batch_norm %x, %s, %s {epsilon = 0x7FF8000000000000 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @batch_norm_grad_epsilon(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm_grad' op epsilon must not be negative or NaN}}
+  %0:3 = graph.batch_norm_grad %x, %s, %s, %s, %x {epsilon = -1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @batch_norm_inference_epsilon(%x: tensor<2x3xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.batch_norm_inference' op epsilon must not be negative or NaN}}
+  %0 = graph.batch_norm_inference %x, %s, %s, %s, %s {epsilon = -1.0e-05 : f64, axis = 1 : i64} : (tensor<2x3xf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf16>
   return
 }
 
@@ -719,6 +790,48 @@ func.func @resize_gradient_type(%x: tensor<2x6xf32>) {
 }
 
 // -----
+func.func @resize_negative_scale(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 1: a scale is finite and not negative, not -}}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, -0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_nan_scale(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 0: a scale is finite and not negative, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 0x7FF8000000000000, 1.0>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_infinite_scale(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 1: a scale is finite and not negative, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0x7FF0000000000000>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_nan_offset(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op dimension 1: an offset is finite, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0x7FF8000000000000>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_infinite_bias(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.resize' op nearest_bias is finite, not }}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0.0>, nearest_bias = 0x7FF0000000000000 : f64} : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+func.func @resize_gradient_scale(%x: tensor<2x6xf32>) {
+  // expected-error@+1 {{'graph.resize_grad' op dimension 1: a scale is finite and not negative, not -}}
+  %0 = graph.resize_grad %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, -0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
 func.func @layer_norm_axis(%x: tensor<2x3xf16>, %s: tensor<f32>) {
   // expected-error@+1 {{'graph.layer_norm' op axis 2 is out of range for rank 2}}
   %0:3 = graph.layer_norm %x, %s, %s {axes = array<i64: 2>, epsilon = 1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>) -> (tensor<2x3xf16>, tensor<2x3xf32>, tensor<2x3xf32>)
@@ -785,5 +898,62 @@ func.func @group_norm_grad_type(%x: tensor<2x3x4xf16>, %dy: tensor<2x3x4xf32>, %
 func.func @group_norm_grad_statistics(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>, %m: tensor<2x1xf32>, %i: tensor<2x3xf32>) {
   // expected-error@+1 {{'graph.group_norm_grad' op needs statistics 'tensor<2x1xf32>', not 'tensor<2x3xf32>'}}
   %0:3 = graph.group_norm_grad %x, %s, %m, %i, %x {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<2x1xf32>, tensor<2x3xf32>, tensor<2x3x4xf16>) -> (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_epsilon_nan(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.group_norm' op epsilon must not be negative or NaN}}
+  %0:3 = graph.group_norm %x, %s, %s {epsilon = 0x7FF8000000000000 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4xf16>, tensor<2x1xf32>, tensor<2x1xf32>)
+  return
+}
+
+// -----
+func.func @group_norm_grad_epsilon(%x: tensor<2x3x4xf16>, %s: tensor<3xf32>, %m: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.group_norm_grad' op epsilon must not be negative or NaN}}
+  %0:3 = graph.group_norm_grad %x, %s, %m, %m, %x {epsilon = -1.0e-05 : f64, axis = 1 : i64, groups = 1 : i64} : (tensor<2x3x4xf16>, tensor<3xf32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x3x4xf16>) -> (tensor<2x3x4xf16>, tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+func.func @layer_norm_grad_epsilon(%x: tensor<2x3xf16>, %s: tensor<f32>, %m: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.layer_norm_grad' op epsilon must not be negative or NaN}}
+  %0:3 = graph.layer_norm_grad %x, %s, %s, %m, %m, %x {axes = array<i64: 1>, epsilon = -1.0e-05 : f64, kind = #graph<norm layer>} : (tensor<2x3xf16>, tensor<f32>, tensor<f32>, tensor<2x1xf32>, tensor<2x1xf32>, tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+func.func @clip_nan_min(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.clip' op min is NaN, which bounds nothing}}
+  %0 = graph.clip %x {min = 0x7FF8000000000000 : f64, max = 1.0 : f64} : tensor<4xf32>
+  return
+}
+
+// -----
+func.func @clip_nan_max(%x: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.clip' op max is NaN, which bounds nothing}}
+  %0 = graph.clip %x {min = 0.0 : f64, max = 0x7FF8000000000000 : f64} : tensor<4xi32>
+  return
+}
+
+// -----
+func.func @conv_no_kernel(%x: tensor<1x2x5x5xf32>, %w: tensor<3x2x3x0xf32>) {
+  // expected-error@+2 {{the kernel [3, 0] has no elements, so it computes nothing}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<3x2x3x0xf32>) -> tensor<1x3x3x6xf32>
+  return
+}
+
+// -----
+func.func @conv_input_grad_no_kernel(%dy: tensor<1x3x6x3xf32>, %w: tensor<3x0x3x2xf32>) {
+  // expected-error@+1 {{the kernel [0, 3] has no elements, so it computes nothing}}
+  %0 = graph.conv_input_grad %dy, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64, weight_channels_last} : (tensor<1x3x6x3xf32>, tensor<3x0x3x2xf32>) -> tensor<1x2x5x5xf32>
+  return
+}
+
+// -----
+func.func @conv_weight_grad_no_kernel(%x: tensor<1x2x5x5xf32>, %dy: tensor<1x3x6x6xf32>) {
+  // expected-error@+1 {{the kernel [0, 0] has no elements, so it computes nothing}}
+  %0 = graph.conv_weight_grad %x, %dy {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<1x3x6x6xf32>) -> tensor<3x2x0x0xf32>
   return
 }

@@ -233,3 +233,108 @@ llvm.func @no_map() attributes {kernel.threads = 32 : i32} {
   kernel.tensor_prefetch 0
   llvm.return
 }
+
+// -----
+llvm.func @barrier_id() {
+  // expected-error @+1 {{'kernel.barrier' op has id 0 to 15, not 16}}
+  kernel.barrier {id = 16 : i32}
+  llvm.return
+}
+
+// -----
+llvm.func @barrier_negative() {
+  // expected-error @+1 {{'kernel.barrier' op has id 0 to 15, not -1}}
+  kernel.barrier {id = -1 : i32}
+  llvm.return
+}
+
+// -----
+llvm.func @barrier_threads() {
+  // expected-error @+1 {{'kernel.barrier' op counts 32 to 1024 threads, a multiple of 32, not 48}}
+  kernel.barrier {id = 1 : i32, threads = 48 : i32}
+  llvm.return
+}
+
+// -----
+llvm.func @barrier_no_threads() {
+  // expected-error @+1 {{'kernel.barrier' op counts 32 to 1024 threads, a multiple of 32, not 0}}
+  kernel.barrier {id = 1 : i32, threads = 0 : i32}
+  llvm.return
+}
+
+// -----
+llvm.func @barrier_many_threads() {
+  // expected-error @+1 {{'kernel.barrier' op counts 32 to 1024 threads, a multiple of 32, not 1056}}
+  kernel.barrier {id = 1 : i32, threads = 1056 : i32}
+  llvm.return
+}
+
+// -----
+llvm.func @barrier_negative_threads() {
+  // expected-error @+1 {{'kernel.barrier' op counts 32 to 1024 threads, a multiple of 32, not -32}}
+  kernel.barrier {id = 1 : i32, threads = -32 : i32}
+  llvm.return
+}
+
+// -----
+llvm.func @shared_nothing() {
+  // expected-error @+1 {{'kernel.shared' op allocates at least one byte, not 0}}
+  %s = kernel.shared 0
+  llvm.return
+}
+
+// -----
+llvm.func @shared_negative() {
+  // expected-error @+1 {{'kernel.shared' op allocates at least one byte, not -16}}
+  %s = kernel.shared -16
+  llvm.return
+}
+
+// -----
+llvm.func @shared_alignment() {
+  // expected-error @+1 {{'kernel.shared' op is aligned to a power of two, not to 12}}
+  %s = kernel.shared 16 {alignment = 12 : i64}
+  llvm.return
+}
+
+// -----
+llvm.func @shared_no_alignment() {
+  // expected-error @+1 {{'kernel.shared' op is aligned to a power of two, not to 0}}
+  %s = kernel.shared 16 {alignment = 0 : i64}
+  llvm.return
+}
+
+// -----
+llvm.func @init_none(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{'kernel.mbarrier_init' op counts 1 to 1048575 arrivals, not 0}}
+  kernel.mbarrier_init %s, 0
+  llvm.return
+}
+
+// -----
+llvm.func @init_negative(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{'kernel.mbarrier_init' op counts 1 to 1048575 arrivals, not -1}}
+  kernel.mbarrier_init %s, -1
+  llvm.return
+}
+
+// -----
+llvm.func @init_many(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{'kernel.mbarrier_init' op counts 1 to 1048575 arrivals, not 1048576}}
+  kernel.mbarrier_init %s, 1048576
+  llvm.return
+}
+
+// -----
+llvm.func @expect_many(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{'kernel.mbarrier_expect' op expects 0 to 1048575 bytes, not 1048576}}
+  kernel.mbarrier_expect %s, 1048576
+  llvm.return
+}
+
+// -----
+llvm.func @expect_negative(%s: !llvm.ptr<3>) {
+  // expected-error @+1 {{'kernel.mbarrier_expect' op expects 0 to 1048575 bytes, not -16}}
+  kernel.mbarrier_expect %s, -16
+  llvm.return
+}

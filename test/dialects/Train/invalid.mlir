@@ -76,6 +76,41 @@ train.variable @w parameter : tensor<4x2xf32> = #train.fill<0.0 : f64> {train.pe
 train.variable @w parameter : tensor<4x2xf32> = dense<0.0> : tensor<4x2xf32> {train.permutation = array<i64: 1, 0>}
 
 // -----
+// expected-error @+1 {{'train.variable' op belongs to @w, which is not a parameter}}
+train.variable @"w/momentum" slot : tensor<4xf32> = #train.fill<0.0 : f64> {of = @w}
+
+// -----
+train.variable @v buffer : tensor<4xf32> = #train.fill<0.0 : f64>
+// expected-error @+1 {{'train.variable' op belongs to @v, which is not a parameter}}
+train.variable @"v/momentum" slot : tensor<4xf32> = #train.fill<0.0 : f64> {of = @v}
+
+// -----
+// expected-error @+1 {{'train.variable' op is state of @main, which is not a train.step}}
+train.variable @"main/lr" hyper : tensor<f32> = #train.fill<0.0 : f64> {step = @main}
+
+// -----
+// expected-error @+1 {{'train.variable' op is state of @main, which is not a train.step}}
+train.variable @"main/lr" hyper : tensor<f32> = #train.fill<0.0 : f64> {step = @main}
+func.func @main() {
+  return
+}
+
+// -----
+// expected-error @+1 {{'train.variable' op copies @w, which is not a variable}}
+train.variable @"w/f16" copy : tensor<4xf16> = #train.copy_of<@w>
+
+// -----
+// expected-note @+1 {{variable is here}}
+train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
+// expected-error @+1 {{'train.variable' op copies @w as 'tensor<2x2xf16>', but it is 'tensor<4xf32>'}}
+train.variable @"w/f16" copy : tensor<2x2xf16> = #train.copy_of<@w> {of = @w}
+
+// -----
+// expected-note @+2 {{variable is here}}
+// expected-error @+1 {{'train.variable' op copies @w, which is a copy itself}}
+train.variable @w copy : tensor<4xf32> = #train.copy_of<@w>
+
+// -----
 func.func @read() -> tensor<4xf32> {
   // expected-error @+1 {{'train.read' op no variable @w}}
   %w = train.read @w : tensor<4xf32>
@@ -135,6 +170,14 @@ train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w], sc
 train.variable @v buffer : tensor<4xf32> = #train.fill<0.0 : f64>
 // expected-error @+1 {{trains @v, which is not a parameter}}
 train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@v], scaler = {kind = "none"}} {
+  train.yield
+}
+
+// -----
+train.variable @v parameter : tensor<4xf32> = #train.fill<0.0 : f64>
+train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
+// expected-error @+1 {{'train.step' op trains @w twice}}
+train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w, @v, @w], scaler = {kind = "none"}} {
   train.yield
 }
 

@@ -62,6 +62,22 @@ train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w]
 
 // -----
 
+// A slice of one element takes no step: its gradient pads around that element, whatever the stride is.
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+// CHECK-LABEL: train.step @main
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+  %w = train.read @w : tensor<3xf32>
+  %s = graph.slice %w {starts = array<i64: 1>, sizes = array<i64: 1>, strides = array<i64: -9223372036854775808>} : (tensor<3xf32>) -> tensor<1xf32>
+  %l = graph.reduce_sum %s {axes = array<i64: 0>, keepdims = false} : (tensor<1xf32>) -> tensor<f32>
+  // CHECK: train.seed
+  // CHECK-NOT: graph.slice
+  // CHECK: graph.pad %{{.*}} {high = array<i64: 1>, interior = array<i64: 0>, low = array<i64: 1>, value = 0.000000e+00 : f64}
+  // CHECK-NEXT: train.update @w
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
 // A function that is no step is left alone.
 // CHECK-LABEL: func.func @eval
 // CHECK-NEXT: return

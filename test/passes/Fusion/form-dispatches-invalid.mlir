@@ -10,3 +10,16 @@ func.func @through_a_call(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<6
   %2 = graph.add %x, %1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %0, %2 : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// -----
+func.func @formed_before(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = graph.exp %x : tensor<4xf32>
+  // expected-error@+2 {{'kernel.dispatch' op stands in an entry beside 'graph.exp', which is in no dispatch}}
+  // expected-note@+1 {{hint: run mpc-form-dispatches on entries without dispatches; it forms all of an entry's at once}}
+  %d = kernel.dispatch "neg" (%a) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%b: tensor<4xf32>):
+    %c = graph.neg %b : tensor<4xf32>
+    kernel.yield %c : tensor<4xf32>
+  }
+  return %d : tensor<4xf32>
+}

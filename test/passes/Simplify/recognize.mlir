@@ -93,6 +93,21 @@ func.func @others(%x: tensor<8x8xf32>, %other: tensor<8x8xf32>) -> (tensor<8x8xf
 }
 
 // -----
+// NaN is no epsilon, which the verifier of a norm would refuse.
+// CHECK-LABEL: @nan
+// CHECK-NOT: _norm
+// CHECK: return
+func.func @nan(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %nan = graph.constant dense<0x7FC00000> : tensor<f32>
+  %sq = graph.mul %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %var = graph.reduce_mean %sq {axes = array<i64: 1>, keepdims = true} : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  %e = graph.add %var, %nan : (tensor<8x1xf32>, tensor<f32>) -> tensor<8x1xf32>
+  %r = graph.sqrt %e : tensor<8x1xf32>
+  %y = graph.div %x, %r : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
+
+// -----
 // These are logarithms of values near 0 or 1.
 // CHECK-LABEL: @logs
 // CHECK: %[[N:.*]] = graph.neg %arg0

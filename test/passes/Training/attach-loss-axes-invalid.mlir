@@ -6,6 +6,7 @@
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:z:t metric=accuracy:q:small" 2>&1 | FileCheck %s --check-prefix=NO-OUTPUT
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:z:t metric=accuracy:y:q" 2>&1 | FileCheck %s --check-prefix=NO-INPUT
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:z:t metric=accuracy:y:x" 2>&1 | FileCheck %s --check-prefix=FIT
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:z:t metric=accuracy:y:scores" 2>&1 | FileCheck %s --check-prefix=FLOAT
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:z:t metric=accuracy:y" 2>&1 | FileCheck %s --check-prefix=FORM
 
 // BATCH: error: axis=0 is no dimension of classes of 'y' [4,3]
@@ -22,10 +23,13 @@
 // NO-INPUT: error: metric 'accuracy:y:q': no input 'q'
 // FIT: error: metric 'accuracy:y:x': the labels tensor<4x5x3xf32> do not fit the logits tensor<4x3xf32>
 // FIT: note: hint: labels have the shape of the logits without the dimension of the classes
+// FLOAT: error: metric 'accuracy:y:scores': the labels 'scores' are tensor<4xf32>, but a class is an integer
+// FLOAT: note: hint: name an input of integers; accuracy is for classifications only
 // FORM: error: 'accuracy:y' is not a metric
 // FORM: note: hint: write accuracy:LOGITS:LABELS
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
-func.func @forward(%x: tensor<4x5x3xf32> {train.name = "x", train.batched}, %s: tensor<4xi64> {train.name = "small", train.batched})
+func.func @forward(%x: tensor<4x5x3xf32> {train.name = "x", train.batched}, %s: tensor<4xi64> {train.name = "small", train.batched},
+                   %f: tensor<4xf32> {train.name = "scores", train.batched})
     -> (tensor<4x3xf32> {train.name = "y"}, tensor<4x5x3xf32> {train.name = "z"}) {
   %w = train.read @w : tensor<3xf32>
   %z = graph.mul %x, %w : (tensor<4x5x3xf32>, tensor<3xf32>) -> tensor<4x5x3xf32>

@@ -48,6 +48,7 @@
 // PARAMS: note: hint: write a POSIX extended regular expression
 // GROUP: error: 'lr=2' is not a parameter group
 // GROUP: note: hint: write REGEX:lr=FACTOR,weight_decay=VALUE
+// GROUP-NOT: is not a parameter group
 // DECAY: error: 'weight_decay' is given twice
 // DECAY: note: hint: keep one of wd and weight_decay
 // TEXT: error: 'lr' of a parameter group is not a known number

@@ -35,7 +35,8 @@ static std::pair<double, double> coordinate(Node &n, const std::string &mode, do
     double length = scale * double(in);
     if (std::fabs(length - double(out)) < 1e-4)
       length = double(out);
-    return {length != 1 ? double(in - 1) / (length - 1) : 0, 0};
+    // One result reads coordinate 0, also where the length before rounding is below 1.
+    return {out > 1 && length != 1 ? double(in - 1) / (length - 1) : 0, 0};
   }
   if (mode == "asymmetric")
     return {1 / scale, 0};

@@ -1,4 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
+// RUN: mpc-interpret %s --entry=clip | FileCheck %s --check-prefix=CLIP
 // Elementwise functions on fp32 give correctly rounded results. The expected numbers come from float64 formulas of an independent implementation.
 
 func.func @main() -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
@@ -72,4 +73,24 @@ func.func @main() -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
   %32 = graph.clip %x {min = -1.0 : f64, max = 0.5 : f64} : tensor<6xf32>
   // CHECK-NEXT: 32: tensor<6xf32> = [-1, -0.5, 0, 0.25, 0.5, 0.5]
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
+}
+
+// Where the bounds cross, max wins (numbers of onnx.reference and torch.clamp, 2.15). Integers have the outermost bounds that are integers of their type.
+func.func @clip() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xui8>) {
+  %x = graph.constant dense<[-1.0, 0.0, 5.0, 0x7F800000]> : tensor<4xf32>
+  %i = graph.constant dense<[-5, 0, 2, 9]> : tensor<4xi32>
+  %u = graph.constant dense<[0, 1, 2, 9]> : tensor<4xui8>
+  // CLIP: 0: tensor<4xf32> = [1, 1, 1, 1]
+  %0 = graph.clip %x {min = 2.0 : f64, max = 1.0 : f64} : tensor<4xf32>
+  // CLIP-NEXT: 1: tensor<4xf32> = [-inf, -inf, -inf, -inf]
+  %1 = graph.clip %x {min = 2.0 : f64, max = 0xFFF0000000000000 : f64} : tensor<4xf32>
+  // CLIP-NEXT: 2: tensor<4xi32> = [1, 1, 1, 1]
+  %2 = graph.clip %i {min = 5.0 : f64, max = 1.0 : f64} : tensor<4xi32>
+  // CLIP-NEXT: 3: tensor<4xi32> = [3, 3, 3, 7]
+  %3 = graph.clip %i {min = 2.5 : f64, max = 7.5 : f64} : tensor<4xi32>
+  // CLIP-NEXT: 4: tensor<4xi32> = [-5, -3, -3, -3]
+  %4 = graph.clip %i {min = -7.5 : f64, max = -2.5 : f64} : tensor<4xi32>
+  // CLIP-NEXT: 5: tensor<4xui8> = [0, 0, 0, 0]
+  %5 = graph.clip %u {min = 3.0 : f64, max = -1.0 : f64} : tensor<4xui8>
+  return %0, %1, %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xui8>
 }

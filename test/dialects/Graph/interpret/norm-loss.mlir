@@ -1,4 +1,6 @@
 // RUN: mpc-interpret %s | FileCheck %s
+// RUN: mpc-interpret %s --entry=nothing_counts | FileCheck %s --check-prefix=NOTHING
+// RUN: mpc-opt %s --mpc-decompose | mpc-interpret --entry=nothing_counts | FileCheck %s --check-prefix=NOTHING
 // This file has normalisation, softmax, losses and dropout.
 
 func.func @main() -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<4x1xf16>, tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<1x3xf32>, tensor<1x3xf32>,
@@ -56,4 +58,17 @@ func.func @main() -> (tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<4x1x
   // CHECK: 14: tensor<2xf32> = [0, 1.6666666]
   %14 = graph.dropout %two, %seed, %seed {ratio = 0.4 : f64, salt = 0 : i64} : (tensor<2xf32>, tensor<i64>, tensor<i64>) -> tensor<2xf32>
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14 : tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<4x1xf16>, tensor<4x1xf16>, tensor<1xf32>, tensor<1xf32>, tensor<1x3xf32>, tensor<1x3xf32>, tensor<3xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<8xf32>, tensor<2xf32>
+}
+
+// The mean over no label is NaN and their sum is 0, as in torch 2.15.
+func.func @nothing_counts() -> (tensor<f32>, tensor<f32>, tensor<2xf32>) {
+  %x = graph.constant dense<[[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]> : tensor<2x3xf32>
+  %labels = graph.constant dense<-100> : tensor<2xi64>
+  // NOTHING: 0: tensor<f32> = {{-?}}nan
+  %0 = graph.softmax_cross_entropy %x, %labels {reduction = #graph<reduction mean>, ignore_index = -100 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<f32>
+  // NOTHING-NEXT: 1: tensor<f32> = {{-?}}0{{$}}
+  %1 = graph.softmax_cross_entropy %x, %labels {reduction = #graph<reduction sum>, ignore_index = -100 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<f32>
+  // NOTHING-NEXT: 2: tensor<2xf32> = [{{-?}}0, {{-?}}0]
+  %2 = graph.softmax_cross_entropy %x, %labels {reduction = #graph<reduction none>, ignore_index = -100 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2xf32>
+  return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<2xf32>
 }
