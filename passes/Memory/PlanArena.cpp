@@ -92,12 +92,16 @@ private:
 
 } // namespace
 
-/// Checks that the entry consists of the ops that have a place in the arena, or that only launches and assignments use.
-static LogicalResult verifyDispatched(FunctionOpInterface entry) {
-  for (Operation &op : entry.getFunctionBody().front().without_terminator())
-    if (!isa<kernel::DispatchOp, ReshapeOp, ConstantOp, train::ReadOp, train::AssignOp>(op))
+/// Checks that an entry, or the body of a scan, consists of the ops that have a place in the arena, or that only launches and assignments use.
+static LogicalResult verifyDispatched(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (auto scan = dyn_cast<ScanOp>(op)) {
+      if (failed(verifyDispatched(scan.getBlock())))
+        return failure();
+    } else if (!isView(&op) && !isa<kernel::DispatchOp, ConstantOp, train::ReadOp, train::AssignOp>(op)) {
       return emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op is in no dispatch, so its tensors have no place in the arena",
                                "run mpc-form-dispatches before mpc-plan-arena");
+    }
   return success();
 }
 
@@ -509,7 +513,7 @@ namespace {
 struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
-      if (!entry.isExternal() && failed(verifyDispatched(entry)))
+      if (!entry.isExternal() && failed(verifyDispatched(entry.getFunctionBody().front())))
         return signalPassFailure();
     Builder builder(&getContext());
     int64_t offset = 0;
