@@ -377,13 +377,15 @@ void Grouping::mergeSiblings() {
       visit(v);
 }
 
-/// Whether `reader` reads a reshaped value of `writer`. The view has to stand between two launches, so they
+/// Whether `reader` reads a view of a value of `writer`, or a barrier on the way waits for one. The view has to stand between two launches, so they
 /// cannot be one launch.
 bool Grouping::readsView(Group *reader, Group *writer) {
   return llvm::any_of(reader->roots, [&](Operation *root) {
     return llvm::any_of(inputsOf(root), [&](Value v) {
-      Operation *producer = isView(v.getDefiningOp()) ? storedBy(v) : nullptr;
-      return producer && groupOf.lookup(producer) == writer;
+      bool reads = false;
+      if (isView(v.getDefiningOp()))
+        forEachStored(v, [&](Operation *producer) { reads |= groupOf.lookup(producer) == writer; });
+      return reads;
     });
   });
 }

@@ -32,6 +32,12 @@ Case resize(std::string op, const Resize &r, const Shape &from, const Shape &to)
           }};
 }
 
+void addBarrierCases(std::vector<Case> &cases) {
+  cases.push_back({"barrier", {uniform({2, 3}), frozen(uniform({4}))}, [](OpBuilder &b, Location loc, ValueRange v) {
+                     return BarrierOp::create(b, loc, v[0].getType(), v[0], v.drop_front(), b.getI64IntegerAttr(1)).getOperation();
+                   }});
+}
+
 void addSliceAndPadCases(std::vector<Case> &cases) {
   struct Slice {
     std::string name;
@@ -96,6 +102,7 @@ void test::addTensorCases(std::vector<Case> &cases) {
                        return ConcatOp::create(b, loc, v, b.getI64IntegerAttr(axis)).getOperation();
                      }});
   }
+  addBarrierCases(cases);
   addSliceAndPadCases(cases);
   addGatherCases(cases);
   for (const Resize &r :

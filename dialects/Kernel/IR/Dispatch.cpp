@@ -10,6 +10,13 @@ using namespace mpc::kernel;
 LogicalResult DispatchOp::verifySchedule() {
   if (getSchedule() && !getLibrary())
     return emitOpError("has the schedule of a contraction, but is a loop dispatch");
+  if (!getLibrary())
+    return success();
+  auto contractions = llvm::make_filter_range(getBody().front(), [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); });
+  if (!llvm::hasSingleElement(contractions))
+    return emitOpError("is a library call, which computes one matrix product or convolution; its body has ") << std::distance(contractions.begin(), contractions.end());
+  if (!llvm::all_of((*contractions.begin()).getOperands(), [](Value v) { return isa<BlockArgument>(v); }))
+    return emitOpError("is a library call whose product or convolution reads what the body computes");
   return success();
 }
 
@@ -66,15 +73,26 @@ LogicalResult DispatchOp::verifyLaunches() {
     for (int64_t position : launch.getArgs())
       if (position >= positions)
         return emitOpError("a launch passes argument ") << position << " of " << positions << " inputs and results";
+      else if (position < 0 && !getScratchBytes())
+        return emitOpError("a launch passes its scratch, but it has no scratch_bytes");
   return success();
 }
 
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!getLaunches())
     return success();
-  for (auto launch : getLaunches()->getAsRange<LaunchAttr>())
-    if (!symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, launch.getKernel()))
+  for (auto launch : getLaunches()->getAsRange<LaunchAttr>()) {
+    auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, launch.getKernel());
+    if (!function)
       return emitOpError("launches ") << launch.getKernel() << ", which is no function";
+    if (!gpuOf(*this))
+      continue;
+    if (launch.getArgs().size() != function.getNumArguments())
+      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getArgs().size() << " of its " << function.getNumArguments() << " arguments";
+    auto cluster = function->getAttrOfType<IntegerAttr>("kernel.cluster");
+    if (cluster && cluster.getInt() > 0 && launch.getGrid()[0] % cluster.getInt() != 0)
+      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getGrid()[0] << " blocks, which are no clusters of " << cluster.getInt();
+  }
   return success();
 }
 
@@ -87,8 +105,13 @@ LogicalResult DispatchOp::verify() {
     return emitOpError("results differ from what is yielded");
   if (failed(verifySchedule()) || failed(verifyPlaces()) || failed(verifyLaunches()))
     return failure();
-  if (!isBatch())
+  if (!isBatch()) {
+    if (!block.getOps<DispatchOp>().empty())
+      return emitOpError("holds a dispatch behind other ops; the body of a batch holds dispatches alone");
     return success();
+  }
+  if (getLibrary())
+    return emitOpError("is a batch, which has dispatches that are loops, and a library call");
   llvm::SmallVector<Value> results;
   for (Operation &op : block.without_terminator()) {
     auto member = dyn_cast<DispatchOp>(op);
@@ -96,6 +119,8 @@ LogicalResult DispatchOp::verify() {
       return op.emitOpError("is in a batch, which has dispatches that are loops");
     if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
       return member.emitOpError("reads another member of its batch");
+    if (member.getArgs() || member.getScratchBytes() || member.getScratchOffset())
+      return member.emitOpError("is a member of a batch, whose memory is planned as a whole, and has places of its own");
     llvm::append_range(results, member.getResults());
   }
   if (yield.getValues() != ValueRange(results))

@@ -18,7 +18,7 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
   }
   // CHECK: kernel.dispatch "loop"{{.*}}grain = 7{{.*}}may_reuse = [array<i64: 0, 1>]
   func.func @g(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
-    %y = kernel.dispatch "loop" (%a, %b) {may_reuse = [array<i64: 0, 1>], launches = [#kernel.launch<@kernels0::@k1 grid = 3, 1, 1 grain = 7>]} : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>) {
+    %y = kernel.dispatch "loop" (%a, %b) {may_reuse = [array<i64: 0, 1>], launches = [#kernel.launch<@kernels0::@k1 grid = 3, 1, 1 grain = 7 args = 0, 1, 2>]} : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>) {
     ^bb0(%0: tensor<8xf32>, %1: tensor<8xf32>):
       %h = graph.add %0, %1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
       kernel.yield %h : tensor<8xf32>

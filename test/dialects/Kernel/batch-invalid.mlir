@@ -45,3 +45,34 @@ func.func @order(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   }
   return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+func.func @behind(%x: tensor<8xf32>) {
+  // expected-error @+1 {{holds a dispatch behind other ops; the body of a batch holds dispatches alone}}
+  %0 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.exp %a : tensor<8xf32>
+    %2 = kernel.dispatch "m" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%b: tensor<8xf32>):
+      %3 = graph.exp %b : tensor<8xf32>
+      kernel.yield %3 : tensor<8xf32>
+    }
+    kernel.yield %2 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+func.func @places(%x: tensor<8xf32>) {
+  %0 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    // expected-error @+1 {{is a member of a batch, whose memory is planned as a whole, and has places of its own}}
+    %2 = kernel.dispatch "m" (%a) {args = array<i64: 0, 64>} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%b: tensor<8xf32>):
+      %3 = graph.exp %b : tensor<8xf32>
+      kernel.yield %3 : tensor<8xf32>
+    }
+    kernel.yield %2 : tensor<8xf32>
+  }
+  return
+}

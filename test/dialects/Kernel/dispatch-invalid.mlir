@@ -140,3 +140,122 @@ func.func @negative_scratch(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %0 : tensor<8xf32>
 }
+
+// -----
+func.func @no_contraction(%x: tensor<8xf32>) {
+  // expected-error @+1 {{is a library call, which computes one matrix product or convolution; its body has 0}}
+  %0 = kernel.dispatch "d" (%x) {library} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.exp %a : tensor<8xf32>
+    kernel.yield %1 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+func.func @two_contractions(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{is a library call, which computes one matrix product or convolution; its body has 2}}
+  %0:2 = kernel.dispatch "d" (%x) {library} : (tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  ^bb0(%a: tensor<8x8xf32>):
+    %1 = graph.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %2 = graph.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  return
+}
+
+// -----
+func.func @computed_operand(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{is a library call whose product or convolution reads what the body computes}}
+  %0 = kernel.dispatch "d" (%x) {library} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x8xf32>):
+    %1 = graph.exp %a : tensor<8x8xf32>
+    %2 = graph.matmul %1, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %2 : tensor<8x8xf32>
+  }
+  return
+}
+
+// -----
+// An input of as many bytes has other elements.
+func.func @other_elements(%x: tensor<8xf32>) {
+  // expected-error @+1 {{in_place lets result 0 share the buffer of input 0, whose elements are others in number or size}}
+  %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 0>} : (tensor<8xf32>) -> tensor<16xf16> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.constant dense<1.0> : tensor<16xf16>
+    kernel.yield %1 : tensor<16xf16>
+  }
+  return
+}
+
+// -----
+func.func @in_another_place(%x: tensor<8xf32>) {
+  // expected-error @+1 {{in_place lets result 0 share the buffer of input 0, which args place elsewhere}}
+  %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 0>, args = array<i64: 0, 64>} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.exp %a : tensor<8xf32>
+    kernel.yield %1 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+func.func @steps(%x: tensor<8xf32>) {
+  // expected-error @+1 {{has arg_steps, but does not stand in the body of a graph.scan}}
+  %0 = kernel.dispatch "d" (%x) {args = array<i64: 0, 64>, arg_steps = array<i64: 64, 64>} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.exp %a : tensor<8xf32>
+    kernel.yield %1 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+func.func @few_steps(%x: tensor<8xf32>) {
+  // expected-error @+1 {{arg_steps has an entry for each entry of args}}
+  %0 = kernel.dispatch "d" (%x) {args = array<i64: 0, 64>, arg_steps = array<i64: 64>} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.exp %a : tensor<8xf32>
+    kernel.yield %1 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+func.func @no_scratch(%x: tensor<8xf32>) {
+  // expected-error @+1 {{a launch passes its scratch, but it has no scratch_bytes}}
+  %0 = kernel.dispatch "d" (%x) {launches = [#kernel.launch<@k grid = 1 args = 0, -1>]} : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %1 = graph.exp %a : tensor<8xf32>
+    kernel.yield %1 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_90a">} {
+  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.threads = 128 : i32}
+  func.func @few_arguments(%x: tensor<8xf32>) {
+    // expected-error @+1 {{launches @k with 1 of its 2 arguments}}
+    %0 = kernel.dispatch "d" (%x) {launches = [#kernel.launch<@k grid = 1, 1, 1 args = 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      %1 = graph.exp %a : tensor<8xf32>
+      kernel.yield %1 : tensor<8xf32>
+    }
+    return
+  }
+}
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_90a">} {
+  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32, kernel.resident = 1 : i32}
+  func.func @clusters(%x: tensor<8xf32>) {
+    // expected-error @+1 {{launches @k with 3 blocks, which are no clusters of 2}}
+    %0 = kernel.dispatch "d" (%x) {launches = [#kernel.launch<@k grid = 3, 1, 1 args = 0, 1>]} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      %1 = graph.exp %a : tensor<8xf32>
+      kernel.yield %1 : tensor<8xf32>
+    }
+    return
+  }
+}
