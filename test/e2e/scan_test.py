@@ -5,6 +5,7 @@ and on emulated GPUs, and the program of the Scan does not grow with the number 
 The bounds: in fp32 the two differ by the order of sums, for weights are summed over the iterations one by one; in fp16 the written-out network rounds each iteration's gradient of a weight,
 where the scan sums in fp32.
 """
+import itertools
 import os
 import sys
 
@@ -154,6 +155,42 @@ def learns():
             raise harness.Failure(f"the exported model's logits differ by {difference}")
 
 
+def directions_and_axes():
+    """Each combination of directions and axes, against the loop that ONNX describes: s' = (s + x) * y + c, with s' - x and the old s stacked."""
+    rng, info = np.random.default_rng(0), helper.make_tensor_value_info
+    trips, width = 4, 3
+    for x_back, y_back, out_back, x_axis, out_axis in itertools.product((0, 1), (0, 1), (0, 1), (0, 1), (0, -1)):
+        nodes = [helper.make_node(op, inputs, [output], name=output) for op, inputs, output in
+                 (("Add", ["s", "x"], "sum"), ("Mul", ["sum", "y"], "product"), ("Add", ["product", "c"], "next"), ("Sub", ["next", "x"], "o"), ("Identity", ["s"], "old"))]
+        body = helper.make_graph(nodes, "body", [info(name, FLOAT, [width]) for name in ("s", "x", "y")], [info(name, FLOAT, [width]) for name in ("next", "o", "old")])
+        data = {"s0": rng.normal(size=width), "X": rng.normal(size=(trips, width)), "Y": rng.normal(size=(trips, width))}
+        data = {name: array.astype(np.float32) for name, array in data.items()}
+        c = rng.normal(size=width).astype(np.float32)
+        g = Graph()
+        for name, array in data.items():
+            g.input(name, list(array.T.shape if name == "X" and x_axis else array.shape))
+        g.constant("c", c)
+        g.node("Scan", ["s0", "X", "Y"], ["last", "O", "P"], body=body, num_scan_inputs=2, scan_input_directions=[x_back, y_back], scan_input_axes=[x_axis, 0],
+               scan_output_directions=[out_back, 0], scan_output_axes=[out_axis, 0])
+        for name in ("last", "O", "P"):
+            g.output(name)
+        with harness.folder() as folder:
+            g.save(f"{folder}/m.onnx")
+            np.savez(f"{folder}/in.npz", **{name: array.T if name == "X" and x_axis else array for name, array in data.items()})
+            harness.must([OPTIONS.bin + "/mpc", "run", "m.onnx", "--data", "in.npz", "--out", "out.npz"], cwd=folder)
+            got = np.load(f"{folder}/out.npz")
+            state, stacked, old = data["s0"], [], []
+            for t in range(trips):
+                x, y = data["X"][trips - 1 - t if x_back else t], data["Y"][trips - 1 - t if y_back else t]
+                old.append(state)
+                state = (state + x) * y + c
+                stacked.append(state - x)
+            stacked = np.stack(stacked[::-1] if out_back else stacked)
+            for name, want in (("last", state), ("O", stacked.T if out_axis else stacked), ("P", np.stack(old))):
+                if got[name].shape != want.shape or not np.allclose(got[name], want, rtol=1e-5, atol=1e-5):
+                    raise harness.Failure(f"{name} differs for {(x_back, y_back, out_back, x_axis, out_axis)}: {got[name]}, expected {want}")
+
+
 def refused():
     """What a body may not hold is an error that names the node."""
     with harness.folder() as folder:
@@ -176,7 +213,7 @@ def main():
     cases += [(f"slices of whole lines {target}", same("fp32", target, hidden=16)) for target in ("host", "sm_80")]
     cases += [(f"{trips} iterations {target}", same("fp32", target, trips=trips)) for trips in (1, 2) for target in ("host", "sm_80")]
     cases += [("scanned along the second dimension", same("fp32", "host", time_axis=1))]
-    cases += [("the program does not grow with the iterations", does_not_grow), ("trains, resumes, predicts, exports", learns), ("random numbers in the body", refused)]
+    cases += [("the program does not grow with the iterations", does_not_grow), ("directions and axes", directions_and_axes), ("trains, resumes, predicts, exports", learns), ("random numbers in the body", refused)]
     harness.main(cases, OPTIONS.only)
 
 
