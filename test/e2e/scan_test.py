@@ -14,7 +14,7 @@ from onnx import helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
-from models import FLOAT, Graph  # noqa: E402
+from models import FLOAT, INT64, Graph  # noqa: E402
 
 BATCH, FEATURES, CLASSES = 4, 3, 3
 STEPS = 5
@@ -191,6 +191,39 @@ def directions_and_axes():
                     raise harness.Failure(f"{name} differs for {(x_back, y_back, out_back, x_axis, out_axis)}: {got[name]}, expected {want}")
 
 
+def tokens():
+    """A table that the body looks words up in: indices beyond it are found in the data before they are used. `mpc explain` lists the casts of the body."""
+    trips, words, hidden = 5, 7, 4
+    g = Graph(seed=2)
+    info = helper.make_tensor_value_info
+    x = g.node("Transpose", [g.input("x", [BATCH, trips], INT64)], "xt", perm=[1, 0])
+    g.parameter("table", (words, hidden), fan_in=hidden)
+    g.parameter("cell.wh", (hidden, hidden), fan_in=hidden)
+    g.parameter("fc.weight", (CLASSES, hidden), fan_in=hidden)
+    g.constant("h0", np.zeros((BATCH, hidden), np.float32))
+    nodes = [helper.make_node(op, inputs, [output], name=output) for op, inputs, output in
+             (("Gather", ["table", "xs"], "word"), ("MatMul", ["hs", "cell.wh"], "gh"), ("Add", ["gh", "word"], "sum"), ("Tanh", ["sum"], "h"))]
+    body = helper.make_graph(nodes, "body", [info("hs", FLOAT, [BATCH, hidden]), info("xs", INT64, [BATCH])], [info("h", FLOAT, [BATCH, hidden])])
+    g.node("Scan", ["h0", x], ["last"], body=body, num_scan_inputs=1)
+    g.node("Gemm", ["last", "fc.weight"], "logits", transB=1)
+    g.output("logits", [BATCH, CLASSES])
+    with harness.folder() as folder:
+        g.save(f"{folder}/m.onnx")
+        harness.must([OPTIONS.bin + "/mpc", "compile", "m.onnx", "-q", "--loss=softmax_cross_entropy:logits:label", "-o", "m"], cwd=folder)
+        rng = np.random.default_rng(3)
+        data = {"x": rng.integers(0, words, (8, trips)), "label": rng.integers(0, CLASSES, 8)}
+        np.savez(f"{folder}/data.npz", **data)
+        harness.must(["./m", "train", "--data", "data.npz", "--epochs", "2"], cwd=folder)
+        data["x"][3, 2] = words
+        np.savez(f"{folder}/data.npz", **data)
+        status, _, error = harness.run(["./m", "train", "--data", "data.npz", "--epochs", "2"], cwd=folder)
+        if status != 1 or "sample 3" not in error or "7" not in error:
+            raise harness.Failure(f"status {status}: {error}")
+        said = harness.must([OPTIONS.bin + "/mpc", "explain", "m.onnx", "--loss=softmax_cross_entropy:logits:label"], cwd=folder)
+        if "matmul computes in f16" not in said or "cell.wh" not in said:
+            raise harness.Failure(said)
+
+
 def refused():
     """What a body may not hold is an error that names the node."""
     with harness.folder() as folder:
@@ -213,7 +246,7 @@ def main():
     cases += [(f"slices of whole lines {target}", same("fp32", target, hidden=16)) for target in ("host", "sm_80")]
     cases += [(f"{trips} iterations {target}", same("fp32", target, trips=trips)) for trips in (1, 2) for target in ("host", "sm_80")]
     cases += [("scanned along the second dimension", same("fp32", "host", time_axis=1))]
-    cases += [("the program does not grow with the iterations", does_not_grow), ("directions and axes", directions_and_axes), ("trains, resumes, predicts, exports", learns), ("random numbers in the body", refused)]
+    cases += [("the program does not grow with the iterations", does_not_grow), ("directions and axes", directions_and_axes), ("words looked up in the body", tokens), ("trains, resumes, predicts, exports", learns), ("random numbers in the body", refused)]
     harness.main(cases, OPTIONS.only)
 
 

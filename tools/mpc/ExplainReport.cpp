@@ -32,7 +32,12 @@ static std::string nameOf(Value x, train::StepOp step) {
       return read.getVariable().str();
     return locationName(op->getLoc());
   }
-  auto name = step.getArgAttrOfType<StringAttr>(cast<BlockArgument>(x).getArgNumber(), train::kNameAttr);
+  auto argument = cast<BlockArgument>(x);
+  unsigned number = argument.getArgNumber();
+  // What a scan carries has the name of the scan's node; what its body reads else is named outside.
+  if (auto scan = dyn_cast<graph::ScanOp>(argument.getOwner()->getParentOp()))
+    return scan.isCarried(number) ? locationName(scan.getLoc()) : nameOf(scan.getOperand(number), step);
+  auto name = step.getArgAttrOfType<StringAttr>(number, train::kNameAttr);
   return name ? name.str() : "input";
 }
 
@@ -114,7 +119,7 @@ json forwardOps(ModuleOp module) {
   for (auto step : module.getOps<train::StepOp>())
     step.walk([&](PrecisionOpInterface op) {
       if (isa<graph::CastOp>(op.getOperation()) || op->getNumResults() == 0 || !graph::isFloat(op->getResult(0)) ||
-          op.getPrecisionClass() == PrecisionClass::Neutral)
+          op.getPrecisionClass() == PrecisionClass::Neutral || op.getPrecisionClass() == PrecisionClass::Body)
         return;
       json row = {{"step", step.getSymName().str()}, {"node", locationName(op->getLoc())}, {"op", op->getName().stripDialect().str()},
                   {"class", stringify(op.getPrecisionClass()).str()}, {"type", elementText(op->getResult(0))}, {"shape", shapeText(op->getResult(0))}};

@@ -225,6 +225,9 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
   auto argument = dyn_cast<BlockArgument>(x);
   if (!argument || !isa<IntegerType>(elementOf(x)))
     return false;
+  // What holds for each slice that a scan reads holds for the tensor.
+  if (auto scan = dyn_cast<ScanOp>(argument.getOwner()->getParentOp()))
+    return scan.isStacked(argument.getArgNumber()) && part.from.empty() && boundData(scan.getOperand(argument.getArgNumber()), {}, bound);
   ArrayRef<int64_t> from = part.from, to = part.to;
   if (!from.empty() && to[0] - from[0] != shapeOf(x)[0])
     return false; // data are checked before they are divided into batches, so the part must be the same for all samples
