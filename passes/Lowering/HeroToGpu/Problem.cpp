@@ -338,21 +338,8 @@ static void describe(ConvWeightGradOp op, Problem &p) {
 FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
   Problem p{};
   p.dispatch = dispatch;
-  for (Operation &op : dispatch.getBody().front())
-    if (isOfKind(&op, LoopKind::Contraction)) {
-      if (p.hero)
-        return emitErrorWithHint(op.getLoc(), "a second hero in one dispatch", "fusion puts one into each");
-      p.hero = &op;
-    }
-  if (!p.hero)
-    return emitErrorWithHint(dispatch.getLoc(), "'kernel.dispatch' op holds no hero",
-                             "library dispatches hold a graph.matmul or a convolution");
-  for (Value operand : p.hero->getOperands())
-    if (!isa<BlockArgument>(operand))
-      return emitErrorWithHint(p.hero->getLoc(),
-                               "an operand of '" + p.hero->getName().getStringRef() +
-                                   "' is computed in the dispatch",
-                               "what comes before a hero is a dispatch of its own");
+  // The verifier of library dispatches sees to it that there is one, of inputs of the dispatch.
+  p.hero = &*llvm::find_if(dispatch.getBody().front(), [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); });
   llvm::TypeSwitch<Operation *>(p.hero).Case<MatMulOp, ConvOp, ConvInputGradOp, ConvWeightGradOp>(
       [&](auto op) { describe(op, p); });
   for (const Digits &digits : p.digits)
