@@ -15,10 +15,10 @@ public:
       : parent(mlir::ModuleOp::create(mlir::UnknownLoc::get(context))), emitter(*parent, gpu, gpu ? 1 : hostUnits) {}
 
   /// Returns all launches of a dispatch: [#kernel.launch].
-  mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) { return emitter.add(dispatch); }
+  mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) { return emitter.add(kept(dispatch)); }
   /// Returns the launch of a dispatch that has only one.
   mlir::FailureOr<kernel::LaunchAttr> add(kernel::DispatchOp dispatch) {
-    mlir::FailureOr<mlir::ArrayAttr> launches = emitter.add(dispatch);
+    mlir::FailureOr<mlir::ArrayAttr> launches = addAll(dispatch);
     if (failed(launches))
       return mlir::failure();
     assert(launches->size() == 1 && "loops are one launch");
@@ -31,7 +31,18 @@ public:
   }
 
 private:
+  /// Returns the dispatch's copy in a copy of its module, for the emitter compares later dispatches with it, and the caller may drop the module.
+  kernel::DispatchOp kept(kernel::DispatchOp dispatch) {
+    auto module = dispatch->getParentOfType<mlir::ModuleOp>();
+    copies.emplace_back(module.clone());
+    llvm::SmallVector<kernel::DispatchOp> from, to;
+    module.walk([&](kernel::DispatchOp op) { from.push_back(op); });
+    copies.back()->walk([&](kernel::DispatchOp op) { to.push_back(op); });
+    return to[llvm::find(from, dispatch) - from.begin()];
+  }
+
   mlir::OwningOpRef<mlir::ModuleOp> parent;
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> copies;
   KernelEmitter emitter;
 };
 

@@ -14,7 +14,7 @@ public:
   KernelEmitter(mlir::ModuleOp parent, const GpuArch *gpu, unsigned units) : parent(parent), gpu(gpu), units(units) {}
 
   /// Returns the launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal
-  /// dispatch was added before. Fails with a located diagnostic.
+  /// dispatch was added before. Fails with a located diagnostic. The dispatch has to outlive the emitter, which compares later ones with it.
   mlir::FailureOr<mlir::ArrayAttr> add(kernel::DispatchOp dispatch);
 
   /// The number of distinct dispatches so far.
