@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/ReverseMode.h"
+#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Autodiff/Passes.h"
-#include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 

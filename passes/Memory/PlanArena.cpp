@@ -1,6 +1,6 @@
 //===- PlanArena.cpp - gives every tensor a fixed offset in one arena ------------===//
 //
-// See Passes.td. The pass runs on entries that consist of dispatches, views (graph.reshape), train.reads,
+// See Passes.td. The pass runs on entries that consist of dispatches, views, train.reads,
 // train.assigns, and scans, whose bodies consist of dispatches and views.
 //
 //===----------------------------------------------------------------------===//
@@ -168,8 +168,8 @@ static bool readsTwice(kernel::DispatchOp dispatch, Value storage) {
   return llvm::count_if(dispatch.getInputs(), [&](Value input) { return storageOf(input) == storage; }) > 1;
 }
 
-/// Whether a value that is assigned to a variable, or carried to the next iteration, can be computed into the buffer of the old values `olds`: every reader of them runs before, or
-/// is the same kernel and reads each element before it writes it.
+/// Returns whether a value that is assigned to a variable, or carried to the next iteration, can be computed into the buffer of the old values `olds`. Every reader of them has to
+/// run before, or to be the same kernel and to read each element before it writes it.
 bool EntryPlanner::canComputeInPlace(Value v, ValueRange olds) {
   v = storageOf(v);
   auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
@@ -190,7 +190,7 @@ bool EntryPlanner::canComputeInPlace(Value v, ValueRange olds) {
   return true;
 }
 
-/// Whether the buffer of a scan's operand can become that of the carried value: this entry computes it, and nothing but this operand needs it from the scan on.
+/// Returns whether the buffer of a scan's operand can become that of the carried value. This is so if the entry computes the operand and nothing else needs it from the scan on.
 bool EntryPlanner::ownsBuffer(OpOperand &init) {
   Value storage = storageOf(init.get());
   if (!storage.getDefiningOp<kernel::DispatchOp>() && !storage.getDefiningOp<ScanOp>())

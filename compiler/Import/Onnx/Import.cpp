@@ -225,7 +225,7 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
   auto argument = dyn_cast<BlockArgument>(x);
   if (!argument || !isa<IntegerType>(elementOf(x)))
     return false;
-  // What holds for each slice that a scan reads holds for the tensor.
+  // A bound of each slice that a scan reads is a bound of the whole tensor.
   if (auto scan = dyn_cast<ScanOp>(argument.getOwner()->getParentOp()))
     return scan.isStacked(argument.getArgNumber()) && part.from.empty() && boundData(scan.getOperand(argument.getArgNumber()), {}, bound);
   ArrayRef<int64_t> from = part.from, to = part.to;

@@ -34,7 +34,7 @@ private:
   ScanOp scan;
   VjpContext &ctx;
   unsigned numCarried;
-  /// Whether the gradient of each argument is needed: of a carried value also where another iteration needs it.
+  /// This says for each argument whether its gradient is needed. That of a carried value may be needed by another iteration alone.
   SmallVector<bool> active;
   /// A copy of the scan, of which only the body counts.
   ScanOp copy;

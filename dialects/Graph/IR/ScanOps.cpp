@@ -80,7 +80,7 @@ LogicalResult ScanOp::verifyRegions() {
 
 //===-- Indices ----------------------------------------------------------------===//
 
-/// What depends on a dimension of an operand: maps each value of the body to the dimension that follows it, or to nullopt if some elements depend on
+/// This maps each value of the body that depends on an operand to the dimension that follows a given dimension of the operand, or to nullopt if some elements depend on
 /// other indices as well. Values that do not depend on the operand are absent.
 using FollowedDims = DenseMap<Value, std::optional<int64_t>>;
 

@@ -177,8 +177,8 @@ struct DropUnused : OpRewritePattern<ScanOp> {
   }
 };
 
-/// What the body computes from invariants alone is computed once, before the scan, unless it takes more memory than what it is computed from (a broadcast, a widening
-/// cast). Constants that are one number are not passed in but stand in the body.
+/// This pattern moves ops that read invariants alone out of the body, so that they run once, before the scan. An op whose result takes more memory than its operands (a broadcast, a
+/// widening cast) stays. Constants that are one number are not passed in but stand in the body.
 struct HoistInvariants : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {

@@ -41,8 +41,8 @@ def Graph_BarrierOp : Graph_OpBase<"barrier", Follow, Differentiable, ViewLoop, 
   let extraClassDeclaration = classDeclaration # dependsOn;
   let summary = "x itself, once `after` is computed";
   let description = [{
-    What is computed again from x, to save memory, must not become one with what was computed from x before: not by merging equal ops, for the results differ, and not by being computed early, because
-    a barrier waits for `after`, as a gradient that the backward pass has just computed. Barriers with different numbers are different ops. A barrier is no launch and takes no memory.
+    An op that is computed again from x, to save memory, equals the op that was computed from x before. A barrier keeps the two apart. They are not merged as equal ops, because barriers with different
+    numbers are different ops, and the second one does not run early, because the barrier waits for `after`, such as a gradient that the backward pass has just computed. A barrier is no launch and takes no memory.
     JAX has `optimization_barrier` for this.
     ```mlir
     %again = graph.barrier %x after(%dy : tensor<8xf32>) {number = 1 : i64} : tensor<8x4xf32>
