@@ -140,6 +140,13 @@ void EntryPlanner::number() {
   }
 }
 
+/// Returns whether a variable is assigned the content of a storage, directly or through views, but for what reads it through `besides`.
+static bool isAssigned(Value storage, Operation *besides) {
+  return llvm::any_of(storage.getUsers(), [&](Operation *user) {
+    return user != besides && (isa<train::AssignOp>(user) || (isView(user) && user->getOperand(0) == storage && isAssigned(user->getResult(0), besides)));
+  });
+}
+
 /// The last launch that reads a storage, directly or through views; the number of launches if the entry returns it. A scan reads its operands until its end, and what an iteration
 /// yields is needed until then. What reads it through `besides` does not count.
 int64_t EntryPlanner::lastUse(Value storage, Operation *besides) {
@@ -293,6 +300,18 @@ int64_t EntryPlanner::insertCopies() {
       ++copies;
     }
   number();
+  // The ranks' sum takes the place of the operand, so it must be the entry's own tensor, and nothing else may need the operand from then on.
+  // This comes before the assignments, because the tensor that is assigned may be the sum.
+  for (auto reduce : llvm::make_early_inc_range(block.getOps<train::AllReduceOp>())) {
+    Value storage = storageOf(reduce.getX());
+    bool own = storage.getDefiningOp<kernel::DispatchOp>();
+    if (own && lastUse(storage, reduce) < positions[reduce] && !isAssigned(storage, reduce))
+      continue;
+    OpBuilder before(reduce);
+    reduce.getXMutable().assign(copy(before, reduce.getX(), "all_reduce").getResult(0));
+    ++copies;
+  }
+  number();
   SmallVector<train::AssignOp> assigns(block.getOps<train::AssignOp>());
   for (train::AssignOp assign : assigns) {
     train::VariableOp variable = variables.lookup(assign.getVariableAttr());
@@ -319,17 +338,6 @@ int64_t EntryPlanner::insertCopies() {
   number();
   for (auto scan : llvm::make_early_inc_range(block.getOps<ScanOp>()))
     copies += insertScanCopies(scan);
-  number();
-  // The ranks' sum takes the place of the operand, so it must be the entry's own tensor, and no later launch may read the operand.
-  for (auto reduce : llvm::make_early_inc_range(block.getOps<train::AllReduceOp>())) {
-    Value storage = storageOf(reduce.getX());
-    bool own = storage.getDefiningOp<kernel::DispatchOp>() && !homes.contains(storage);
-    if (own && lastUse(storage, reduce) < positions[reduce])
-      continue;
-    OpBuilder before(reduce);
-    reduce.getXMutable().assign(copy(before, reduce.getX(), "all_reduce").getResult(0));
-    ++copies;
-  }
   number();
   return copies;
 }

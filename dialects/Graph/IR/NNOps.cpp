@@ -160,8 +160,9 @@ LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
 LogicalResult MaxPoolOp::verify() {
   int64_t positions = 1;
   for (int64_t k : getKernel())
-    positions *= k;
-  return positions <= INT16_MAX ? success() : emitOpError("window of ") << positions << " elements is too large";
+    if (llvm::MulOverflow(positions, k, positions) || positions > INT16_MAX)
+      return emitOpError("a window of [") << getKernel() << "] elements is too large: the position of the largest one is a number of 16 bits, at most " << INT16_MAX;
+  return success();
 }
 LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {

@@ -246,6 +246,9 @@ static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayR
   int64_t rank = from.getRank();
   if (to.getRank() != rank)
     return op->emitOpError("result and operand differ in rank: ") << to.getRank() << " and " << rank;
+  RankedTensorType x = isa<ResizeOp>(op) ? from : to, y = isa<ResizeOp>(op) ? to : from;
+  if (x.getNumElements() == 0 && y.getNumElements() != 0)
+    return op->emitOpError("there is nothing to resize: ") << x << " has no elements and " << y << " has some";
   if (int64_t(scales.size()) != rank || int64_t(offsets.size()) != rank)
     return op->emitOpError("scales and offsets need one entry for each of ") << rank << " dimensions";
   for (auto [i, scale] : llvm::enumerate(scales))

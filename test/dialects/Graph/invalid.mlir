@@ -510,7 +510,7 @@ func.func @f(%x: tensor<2x3x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x1x40000xf32>) {
-  // expected-error@+1 {{window of 32768 elements is too large}}
+  // expected-error@+1 {{a window of [32768] elements is too large: the position of the largest one is a number of 16 bits, at most 32767}}
   %0, %1 = graph.max_pool %x {kernel = array<i64: 32768>, strides = array<i64: 1>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x40000xf32>) -> (tensor<1x1x2xf32>, tensor<1x1x2xi16>)
   return
 }
@@ -955,5 +955,30 @@ func.func @conv_input_grad_no_kernel(%dy: tensor<1x3x6x3xf32>, %w: tensor<3x0x3x
 func.func @conv_weight_grad_no_kernel(%x: tensor<1x2x5x5xf32>, %dy: tensor<1x3x6x6xf32>) {
   // expected-error@+1 {{the kernel [0, 0] has no elements, so it computes nothing}}
   %0 = graph.conv_weight_grad %x, %dy {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x5x5xf32>, tensor<1x3x6x6xf32>) -> tensor<3x2x0x0xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x1x8x8xf32>) {
+  // The product of the extents is 2^64.
+  // expected-error@+1 {{a window of [4294967296, 4294967296] elements is too large}}
+  %0, %1 = graph.max_pool %x {kernel = array<i64: 4294967296, 4294967296>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 4294967296, 4294967296>, pad_high = array<i64: 0, 0>} : (tensor<1x1x8x8xf32>) -> (tensor<1x1x9x9xf32>, tensor<1x1x9x9xi16>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x0xf32>) {
+  // expected-error@+1 {{'graph.resize' op there is nothing to resize: 'tensor<2x0xf32>' has no elements and 'tensor<2x6xf32>' has some}}
+  %0 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x0xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<2x6xf32>) {
+  // expected-error@+1 {{'graph.resize_grad' op there is nothing to resize: 'tensor<2x0xf32>' has no elements and 'tensor<2x6xf32>' has some}}
+  %0 = graph.resize_grad %dy {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x6xf32>) -> tensor<2x0xf32>
   return
 }
