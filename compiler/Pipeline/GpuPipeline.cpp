@@ -33,7 +33,7 @@ void mpc::buildGpuPlanPipeline(OpPassManager &manager, const GpuOptions &options
   manager.addPass(fusion::createBatchDispatchesPass());
   // This comes before the memory plan, which must know the scratch that schedules take.
   manager.addPass(createSchedulePass(options.tuning));
-  manager.addPass(createFindReusePass());
+  manager.addPass(memory::createFindReusePass());
   manager.addPass(memory::createPlanArenaPass());
   manager.addPass(memory::createVerifyArenaPass());
   mark(manager, "memory");

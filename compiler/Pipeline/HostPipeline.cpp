@@ -29,7 +29,7 @@ void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &optio
   mark(manager, "fusion");
   manager.addPass(createLibraryScratchPass(options.libraryScratch));
   manager.addPass(memory::createSinkDispatchesPass());
-  manager.addPass(createFindReusePass());
+  manager.addPass(memory::createFindReusePass());
   manager.addPass(memory::createPlanArenaPass());
   manager.addPass(memory::createVerifyArenaPass());
   mark(manager, "memory");

@@ -49,5 +49,8 @@ inline std::optional<LoopKind> loopKindOf(mlir::Operation *op) {
   return indexed ? std::optional(indexed.getLoopKind()) : std::nullopt;
 }
 inline bool isOfKind(mlir::Operation *op, LoopKind kind) { return loopKindOf(op) == kind; }
+
+/// Returns whether the element of `result` with number l, in row-major order, depends on no element of `operand` but that with number l. The owner implements IndexingOpInterface.
+bool keepsNumbers(mlir::OpOperand &operand, mlir::OpResult result);
 } // namespace mpc
 #endif

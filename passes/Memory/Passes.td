@@ -14,6 +14,22 @@ def SinkDispatchesPass : Pass<"mpc-sink-dispatches", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numSunk", "sunk", "Dispatches moved">];
 }
 
+def FindReusePass : Pass<"mpc-find-reuse", "::mlir::ModuleOp"> {
+  let summary = "Finds for every loop dispatch which results may lie in the buffers of which inputs";
+  let description = [{
+    A result may take over the buffer of an input if no point of the dispatch's space reads an element of it that another point writes. The pass follows the elements that a point needs from the
+    results up to the inputs (dialects/Kernel/Analysis). It sets `may_reuse`, which mpc-plan-arena follows; a dispatch gets none if no result of it may take over a buffer.
+
+    ```mlir
+    %r = kernel.dispatch "update" (%w, %g) : ...
+    // becomes
+    %r = kernel.dispatch "update" (%w, %g) {may_reuse = [array<i64: 0, 1>]} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::kernel::KernelDialect"];
+  let statistics = [Statistic<"numReusable", "reusable", "Pairs of a result and an input whose buffer it may take over">];
+}
+
 def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
   let summary = "Gives every tensor of a program a fixed offset in one arena";
   let description = [{

@@ -1,5 +1,6 @@
 //===- HostKernelTest.cpp - every form of loop nest, against the evaluator -----------===//
 #include "KernelHarness.h"
+#include "dialects/Kernel/Analysis/Reuse.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;
@@ -92,7 +93,7 @@ TEST(HostKernel, SharedBuffers) {
   auto context = makeContext();
   auto may = [&](const Case &c, unsigned result, unsigned input) {
     auto module = parseCase(context.get(), c);
-    return llvm::is_contained(reusableInputs(dispatchOf(*module))[result], int64_t(input));
+    return llvm::is_contained(kernel::reusableInputs(dispatchOf(*module))[result], int64_t(input));
   };
   std::string x = "tensor<6x10xf32>", t = "tensor<10x6xf32>", h = "tensor<6x10xf16>", r = "tensor<6x1xf32>";
   Case add{.name = "add", .inputs = {x, x}, .body = "%a = graph.add %0, %1 : (" + x + ", " + x + ") -> " + x, .yields = {"%a : " + x}};

@@ -2,6 +2,7 @@
 #include "EmulatedDispatches.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Reuse.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include <dlfcn.h>
@@ -229,13 +230,10 @@ void Batch::add(const Case &c) {
     return;
   kernel::DispatchOp dispatch = dispatchOf(*module);
   if (c.form) {
-    std::optional<LoopForm> form = classify(dispatch);
-    EXPECT_TRUE(form && *form == *c.form) << c.name << ": form " << (form ? int(*form) : -1);
+    FailureOr<Plan> plan = planDispatch(dispatch);
+    EXPECT_TRUE(succeeded(plan) && plan->form == *c.form) << c.name << ": form " << (succeeded(plan) ? int(plan->form) : -1);
   }
-  // reusableInputs expects a dispatch for which no reuse has been decided yet.
-  Case undecided = c;
-  undecided.inPlace.clear();
-  Reuses reuses = reusableInputs(dispatchOf(*parseCase(context(), undecided)));
+  kernel::Reuses reuses = kernel::reusableInputs(dispatch);
   for (auto [r, input] : llvm::enumerate(c.inPlace))
     EXPECT_TRUE(input < 0 || llvm::is_contained(reuses[r], input)) << c.name;
   auto launch = impl->kernels.add(dispatch);

@@ -11,7 +11,7 @@
 #include "compiler/Evaluator/HostTensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "passes/Lowering/LoopPlan/LoopForm.h"
+#include "passes/Lowering/LoopPlan/Plan.h"
 #include "runtime/abi/mpc/kernel.h"
 #include <functional>
 #include <random>
@@ -54,7 +54,7 @@ struct Case {
   double absolute = 0;
   std::vector<Draw> draws = {}; ///< one for each input; the last one serves for all further inputs
   std::vector<int64_t> inPlace = {};
-  std::optional<LoopForm> form = {}; ///< the form that classify must return
+  std::optional<LoopForm> form = {}; ///< the form that the plan must have
 };
 
 /// A shared object opened from memory.

@@ -2,7 +2,7 @@
 #include "Network.h"
 #include "test/codegen/Kernels.h"
 #include "compiler/Codegen/Ptxas.h"
-#include "passes/Lowering/LoopPlan/LoopForm.h"
+#include "dialects/Kernel/Analysis/Reuse.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -21,8 +21,7 @@ static std::vector<NetworkCase> oneLevel() {
 
 class GpuForms : public testing::TestWithParam<NetworkCase> {};
 
-/// In an irregular plan a reduction has no place in the nest and is computed again and again. No dispatch has
-/// such a plan.
+/// In an irregular kernel a reduction has no place in the nest and is computed again and again. No dispatch has such a kernel.
 TEST_P(GpuForms, NoDispatchIsIrregular) {
   if (!available(GetParam()))
     GTEST_SKIP() << "the network is not here";
@@ -31,7 +30,7 @@ TEST_P(GpuForms, NoDispatchIsIrregular) {
   ASSERT_TRUE(module);
   module->walk([&](kernel::DispatchOp dispatch) {
     if (!dispatch.getLibrary() && !dispatch.isBatch()) {
-      EXPECT_TRUE(classify(dispatch)) << dispatch.getName().str();
+      EXPECT_TRUE(kernel::isRegular(dispatch)) << dispatch.getName().str();
     }
   });
 }

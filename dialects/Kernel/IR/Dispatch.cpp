@@ -1,5 +1,6 @@
 //===- Dispatch.cpp - what one launch computes: verifiers and questions ---------------------===//
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Reuse.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -17,6 +18,24 @@ LogicalResult DispatchOp::verifySchedule() {
     return emitOpError("is a library call, which computes one matrix product or convolution; its body has ") << std::distance(contractions.begin(), contractions.end());
   if (!llvm::all_of((*contractions.begin()).getOperands(), [](Value v) { return isa<BlockArgument>(v); }))
     return emitOpError("is a library call whose product or convolution reads what the body computes");
+  return success();
+}
+
+/// Verifies that results share buffers only with inputs that the kernel has read when it writes them. This needs a valid body. A library call says itself what it may overwrite.
+LogicalResult DispatchOp::verifyRegions() {
+  if (getLibrary() || (!getMayReuse() && !getInPlace()))
+    return success();
+  Reuses reuses = reusableInputs(*this);
+  for (auto [number, reusable] : llvm::enumerate(reuses)) {
+    SmallVector<int64_t> inputs;
+    if (getMayReuse())
+      llvm::append_range(inputs, cast<DenseI64ArrayAttr>((*getMayReuse())[number]).asArrayRef());
+    if (int64_t input = inPlaceInput(number); input >= 0)
+      inputs.push_back(input);
+    for (int64_t input : inputs)
+      if (!llvm::is_contained(reusable, input))
+        return emitOpError("lets result ") << number << " take over the buffer of input " << input << ", of which the kernel may read elements that it has overwritten";
+  }
   return success();
 }
 

@@ -62,6 +62,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {}, {}, {}, {}, {});
   }]>];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Kernel_YieldOp : Op<Kernel_Dialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"DispatchOp">]> {

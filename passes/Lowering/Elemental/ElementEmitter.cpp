@@ -124,7 +124,7 @@ Value ElementEmitter::load(const Buffer &buffer, const Index &linear) {
   Type element = buffer.type.getElementType(), storage = storageType(element);
   unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
   if (recording)
-    accesses.push_back({buffer.pointer, linear, bytes, false});
+    accesses.push_back({linear, bytes, false});
   auto op = LLVM::LoadOp::create(b, storage, address(*this, buffer, linear, storage), bytes);
   op.setAliasScopesAttr(buffer.aliasScopes);
   op.setNoaliasScopesAttr(buffer.noaliasScopes);
@@ -147,7 +147,7 @@ void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
   Type element = buffer.type.getElementType(), storage = storageType(element);
   unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
   if (recording)
-    accesses.push_back({buffer.pointer, linear, bytes, true});
+    accesses.push_back({linear, bytes, true});
   Type i32 = b.getI32Type();
   if (element.isF16()) {
     v = arith::TruncFOp::create(b, element, v);

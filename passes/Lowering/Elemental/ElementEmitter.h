@@ -110,13 +110,9 @@ public:
 
   /// Whether an op had no elemental model, for which a diagnostic was emitted.
   bool failed() const { return hasFailed; }
-  /// The number of reductions that were emitted where they are used, as a loop for each use, because no nest
-  /// had computed them.
-  unsigned inlineReductions = 0;
   /// The record of a rehearsal (LoopPlan/Rehearsal.cpp), filled while `recording`: all index forms that
   /// became code (`forms`), the accesses among them, and cuts.
   struct Access {
-    mlir::Value pointer;
     Index linear; ///< in elements
     unsigned bytes;
     bool isStore;

@@ -3,23 +3,6 @@
 #define MPC_EMITKERNELS_PASSES
 include "mlir/Pass/PassBase.td"
 
-def FindReusePass : Pass<"mpc-find-reuse", "::mlir::ModuleOp"> {
-  let summary = "Finds for every loop dispatch which results may lie in the buffers of which inputs";
-  let description = [{
-    The pass plans the loops of every dispatch as its kernel will have them and compares the addresses that they read and write. It sets `may_reuse`, which
-    mpc-plan-arena follows; a dispatch gets none if no result of it may take over a buffer.
-
-    ```mlir
-    %r = kernel.dispatch "update" (%w, %g) : ...
-    // becomes
-    %r = kernel.dispatch "update" (%w, %g) {may_reuse = [array<i64: 0, 1>]} : ...
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::LLVM::LLVMDialect", "::mpc::kernel::KernelDialect"];
-  let statistics = [Statistic<"numReusable", "reusable", "Pairs of a result and an input whose buffer it may take over">];
-}
-
 def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Emits the kernels of the module's dispatches";
   let description = [{

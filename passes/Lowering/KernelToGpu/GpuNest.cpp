@@ -489,13 +489,13 @@ GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
 
 GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results,
                            ElementEmitter &e) {
-  if (plan.form == LoopForm::Special)
+  if (plan.form == LoopForm::Scatter)
     return emitGpuGatherGrad(dispatch, results[0], e);
   if (isTransposedCopy(plan, dispatch))
     return emitGpuTransposedCopy(dispatch, results, e);
-  int64_t n = plan.irregular ? 1 : splitNeighbours(plan, dispatch);
+  int64_t n = plan.form == LoopForm::Irregular ? 1 : splitNeighbours(plan, dispatch);
   GpuNestEmitter nest(plan, n, dispatch, arch, results, e);
-  if (plan.irregular)
+  if (plan.form == LoopForm::Irregular)
     return nest.slices(dispatch);
   if (plan.form == LoopForm::Pointwise)
     return plan.tiled >= 0 ? nest.tiles() : nest.pointwise();

@@ -40,7 +40,7 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
       return emitErrorWithHint(
           dispatch.getLoc(), "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits",
           "use a smaller batch");
-  FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/true);
+  FailureOr<Plan> plan = planLoops(dispatch);
   if (failed(plan))
     return failure();
   Block &body = dispatch.getBody().front();
@@ -70,53 +70,4 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
   if (e.failed())
     return failure();
   return launch;
-}
-
-/// Whether only results for a whole row or column need the input, and no reduction does. Then the thread that
-/// stores such a result is the only one that loads the elements it is computed from.
-static bool readBehindReductions(kernel::DispatchOp dispatch, const Plan &plan, unsigned input) {
-  llvm::SetVector<Operation *> forward;
-  auto add = [&](Value v) { forward.insert_range(v.getUsers()); };
-  add(dispatch.getBody().front().getArgument(input));
-  for (size_t i = 0; i < forward.size(); ++i)
-    for (Value v : forward[i]->getResults())
-      add(v);
-  if (llvm::any_of(plan.stages, [&](const auto &stage) {
-        return llvm::any_of(stage, [&](Operation *op) { return forward.contains(op); });
-      }))
-    return false;
-  Operation *yield = dispatch.getBody().front().getTerminator();
-  return llvm::none_of(plan.fullResults,
-                       [&](unsigned r) { return forward.contains(yield->getOperand(r).getDefiningOp()); });
-}
-
-/// In a batch a result may take over an input that only its member reads, and that the member has as an input
-/// only once.
-static Reuses reusesInBatch(kernel::DispatchOp batch) {
-  llvm::SmallVector<int> readers(batch.getInputs().size());
-  for (kernel::DispatchOp member : batch.members())
-    for (Value input : member.getInputs())
-      ++readers[cast<BlockArgument>(input).getArgNumber()];
-  Reuses reuses;
-  for (kernel::DispatchOp member : batch.members())
-    for (const auto &inputs : gpuReusableInputs(member)) {
-      llvm::SmallVector<int64_t> &outer = reuses.emplace_back();
-      for (int64_t input : inputs)
-        if (unsigned position = cast<BlockArgument>(member.getInputs()[input]).getArgNumber(); readers[position] == 1)
-          outer.push_back(position);
-    }
-  return reuses;
-}
-
-Reuses mpc::gpuReusableInputs(kernel::DispatchOp dispatch) {
-  if (dispatch.isBatch())
-    return reusesInBatch(dispatch);
-  FailureOr<PlannedLoops> planned = planLoopsAndReuses(dispatch, /*diagnose=*/false);
-  if (failed(planned) || planned->plan.sliced())
-    return Reuses(dispatch.getNumResults());
-  const Plan &plan = planned->plan;
-  for (auto [r, inputs] : llvm::enumerate(planned->reuses))
-    if (plan.form != LoopForm::Pointwise && !llvm::is_contained(plan.fullResults, unsigned(r)))
-      llvm::erase_if(inputs, [&](int64_t input) { return !readBehindReductions(dispatch, plan, unsigned(input)); });
-  return std::move(planned->reuses);
 }

@@ -4,7 +4,7 @@
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Kernel/Target/GpuArch.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Lowering/LoopPlan/LoopForm.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include <array>
 
 namespace mpc {
@@ -19,15 +19,10 @@ struct GpuLaunch {
 
 /// Appends `llvm.func @symbol` to the module, with one `!llvm.ptr<1>` for each input and then for each result
 /// of the dispatch, which is not a `library` dispatch. The kernel has the form that
-/// dialects/Kernel/IR/DeviceOps.td describes. `in_place` (see LoopPlan/LoopForm.h) makes a result use its
+/// dialects/Kernel/IR/DeviceOps.td describes. `in_place` makes a result use its
 /// input's pointer. Fails with a diagnostic at an op that has no elemental model.
 mlir::FailureOr<GpuLaunch> emitGpuKernel(kernel::DispatchOp dispatch, mlir::ModuleOp module,
                                          llvm::StringRef symbol, const GpuArch &arch);
-
-/// The answer of `reusableInputs` for GPUs. Where several threads read an element for the same row or column,
-/// one thread's store could come before another's load; so only inputs qualify whose elements are each read
-/// by one thread. In a batch, only one member may read the input.
-Reuses gpuReusableInputs(kernel::DispatchOp dispatch);
 
 } // namespace mpc
 #endif

@@ -33,7 +33,7 @@ static int64_t bytesOf(Value v) {
 }
 
 bool mpc::isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch) {
-  if (plan.form != LoopForm::Pointwise || plan.irregular)
+  if (plan.form != LoopForm::Pointwise)
     return false;
   ArrayRef<int64_t> shape; // of y
   bool asItIs = false, transposed = false, bytes = true;

@@ -34,7 +34,7 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
 }
 
 FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
-  FailureOr<Plan> plan = planLoops(dispatch, /*diagnose=*/true);
+  FailureOr<Plan> plan = planLoops(dispatch);
   if (failed(plan))
     return failure();
   MLIRContext *context = dispatch.getContext();
@@ -86,8 +86,7 @@ FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp
   if (e.failed())
     return failure();
   // A thread should get 10 microseconds of work, which is several times what waking it costs.
-  double iterations = plan->form == LoopForm::Special ? graph::typeOf(yielded[0]).getNumElements()
-                                                      : plan->keptCount() * plan->reducedCount();
+  double iterations = plan->sliced() ? graph::typeOf(yielded[0]).getNumElements() : plan->keptCount() * plan->reducedCount();
   iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
   double ns = estimate(function, iterations / std::max<int64_t>(launch.grid, 1));
   launch.grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, launch.grid);

@@ -1,6 +1,7 @@
 //===- Plan.cpp - classification and the iteration space ------------------------===//
 #include "passes/Lowering/LoopPlan/Plan.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include <set>
@@ -55,27 +56,6 @@ void Plan::mergeLoops(ArrayRef<Index> forms) {
 
 //===-- The space -------------------------------------------------------------------===//
 
-namespace {
-/// Runs of dimensions, each wholly kept or wholly reduced. Two reductions run in one nest only where their
-/// runs are equal.
-using Signature = llvm::SmallVector<std::pair<int64_t, bool>>;
-} // namespace
-
-static Signature signatureOf(Operation *reduction) {
-  ArrayRef<int64_t> axes = cast<ReductionOpInterface>(reduction).getAxes();
-  Signature runs;
-  for (auto [d, n] : llvm::enumerate(graph::shapeOf(reduction->getOperand(0)))) {
-    bool reduced = llvm::is_contained(axes, int64_t(d));
-    if (n == 1)
-      continue;
-    if (!runs.empty() && runs.back().second == reduced)
-      runs.back().first *= n;
-    else
-      runs.push_back({n, reduced});
-  }
-  return runs;
-}
-
 static int64_t count(Value v) { return graph::typeOf(v).getNumElements(); }
 
 /// Collects the cuts of the row-major order (products of trailing dimensions) of `v` and of every value that
@@ -123,108 +103,74 @@ static int64_t repeatOf(Operation *op) {
   return 1;
 }
 
-FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch, bool diagnose) {
+FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
   Plan plan;
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
-  if (llvm::all_of(yielded, [](Value v) { return count(v) == 0; }))
+  if (dispatch.computesNothing())
     return plan; // there is nothing to walk over
-  llvm::SmallVector<Operation *> reductions;
+  Operation *primary = nullptr;
   for (Operation &op : body.without_terminator()) {
-    std::optional<LoopKind> kind = loopKindOf(&op);
-    if (kind == LoopKind::Scatter && yielded.size() == 1 && yielded[0].getDefiningOp() == &op) {
-      plan.form = LoopForm::Special;
-      continue;
+    if (isOfKind(&op, LoopKind::Scatter) && yielded.size() == 1 && yielded[0].getDefiningOp() == &op) {
+      plan.form = LoopForm::Scatter;
+    } else if (kernel::combinesElements(&op)) {
+      primary = primary ? primary : &op;
+    } else if (!isa<ElementalOpInterface>(op)) { // elemental ops are computed for each element wherever they are used
+      return emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
+                               "composite ops need mpc-decompose first; matmul and convolutions need a library dispatch");
     }
-    if (kind == LoopKind::Reduction) {
-      if (count(op.getOperand(0)) > count(op.getResult(0)))
-        reductions.push_back(&op);
-      continue;
-    }
-    if (isa<ElementalOpInterface>(op)) // it is computed for each element wherever it is used
-      continue;
-    if (diagnose)
-      (void)emitErrorWithHint(
-          op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
-          "composite ops need mpc-decompose first; matmul and convolutions need a library dispatch");
-    return failure();
+    plan.unroll = std::max(plan.unroll, repeatOf(&op));
   }
-  if (plan.form == LoopForm::Special) {
-    plan.irregular = !reductions.empty();
+  if (plan.form == LoopForm::Scatter)
+    return plan;
+  std::optional<kernel::Space> space = kernel::Space::of(dispatch);
+  if (!space) {
+    plan.form = LoopForm::Irregular;
     return plan;
   }
-  for (Operation &op : body)
-    plan.unroll = std::max(plan.unroll, repeatOf(&op));
 
-  // The space is that of the reduction with the largest operand, or of the results where there is no
-  // reduction.
-  Operation *primary = nullptr;
-  for (Operation *op : reductions)
-    if (!primary || count(op->getOperand(0)) > count(primary->getOperand(0)))
-      primary = op;
-  Signature signature;
-  int64_t total = yielded.empty() ? 1 : count(yielded[0]);
-  if (primary) {
-    signature = signatureOf(primary);
-    total = count(primary->getOperand(0));
-  } else if (total > 1) {
-    signature.push_back({total, false});
-  }
-
-  // A reduction's stage comes after every reduction of the nest that its operand depends on.
+  // A reduction's stage comes after every reduction that its operand depends on.
   llvm::DenseMap<Value, unsigned> depth;
   for (Operation &op : body.without_terminator()) {
     unsigned after = 0;
     for (Value v : op.getOperands())
       after = std::max(after, depth.lookup(v));
-    if (llvm::is_contained(reductions, &op)) {
-      if (signatureOf(&op) == signature) {
-        plan.stages.resize(std::max<size_t>(plan.stages.size(), after + 1));
-        plan.stages[after++].push_back(&op);
-      } else {
-        plan.irregular = true;
-      }
+    if (kernel::combinesElements(&op)) {
+      plan.stages.resize(std::max<size_t>(plan.stages.size(), after + 1));
+      plan.stages[after++].push_back(&op);
     }
     for (Value v : op.getResults())
       depth[v] = after;
   }
-
-  int64_t keptTotal = 1;
-  for (auto [n, reduced] : signature)
-    keptTotal *= reduced ? 1 : n;
-  for (auto [i, v] : llvm::enumerate(yielded)) {
-    if (primary && count(v) == keptTotal)
-      plan.rowResults.push_back(i);
-    else if (count(v) == total)
-      plan.fullResults.push_back(i);
-    else
-      plan.irregular = true;
-  }
+  int64_t points = space->points();
+  for (auto [i, v] : llvm::enumerate(yielded))
+    (count(v) == points ? plan.fullResults : plan.rowResults).push_back(i);
   if (primary)
     plan.form = plan.fullResults.empty() ? LoopForm::Reduction : LoopForm::Row;
 
   // A factor lies between two neighbouring cuts.
   llvm::SmallVector<int64_t> required = {1};
-  for (auto [n, reduced] : llvm::reverse(signature))
-    required.push_back(required.back() * n);
+  for (kernel::Run run : llvm::reverse(space->runs))
+    required.push_back(required.back() * run.extent);
   std::set<int64_t> wanted;
   llvm::DenseSet<Value> seen;
   if (primary)
-    collectCuts(primary->getOperand(0), total, seen, wanted);
+    collectCuts(primary->getOperand(0), points, seen, wanted);
   for (unsigned i : plan.fullResults)
-    collectCuts(yielded[i], total, seen, wanted);
-  if (total < plan.unroll) // no element has neighbours
-    plan.unroll = 1;
-  if (plan.unroll > 1 && !primary)
-    wanted.insert(plan.unroll); // inserted last, so that it is used only where it fits the shapes
+    collectCuts(yielded[i], points, seen, wanted);
   llvm::SmallVector<int64_t> chain = divisorChain(required, wanted);
-  size_t run = signature.size();
+  if (points < plan.unroll) // no element has neighbours
+    plan.unroll = 1;
+  // The cut between neighbours comes last, so that it is made only where it fits the cuts of the shapes.
+  if (plan.unroll > 1 && !primary)
+    chain = divisorChain(chain, {plan.unroll});
+  size_t run = space->runs.size();
   int64_t outerCut = 1;
   llvm::SmallVector<Factor> innerFirst;
   for (size_t i = 1; i < chain.size(); ++i) {
     if (outerCut == chain[i - 1] && run > 0)
-      outerCut *= signature[--run].first;
-    innerFirst.push_back({chain[i] / chain[i - 1], run < signature.size() && signature[run].second});
+      outerCut *= space->runs[--run].extent;
+    innerFirst.push_back({chain[i] / chain[i - 1], run < space->runs.size() && space->runs[run].reduced});
   }
   plan.factors.assign(innerFirst.rbegin(), innerFirst.rend());
   plan.resetLoops();

@@ -1,10 +1,19 @@
 //===- Plan.h - the iteration space of a dispatch and how to walk it -----------===//
 #ifndef MPC_LOWERING_LOOPPLAN_PLAN_H
 #define MPC_LOWERING_LOOPPLAN_PLAN_H
+#include "dialects/Kernel/IR/Kernel.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
-#include "passes/Lowering/LoopPlan/LoopForm.h"
 
 namespace mpc {
+
+/// The forms of loop nests.
+enum class LoopForm {
+  Pointwise, ///< no reduction: all results have equally many elements, in row-major correspondence
+  Reduction, ///< the results are functions of reductions: one element for each row of the space (kernel::Space)
+  Row,       ///< as Reduction, but some results have an element for each point (softmax, norms)
+  Scatter,   ///< graph.gather_grad, which has loops of its own (Slices.cpp)
+  Irregular  ///< the dispatch has no space: it is emitted by recursion, with reductions inline, which is correct but slow (Slices.cpp)
+};
 
 /// A dimension of the iteration space. Factors are as fine as any shape of the dispatch that has the space's
 /// row-major order cuts it, so that reshapes need no division. In emission, factor i is symbol i.
@@ -35,9 +44,6 @@ struct Plan {
   /// The reductions that the nest computes, stage by stage; those of one stage do not depend on each other.
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> stages;
   llvm::SmallVector<unsigned> fullResults, rowResults; ///< positions in the dispatch's results
-  /// Whether the dispatch is irregular: it has reductions over another space, or results of other sizes. It
-  /// is then emitted by recursion, with reductions inline, which is slow.
-  bool irregular = false;
   /// Pointwise: the number of neighbours that are worth computing together: 4 for random ops, whose numbers
   /// come in fours; the stride for gradients of pooling, whose windows repeat with it.
   int64_t unroll = 1;
@@ -50,7 +56,7 @@ struct Plan {
   llvm::SmallVector<int64_t> cuts;
 
   /// Whether it is emitted slice by slice (emitSlices), without a space to walk.
-  bool sliced() const { return form == LoopForm::Special || irregular; }
+  bool sliced() const { return form == LoopForm::Scatter || form == LoopForm::Irregular; }
   /// The number of neighbours that one iteration computes: `unroll` where the innermost loop has exactly that
   /// many iterations, else 1.
   int64_t neighbours() const;
@@ -63,20 +69,11 @@ struct Plan {
   void mergeLoops(llvm::ArrayRef<Index> forms);
 };
 
-/// Finds the form, the space, the stages and the results. Fails, with a diagnostic if `diagnose`, when an op
-/// cannot be in a loop dispatch.
-mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch, bool diagnose);
+/// Finds the form, the factors of the space, the stages and the results. Fails, with a diagnostic, when an op cannot be in a loop dispatch.
+mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch);
 
-/// Does what planDispatch does and adds what the rehearsal (Rehearsal.cpp) tells: merged loops, rows or
-/// columns, tiles. The plan is the same for every target.
-mlir::FailureOr<Plan> planLoops(kernel::DispatchOp dispatch, bool diagnose);
-
-/// The result of planLoops, and what the same rehearsal tells about buffers.
-struct PlannedLoops {
-  Plan plan;
-  Reuses reuses;
-};
-mlir::FailureOr<PlannedLoops> planLoopsAndReuses(kernel::DispatchOp dispatch, bool diagnose);
+/// Does what planDispatch does and adds what the rehearsal (Rehearsal.cpp) tells: merged loops, rows or columns, tiles, cuts. The plan is the same for every target.
+mlir::FailureOr<Plan> planLoops(kernel::DispatchOp dispatch);
 
 } // namespace mpc
 #endif

@@ -2,7 +2,7 @@
 //
 // A rehearsal emits the dispatch into a module that is thrown away, with every factor of the space in a loop
 // of its own, and records which addresses are read and written and which index forms become code. This record
-// decides which loops are merged, which schedule is used, and whether results may overwrite operands.
+// decides which loops are merged and which schedule is used.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,18 +15,6 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-
-/// A plan, and the record of its rehearsal.
-struct Rehearsal {
-  Plan plan;
-  OwningOpRef<ModuleOp> scratch; ///< has the function whose parameters are the pointers that the accesses name
-  unsigned inlineReductions = 0;
-  std::vector<ElementEmitter::Access> accesses;
-  llvm::SmallVector<Value> inputPointers, resultPointers;
-
-  /// Whether every reduction is a loop of the nest.
-  bool regular() const { return !plan.irregular && inlineReductions == 0; }
-};
 
 class RehearsalEmitter : NestSpace {
 public:
@@ -90,113 +78,41 @@ static llvm::SmallVector<int64_t> chooseCuts(const Plan &plan, ArrayRef<std::pai
   return chosen.size() < most ? chosen : llvm::SmallVector<int64_t>();
 }
 
-static FailureOr<Rehearsal> rehearse(kernel::DispatchOp dispatch, bool diagnose) {
+FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch) {
   MLIRContext *context = dispatch.getContext();
   context->loadDialect<arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect>();
-  FailureOr<Plan> planned = planDispatch(dispatch, diagnose);
-  if (failed(planned))
-    return failure();
-  Rehearsal done;
-  done.plan = std::move(*planned);
-  done.scratch = ModuleOp::create(dispatch.getLoc());
-  Plan &plan = done.plan;
+  FailureOr<Plan> plan = planDispatch(dispatch);
+  if (failed(plan) || plan->sliced())
+    return plan;
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(dispatch.getLoc());
 
   // The function has a pointer for each input, then one for each result.
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
   size_t inputs = body.getNumArguments();
   OpBuilder b(context);
-  b.setInsertionPointToEnd(done.scratch->getBody());
+  b.setInsertionPointToEnd(scratch->getBody());
   llvm::SmallVector<Type> pointers(inputs + yielded.size(), LLVM::LLVMPointerType::get(context));
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), pointers);
   Block *entry = LLVM::LLVMFuncOp::create(b, dispatch.getLoc(), "rehearsal", type).addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   LLVM::ReturnOp::create(b, dispatch.getLoc(), ValueRange{});
 
-  ElementEmitter e(b, dispatch.getLoc(), *done.scratch);
+  ElementEmitter e(b, dispatch.getLoc(), *scratch);
   e.b.setInsertionPoint(entry->getTerminator());
   e.recording = true;
-  for (BlockArgument argument : body.getArguments()) {
-    done.inputPointers.push_back(entry->getArgument(argument.getArgNumber()));
-    e.bindBuffer(argument, {done.inputPointers.back(), cast<RankedTensorType>(argument.getType()), {}, {}});
-  }
+  for (BlockArgument argument : body.getArguments())
+    e.bindBuffer(argument, {entry->getArgument(argument.getArgNumber()), cast<RankedTensorType>(argument.getType()), {}, {}});
   llvm::SmallVector<Buffer> results;
-  for (auto [r, input] : llvm::enumerate(dispatch.inPlaceInputs())) {
-    done.resultPointers.push_back(entry->getArgument(input >= 0 ? input : inputs + r));
-    results.push_back({done.resultPointers.back(), cast<RankedTensorType>(yielded[r].getType()), {}, {}});
-  }
-  if (plan.sliced())
-    emitSlices(plan, dispatch, results, e, e.i64(0), e.i64(1));
-  else
-    RehearsalEmitter(plan, dispatch, results, e).run();
+  for (auto [r, v] : llvm::enumerate(yielded))
+    results.push_back({entry->getArgument(inputs + r), cast<RankedTensorType>(v.getType()), {}, {}});
+  RehearsalEmitter(*plan, dispatch, results, e).run();
   if (e.failed())
     return failure();
 
-  done.inlineReductions = e.inlineReductions;
-  done.accesses = std::move(e.accesses);
-  if (!plan.sliced()) {
-    plan.mergeLoops(e.forms);
-    plan.schedule = chooseSchedule(plan, done.accesses);
-    plan.tiled = chooseTiled(plan, done.accesses);
-    plan.cuts = chooseCuts(plan, e.cuts);
-  }
-  return done;
-}
-
-/// Whether a buffer of one type can hold a value of the other: they have as many elements of the same size.
-static bool fits(Type input, Type result) {
-  auto from = cast<RankedTensorType>(input), to = cast<RankedTensorType>(result);
-  auto bits = [](RankedTensorType tensor) {
-    return ElementEmitter::storageType(tensor.getElementType()).getIntOrFloatBitWidth();
-  };
-  return bits(from) == bits(to) && from.getNumElements() == to.getNumElements();
-}
-
-/// A result may take over an input if all reads of the input are at the index at which the result is written.
-static Reuses reusesOf(const Rehearsal &rehearsal, kernel::DispatchOp dispatch) {
-  Reuses reuses(dispatch.getNumResults());
-  if (!rehearsal.regular() || rehearsal.plan.form == LoopForm::Special)
-    return reuses;
-  for (auto [r, pointer] : llvm::enumerate(rehearsal.resultPointers)) {
-    const Index *written = nullptr;
-    for (const auto &access : rehearsal.accesses)
-      if (access.isStore && access.pointer == pointer)
-        written = &access.linear;
-    for (auto [i, input] : llvm::enumerate(rehearsal.inputPointers))
-      if (written && fits(dispatch.getInputs()[i].getType(), dispatch.getResultTypes()[r]) &&
-          llvm::all_of(rehearsal.accesses, [&](const ElementEmitter::Access &access) {
-            return access.pointer != input || access.linear == *written;
-          }))
-        reuses[r].push_back(int64_t(i));
-  }
-  return reuses;
-}
-
-FailureOr<PlannedLoops> mpc::planLoopsAndReuses(kernel::DispatchOp dispatch, bool diagnose) {
-  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, diagnose);
-  if (failed(rehearsal))
-    return failure();
-  Reuses reuses = reusesOf(*rehearsal, dispatch);
-  return PlannedLoops{std::move(rehearsal->plan), std::move(reuses)};
-}
-
-FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch, bool diagnose) {
-  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, diagnose);
-  if (failed(rehearsal))
-    return failure();
-  return std::move(rehearsal->plan);
-}
-
-//===-- What fusion and memory planning ask --------------------------------------------------===//
-
-std::optional<LoopForm> mpc::classify(kernel::DispatchOp dispatch) {
-  FailureOr<Rehearsal> rehearsal = rehearse(dispatch, /*diagnose=*/false);
-  if (failed(rehearsal) || !rehearsal->regular())
-    return std::nullopt;
-  return rehearsal->plan.form;
-}
-
-Reuses mpc::reusableInputs(kernel::DispatchOp dispatch) {
-  FailureOr<PlannedLoops> planned = planLoopsAndReuses(dispatch, /*diagnose=*/false);
-  return succeeded(planned) ? std::move(planned->reuses) : Reuses(dispatch.getNumResults());
+  plan->mergeLoops(e.forms);
+  plan->schedule = chooseSchedule(*plan, e.accesses);
+  plan->tiled = chooseTiled(*plan, e.accesses);
+  plan->cuts = chooseCuts(*plan, e.cuts);
+  return plan;
 }

@@ -95,7 +95,7 @@ static int64_t emitIrregular(kernel::DispatchOp dispatch, ArrayRef<Buffer> resul
 
 int64_t mpc::emitSlices(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                         ElementEmitter &e, Value begin, Value end) {
-  if (plan.form == LoopForm::Special)
+  if (plan.form == LoopForm::Scatter)
     return emitGatherGrad(dispatch, results[0], e, begin, end);
   return emitIrregular(dispatch, results, e, begin, end);
 }

@@ -259,3 +259,27 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{lets result 0 take over the buffer of input 0, of which the kernel may read elements that it has overwritten}}
+  %0 = kernel.dispatch "d" (%x) {may_reuse = [array<i64: 0>]} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x8xf32>):
+    %y = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %y : tensor<8x8xf32>
+  }
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{lets result 0 take over the buffer of input 0, of which the kernel may read elements that it has overwritten}}
+  %0 = kernel.dispatch "d" (%x) {in_place = array<i64: 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x8xf32>):
+    %y = graph.slice %a {starts = array<i64: 0, 7>, sizes = array<i64: 8, 8>, strides = array<i64: 1, -1>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %y : tensor<8x8xf32>
+  }
+  return %0 : tensor<8x8xf32>
+}

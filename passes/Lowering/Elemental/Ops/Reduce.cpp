@@ -104,13 +104,8 @@ template <typename OpT>
 static Value reduceInline(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
   ArrayRef<int64_t> shape = graph::shapeOf(op.getX());
   graph::Shape extents;
-  int64_t count = 1;
-  for (int64_t axis : op.getAxes()) {
+  for (int64_t axis : op.getAxes())
     extents.push_back(shape[axis]);
-    count *= shape[axis];
-  }
-  if (count > 1)
-    ++e.inlineReductions;
   IndexVector ivs;
   auto acc = nest(extents, ivs, reductionInit(op, e), e, [&](ValueRange carried) -> llvm::SmallVector<Value> {
     Value x = e.operand(op, 0, operandIndex(index, op.getAxes(), op.getKeepdims(), ivs, shape.size()));

@@ -1,0 +1,61 @@
+#include "dialects/Kernel/Analysis/Space.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+
+static int64_t countOf(Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); }
+
+int64_t Space::points() const {
+  int64_t count = 1;
+  for (Run run : runs)
+    count *= run.extent;
+  return count;
+}
+
+int64_t Space::rows() const {
+  int64_t count = 1;
+  for (Run run : runs)
+    count *= run.reduced ? 1 : run.extent;
+  return count;
+}
+
+SmallVector<Run> Space::runsOf(ReductionOpInterface reduction) {
+  SmallVector<Run> runs;
+  for (auto [dim, extent] : llvm::enumerate(cast<RankedTensorType>(reduction->getOperand(0).getType()).getShape())) {
+    bool reduced = llvm::is_contained(reduction.getAxes(), int64_t(dim));
+    if (extent == 1)
+      continue;
+    if (!runs.empty() && runs.back().reduced == reduced)
+      runs.back().extent *= extent;
+    else
+      runs.push_back({extent, reduced});
+  }
+  return runs;
+}
+
+bool mpc::kernel::combinesElements(Operation *op) { return isOfKind(op, LoopKind::Reduction) && countOf(op->getOperand(0)) > countOf(op->getResult(0)); }
+
+std::optional<Space> Space::of(DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  ReductionOpInterface largest;
+  for (Operation &op : body) {
+    if (isOfKind(&op, LoopKind::Scatter))
+      return std::nullopt;
+    if (combinesElements(&op) && (!largest || countOf(op.getOperand(0)) > countOf(largest->getOperand(0))))
+      largest = cast<ReductionOpInterface>(op);
+  }
+  Space space;
+  if (largest)
+    space.runs = runsOf(largest);
+  else if (int64_t count = yielded.empty() ? 1 : countOf(yielded[0]); count != 1)
+    space.runs = {{count, false}};
+  for (Operation &op : body)
+    if (combinesElements(&op) && runsOf(cast<ReductionOpInterface>(op)) != space.runs)
+      return std::nullopt;
+  for (Value v : yielded)
+    if (countOf(v) != space.points() && countOf(v) != space.rows())
+      return std::nullopt;
+  return space;
+}

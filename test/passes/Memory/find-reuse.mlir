@@ -1,0 +1,124 @@
+// RUN: mpc-opt %s --mpc-find-reuse --split-input-file | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-find-reuse --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
+
+// A point reads the elements with its own number, also through a view and through a transpose that only moves dimensions of one index.
+// CHECK: kernel.dispatch "point"{{.*}}may_reuse = [array<i64: 0, 1, 2>]
+func.func @point(%x: tensor<6x10xf32>, %y: tensor<60xf32>, %z: tensor<6x1x10xf32>) -> tensor<6x10xf32> {
+  %0 = kernel.dispatch "point" (%x, %y, %z) : (tensor<6x10xf32>, tensor<60xf32>, tensor<6x1x10xf32>) -> tensor<6x10xf32> {
+  ^bb0(%a: tensor<6x10xf32>, %b: tensor<60xf32>, %c: tensor<6x1x10xf32>):
+    %b1 = graph.reshape %b : (tensor<60xf32>) -> tensor<6x10xf32>
+    %c1 = graph.transpose %c {permutation = array<i64: 1, 0, 2>} : (tensor<6x1x10xf32>) -> tensor<1x6x10xf32>
+    %c2 = graph.reshape %c1 : (tensor<1x6x10xf32>) -> tensor<6x10xf32>
+    %s = graph.add %a, %b1 : (tensor<6x10xf32>, tensor<6x10xf32>) -> tensor<6x10xf32>
+    %r = graph.mul %s, %c2 : (tensor<6x10xf32>, tensor<6x10xf32>) -> tensor<6x10xf32>
+    kernel.yield %r : tensor<6x10xf32>
+  }
+  return %0 : tensor<6x10xf32>
+}
+
+// -----
+// Elements in other places are overwritten before they are read: transposed, reversed, broadcast, or read in two places.
+// CHECK: kernel.dispatch "elsewhere"
+// CHECK-NOT: may_reuse
+// CHECK: ^bb0
+func.func @elsewhere(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %z: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = kernel.dispatch "elsewhere" (%x, %y, %z) : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>):
+    %t = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %r = graph.slice %b {starts = array<i64: 0, 7>, sizes = array<i64: 8, 8>, strides = array<i64: 1, -1>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %v = graph.slice %c {starts = array<i64: 7, 0>, sizes = array<i64: 8, 8>, strides = array<i64: -1, 1>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %s = graph.add %t, %r : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %u = graph.add %c, %v : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %w = graph.add %s, %u : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %w : tensor<8x8xf32>
+  }
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+// Softmax reads a row before it writes it. The maximum that was computed before is read for each point of a row, so on a GPU, where threads share a row, the sum may not take its place.
+// CHECK: kernel.dispatch "softmax"
+// HOST-SAME: may_reuse = [array<i64: 0>, array<i64: 1>]
+// GPU-SAME: may_reuse = [array<i64: 0>, array<i64>]
+func.func @softmax(%x: tensor<6x10xf32>, %m: tensor<6x1xf32>) -> (tensor<6x10xf32>, tensor<6x1xf32>) {
+  %0:2 = kernel.dispatch "softmax" (%x, %m) : (tensor<6x10xf32>, tensor<6x1xf32>) -> (tensor<6x10xf32>, tensor<6x1xf32>) {
+  ^bb0(%a: tensor<6x10xf32>, %b: tensor<6x1xf32>):
+    %d = graph.sub %a, %b : (tensor<6x10xf32>, tensor<6x1xf32>) -> tensor<6x10xf32>
+    %e = graph.exp %d : tensor<6x10xf32>
+    %s = graph.reduce_sum %e {axes = array<i64: 1>, keepdims = true} : (tensor<6x10xf32>) -> tensor<6x1xf32>
+    %y = graph.div %e, %s : (tensor<6x10xf32>, tensor<6x1xf32>) -> tensor<6x10xf32>
+    kernel.yield %y, %s : tensor<6x10xf32>, tensor<6x1xf32>
+  }
+  return %0#0, %0#1 : tensor<6x10xf32>, tensor<6x1xf32>
+}
+
+// -----
+// One thread reads a number that is added to a row's sum, so the result may take its place on a GPU too.
+// CHECK: kernel.dispatch "sum"{{.*}}may_reuse = [array<i64: 1>]
+func.func @sum(%x: tensor<6x10xf32>, %m: tensor<6xf32>) -> tensor<6xf32> {
+  %0 = kernel.dispatch "sum" (%x, %m) : (tensor<6x10xf32>, tensor<6xf32>) -> tensor<6xf32> {
+  ^bb0(%a: tensor<6x10xf32>, %b: tensor<6xf32>):
+    %s = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<6x10xf32>) -> tensor<6xf32>
+    %y = graph.add %s, %b : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+    kernel.yield %y : tensor<6xf32>
+  }
+  return %0 : tensor<6xf32>
+}
+
+// -----
+// In a square of rows and columns the counts of both agree, but the operand is broadcast along the kept dimension: a row reads all of it.
+// CHECK: kernel.dispatch "square"
+// CHECK-NOT: may_reuse
+// CHECK: ^bb0
+func.func @square(%x: tensor<8x8xf32>, %m: tensor<1x8xf32>) -> tensor<8xf32> {
+  %0 = kernel.dispatch "square" (%x, %m) : (tensor<8x8xf32>, tensor<1x8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8x8xf32>, %b: tensor<1x8xf32>):
+    %p = graph.mul %a, %b : (tensor<8x8xf32>, tensor<1x8xf32>) -> tensor<8x8xf32>
+    %s = graph.reduce_sum %p {axes = array<i64: 1>, keepdims = false} : (tensor<8x8xf32>) -> tensor<8xf32>
+    kernel.yield %s : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+// Cells of another size are other places, even where as many bytes are read.
+// CHECK: kernel.dispatch "narrowed"
+// CHECK-NOT: may_reuse
+// CHECK: ^bb0
+func.func @narrowed(%x: tensor<16xf32>) -> tensor<16xf16> {
+  %0 = kernel.dispatch "narrowed" (%x) : (tensor<16xf32>) -> tensor<16xf16> {
+  ^bb0(%a: tensor<16xf32>):
+    %y = graph.cast %a : tensor<16xf32> to tensor<16xf16>
+    kernel.yield %y : tensor<16xf16>
+  }
+  return %0 : tensor<16xf16>
+}
+
+// -----
+// Reductions over different dimensions have no common space, so nothing is known of the order.
+// CHECK: kernel.dispatch "irregular"
+// CHECK-NOT: may_reuse
+// CHECK: ^bb0
+func.func @irregular(%x: tensor<8x8xf32>, %m: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = kernel.dispatch "irregular" (%x, %m) : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8x8xf32>, %b: tensor<8xf32>):
+    %s = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<8x8xf32>) -> tensor<8xf32>
+    %t = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<8x8xf32>) -> tensor<8xf32>
+    %u = graph.add %s, %t : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %y = graph.add %u, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    kernel.yield %y : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+// A dropout computes four neighbours together: each of them reads its own element only.
+// CHECK: kernel.dispatch "dropout"{{.*}}may_reuse = [array<i64: 0>]
+func.func @dropout(%x: tensor<8x64xf32>, %s: tensor<i64>) -> tensor<8x64xf32> {
+  %0 = kernel.dispatch "dropout" (%x, %s) : (tensor<8x64xf32>, tensor<i64>) -> tensor<8x64xf32> {
+  ^bb0(%a: tensor<8x64xf32>, %b: tensor<i64>):
+    %y = graph.dropout %a, %b, %b {ratio = 0.5 : f64, salt = 3 : i64} : (tensor<8x64xf32>, tensor<i64>, tensor<i64>) -> tensor<8x64xf32>
+    kernel.yield %y : tensor<8x64xf32>
+  }
+  return %0 : tensor<8x64xf32>
+}
