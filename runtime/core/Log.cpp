@@ -4,11 +4,11 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Json.h"
 #include "runtime/support/FileLock.h"
+#include "runtime/support/MappedFile.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,24 +22,26 @@ static void checkIsLog(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     return;
-  std::string begin(std::min(size_t(info.st_size), kLineBegin.size()), '\0');
-  if (!std::ifstream(path, std::ios::binary).read(begin.data(), std::streamsize(begin.size())) ||
-      !kLineBegin.starts_with(begin))
+  if (!kLineBegin.starts_with(MappedFile::open(path)->bytes().substr(0, kLineBegin.size())))
     fail(path, "exists and is no log of a training", "give --log a file of its own");
 }
 
 /// Returns the lines of a log whose step is at most `keepBelow`.
 static std::string keptLines(const std::string &path, int64_t keepBelow) {
-  std::string kept, line;
-  std::ifstream old(path);
-  while (std::getline(old, line)) {
+  std::string kept;
+  // A stream would take a failed allocation, or an error of the disk, for the file's end, and the other lines would be lost.
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  for (std::string_view rest = file->bytes(); !rest.empty();) {
+    size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     // The parser gets a string_view, because every type that is parsed from adds a copy of the parser to the runner.
-    json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
-    bool unfinished = old.eof() && parsed.is_discarded(); // a killed process left it
+    json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    bool unfinished = end == line.npos && parsed.is_discarded(); // a killed process left it
     bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
                  parsed["step"].get<double>() > double(keepBelow); // compares as double, so that numbers which no step can have are later too
     if (!unfinished && !later)
-      kept += line + "\n";
+      kept.append(line).append(1, '\n');
   }
   return kept;
 }

@@ -42,6 +42,9 @@ def axes_of(axes, rank):
     return [a % rank if rank else 0 for a in axes]
 
 
+JUMP = 16  # the roundings that the operand of an op that jumps may have been through
+
+
 class Noise(torch.autograd.Function):
     """Returns x*(1 + u*r) + a*s, and does the same to the cotangent with b for a: this is one rounding with relative error u, or absolute error a."""
 
@@ -95,6 +98,7 @@ class NoiseSource:
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
         self.elements = 0  # number of elements of the largest tensor
+        self.side = 0  # 1 or -1 where operands of ops that jump are moved up or down (beside_jump)
 
     def inner(self):
         """Returns the noise for values that stay inside an op: they are fp32, whatever the storage type is."""
@@ -137,6 +141,13 @@ class LostDigits(torch.autograd.Function):
 
 def lost_digits(x, factor):
     return LostDigits.apply(x, current[0], factor) if current[0] is not None and current[0].u else x
+
+
+def beside_jump(x):
+    """Moves the operand of an op that jumps (Ceil) by as much as rounding may have changed it. Whether a random change of half an ULP crosses a jump is a matter of luck, so the
+    bounds have one draw in which all operands are moved up, and one in which all are moved down."""
+    noise = stored[0]
+    return x + noise.side * JUMP * noise.u * x.detach().abs() if noise is not None and noise.side and x.is_floating_point() else x
 
 
 def inner(x):

@@ -259,3 +259,13 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{results differ from what is yielded}}
+  %0 = kernel.dispatch "empty" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+  }
+  return %0 : tensor<8xf32>
+}
