@@ -1,41 +1,26 @@
 // Every allocation fails once: nothing is lost, no process ends, and nothing takes a failed allocation for something else.
 
+#include "FailingNew.h"
 #include "LogisticProgram.h"
 #include "runtime/core/Log.h"
 #include "runtime/core/data/Batches.h"
 #include "runtime/core/data/Npz.h"
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <new>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
-
-/// The number of allocations, of all threads, up to the one that fails; 0 or less when none does.
-static std::atomic<int64_t> remaining = 0;
-
-void *operator new(size_t bytes) {
-  if (remaining.load(std::memory_order_relaxed) > 0 && --remaining == 0)
-    throw std::bad_alloc();
-  if (void *memory = std::malloc(std::max<size_t>(bytes, 1)))
-    return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 /// Calls `work` again and again, where its first, second, ... allocation fails, until it makes fewer. `check(failed)` is called after each time.
 void failEach(FunctionRef<void()> work, FunctionRef<void(bool failed)> check) {
   for (int64_t n = 1; n < 100000; ++n) {
-    remaining = n;
-    bool failed = attempt(work).has_value(), came = remaining <= 0;
-    remaining = 0;
+    failNew(n);
+    bool failed = attempt(work).has_value(), came = !failNew(0);
     check(failed);
+    EXPECT_TRUE(came || !failed);
     if (::testing::Test::HasFailure() || !came)
       return;
   }
@@ -56,8 +41,8 @@ TEST(ShortOfMemory, TheThreadThatFillsBatchesReportsIt) {
   TemporaryFolder folder;
   DataOptions options;
   options.files = {writeLogisticData(folder / "train.npz", 12)};
-  auto program = logisticProgram();
-  std::vector<const Entry *> entries{program->manifest().entryOfKind("train")};
+  Session session(logisticProgram());
+  std::vector<const Entry *> entries{&session.entryOfKind("train")};
   Dataset data(options, inputsOf(entries), 4);
   int64_t count = 0;
   auto readAll = [&] {
