@@ -200,7 +200,8 @@ op("Dropout")(lambda a, x, o: x[0].clone())
 # -- losses ------------------------------------------------------------------------------------------------
 def loss(function):
     def run(a, x, o):
-        return function(x[0], x[1], weight=x[2] if len(x) > 2 else None, reduction=a.get("reduction", "mean"), ignore_index=a.get("ignore_index", -100))
+        # The gradient of torch's nll_loss refuses scores that a transpose has left in another order.
+        return function(x[0].contiguous(), x[1], weight=x[2] if len(x) > 2 else None, reduction=a.get("reduction", "mean"), ignore_index=a.get("ignore_index", -100))
     return run
 
 
