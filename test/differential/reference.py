@@ -180,6 +180,7 @@ def evaluate(graph, noise=None, gradients=True):
     for node in graph.nodes:
         step(node, values, graph, noise)
     result = {name: values[name] for name in graph.outputs}
+    current[0], stored[0] = noise.inner(), noise
     result["loss"] = loss_of(graph, values)
     if gradients:
         if result["loss"].requires_grad:
@@ -237,6 +238,14 @@ def scores_of(graph, values, kind, prediction):
     return values[prediction]
 
 
+def cross_entropy(x, t, **options):
+    """torch's cross_entropy of scores [N, classes, ...]. Where one class has nearly all of the probability, the sum of exponentials is a little more than 1, and its rounding is what
+    the loss and its gradient lose."""
+    shifted = x - x.amax(1, keepdim=True).detach() if x.numel() else x
+    logarithms = shifted - torch.log(inner(torch.exp(shifted).sum(1, keepdim=True)))
+    return torch.nn.functional.nll_loss(logarithms, t, **options)
+
+
 def loss_of(graph, values):
     f = torch.nn.functional
     if not graph.loss:
@@ -244,5 +253,5 @@ def loss_of(graph, values):
     kind, prediction, target = graph.loss.split(":")
     x, t = scores_of(graph, values, kind, prediction), values[target]
     if kind == "softmax_cross_entropy":
-        return f.cross_entropy(x, t)
+        return cross_entropy(x, t)
     return {"mse": f.mse_loss, "l1": f.l1_loss, "smooth_l1": f.smooth_l1_loss, "bce_with_logits": f.binary_cross_entropy_with_logits}[kind](x, t)

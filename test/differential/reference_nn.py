@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as f
 
-from reference import attribute, axes_of, inner, used, lost_digits, op, single
+from reference import attribute, axes_of, cross_entropy, inner, used, lost_digits, op, single
 
 CONV = {1: f.conv1d, 2: f.conv2d, 3: f.conv3d}
 TRANSPOSED = {1: f.conv_transpose1d, 2: f.conv_transpose2d, 3: f.conv_transpose3d}
@@ -205,7 +205,7 @@ def loss(function):
     return run
 
 
-op("SoftmaxCrossEntropyLoss")(loss(f.cross_entropy))
+op("SoftmaxCrossEntropyLoss")(loss(cross_entropy))
 op("NegativeLogLikelihoodLoss")(loss(f.nll_loss))
 
 
