@@ -4,13 +4,16 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Json.h"
 #include "runtime/support/FileLock.h"
+#include "runtime/support/MappedFile.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <fcntl.h>
-#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace mpc::rt {
 
@@ -22,37 +25,60 @@ static void checkIsLog(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     return;
-  std::string begin(std::min(size_t(info.st_size), kLineBegin.size()), '\0');
-  if (!std::ifstream(path, std::ios::binary).read(begin.data(), std::streamsize(begin.size())) ||
-      !kLineBegin.starts_with(begin))
+  if (!kLineBegin.starts_with(MappedFile::open(path)->bytes().substr(0, kLineBegin.size())))
     fail(path, "exists and is no log of a training", "give --log a file of its own");
+}
+
+/// Returns the step with which a line of a log begins. It is a double, so that numbers which no step can have are numbers too.
+static std::optional<double> stepOf(std::string_view line) {
+  if (!line.starts_with(kLineBegin))
+    return std::nullopt;
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ', kLineBegin.size())));
+  double step = HUGE_VAL; // stays where the number is too large
+  return std::from_chars(line.data(), line.data() + line.size(), step).ec == std::errc::invalid_argument ? std::nullopt : std::optional(step);
 }
 
 /// Returns the lines of a log whose step is at most `keepBelow`.
 static std::string keptLines(const std::string &path, int64_t keepBelow) {
-  std::string kept, line;
-  std::ifstream old(path);
-  while (std::getline(old, line)) {
-    // The parser gets a string_view, because every type that is parsed from adds a copy of the parser to the runner.
-    json parsed = json::parse(std::string_view(line), nullptr, /*allow_exceptions=*/false);
-    bool unfinished = old.eof() && parsed.is_discarded(); // a killed process left it
-    bool later = parsed.is_object() && parsed.contains("step") && parsed["step"].is_number_integer() &&
-                 parsed["step"].get<double>() > double(keepBelow); // compares as double, so that numbers which no step can have are later too
-    if (!unfinished && !later)
-      kept += line + "\n";
+  std::string kept;
+  // A stream would take a failed allocation, or an error of the disk, for the file's end, and the other lines would be lost.
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  for (std::string_view rest = file->bytes(); !rest.empty();) {
+    size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    // A killed process leaves an unfinished line. (Only that line is parsed, because JSON values allocate in their destructors, where nobody could report that memory is short.)
+    bool unfinished = end == line.npos && json::parse(line, nullptr, /*allow_exceptions=*/false).is_discarded();
+    if (!unfinished && stepOf(line).value_or(0) <= double(keepBelow))
+      kept.append(line).append(1, '\n');
   }
   return kept;
 }
 
-/// Opens the log at its end and locks it, because a second training would mix its lines with ours.
-static int openLocked(const std::string &path) {
-  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
-  if (file < 0)
-    failErrno(path, "cannot write", errno);
-  if (lockFile(file) == Lock::Busy) {
-    close(file);
-    fail(path, "is the log of a training that runs", "wait for its end, or give --log a file of its own");
+namespace {
+/// A file descriptor that is closed, and so unlocked, where an exception leaves its scope.
+struct Descriptor {
+  explicit Descriptor(int number) : number(number) {}
+  Descriptor(Descriptor &&other) : number(std::exchange(other.number, -1)) {}
+  Descriptor &operator=(Descriptor other) {
+    std::swap(number, other.number);
+    return *this;
   }
+  ~Descriptor() {
+    if (number >= 0)
+      close(number);
+  }
+  int number;
+};
+} // namespace
+
+/// Opens the log at its end and locks it, because a second training would mix its lines with ours.
+static Descriptor openLocked(const std::string &path) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666));
+  if (file.number < 0)
+    failErrno(path, "cannot write", errno);
+  if (lockFile(file.number) == Lock::Busy)
+    fail(path, "is the log of a training that runs", "wait for its end, or give --log a file of its own");
   return file;
 }
 
@@ -60,26 +86,25 @@ RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
   if (path.empty())
     return;
   struct stat info;
-  int file = -1;
+  Descriptor file(-1);
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    file = AtomicFile::openDevice(path);
+    file = Descriptor(AtomicFile::openDevice(path));
   } else {
     checkIsLog(path);
     file = openLocked(path);
-    if (keepBelow < 0 && ftruncate(file, 0) != 0)
+    if (keepBelow < 0 && ftruncate(file.number, 0) != 0)
       failErrno(path, "cannot write", errno);
     if (keepBelow >= 0) {
       AtomicFile kept(path);
       kept.write(keptLines(path, keepBelow));
       kept.commit();
-      int old = file; // the old file stays locked until the new one is
-      file = openLocked(path);
-      close(old);
+      file = openLocked(path); // the old file stays locked until the new one is
     }
   }
-  file_ = fdopen(file, "a");
+  file_ = fdopen(file.number, "a");
   if (!file_)
     failErrno(path, "cannot write", errno);
+  file.number = -1; // the stream closes it
 }
 
 RunLog::~RunLog() {

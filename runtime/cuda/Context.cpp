@@ -98,7 +98,7 @@ Result Context::load(const void *image, ModuleHandle &module, std::string &log) 
   return result;
 }
 
-ExecutableHandle Context::capture(StreamHandle stream, const std::function<void()> &launches) {
+ExecutableHandle Context::capture(StreamHandle stream, FunctionRef<void()> launches) {
   driver_.check(driver_.streamBeginCapture(stream, kCaptureThreadLocal), "cannot record a graph");
   GraphHandle graph = nullptr;
   std::optional<Error> error = attempt(launches);

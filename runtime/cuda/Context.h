@@ -2,9 +2,9 @@
 #pragma once
 
 #include "runtime/cuda/Driver.h"
+#include "runtime/support/FunctionRef.h"
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 namespace mpc::rt::cuda {
@@ -37,7 +37,7 @@ public:
   /// compiler's messages.
   Result load(const void *image, ModuleHandle &module, std::string &log);
   /// Returns the work that `launches` puts on the stream, as a graph.
-  ExecutableHandle capture(StreamHandle stream, const std::function<void()> &launches);
+  ExecutableHandle capture(StreamHandle stream, FunctionRef<void()> launches);
 
 private:
   struct Owned {

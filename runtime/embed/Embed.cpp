@@ -71,12 +71,16 @@ struct mpc_session {
 /// Runs `work`; on failure it stores the thread's message and returns -1.
 template <typename Work>
 static int guarded(Work &&work) {
-  std::optional<Error> error = attempt(work);
-  if (!error)
-    return 0;
-  lastError = error->what(); // includes the place
-  if (!error->hint().empty())
-    lastError += "; " + error->hint();
+  try {
+    std::optional<Error> error = attempt(work);
+    if (!error)
+      return 0;
+    lastError = error->what(); // includes the place
+    if (!error->hint().empty())
+      lastError += "; " + error->hint();
+  } catch (const std::bad_alloc &) {
+    lastError = "out of memory"; // so short a text is stored without an allocation
+  }
   return -1;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <functional>
 #include <optional>
 
 namespace mpc::rt::emulator {
@@ -48,7 +47,7 @@ FaultError::FaultError(const Kernel &kernel, const Finding &finding, std::string
 //===-- Descriptions ---------------------------------------------------------------------------===//
 
 /// Parses a line "map" without its key; number(text) takes a number off the text. Returns rank 0 if the line is not valid.
-static TensorMap parseMap(std::string_view text, const std::function<int64_t(std::string_view &)> &number) {
+static TensorMap parseMap(std::string_view text, FunctionRef<int64_t(std::string_view &)> number) {
   TensorMap map = {};
   auto next = [&] { return number(text); };
   map.buffer = uint32_t(next()), map.elementBytes = uint32_t(next()), map.swizzle = uint32_t(next()), map.pixels = uint32_t(next());

@@ -14,7 +14,7 @@ struct Instance {
 
 thread_local std::string lastError[3];
 
-bool guarded(const std::function<void()> &work) {
+bool guarded(FunctionRef<void()> work) {
   std::optional<Error> error = attempt(work);
   if (error) {
     lastError[0] = error->where();

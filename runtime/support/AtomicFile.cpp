@@ -92,11 +92,11 @@ void AtomicFile::commit() {
     failErrno(path_, "cannot write", errno);
   if (temporary_.empty())
     return;
+  size_t slash = path_.rfind('/');
+  std::string folder = slash == path_.npos ? "." : path_.substr(0, slash + 1); // behind the rename nothing may fail
   if (rename(temporary_.c_str(), path_.c_str()) != 0)
     failErrno(path_, "cannot move the finished file into place", errno);
   temporary_.clear();
-  size_t slash = path_.rfind('/');
-  std::string folder = slash == path_.npos ? "." : path_.substr(0, slash + 1);
   int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle >= 0) {
     fsync(handle); // some file systems cannot do this; the rename itself has happened

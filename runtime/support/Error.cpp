@@ -40,18 +40,27 @@ void failErrno(std::string where, std::string_view action, int errorNumber) {
   throw Error(std::move(where), concat(action, ": ", std::strerror(errorNumber)), std::move(hint));
 }
 
-std::optional<Error> attempt(const std::function<void()> &work) {
+/// Throws std::bad_alloc where memory is too short for a copy of the error.
+static std::optional<Error> caught(FunctionRef<void()> work) {
   try {
     work();
     return std::nullopt;
   } catch (const Error &error) {
     return error;
   } catch (const std::bad_alloc &) {
-    return Error("", "out of memory", "use a smaller batch or less data");
+    throw;
   } catch (const std::length_error &) {
     return Error("", "out of memory: a size is beyond what a program can have", "use a smaller batch or less data");
   } catch (const std::exception &error) {
     return Error("", error.what(), "this is a defect of mpc; please report it");
+  }
+}
+
+std::optional<Error> attempt(FunctionRef<void()> work) {
+  try {
+    return caught(work);
+  } catch (const std::bad_alloc &) {
+    return Error("", "out of memory", "use a smaller batch or less data");
   }
 }
 

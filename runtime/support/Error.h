@@ -1,11 +1,11 @@
 // Reports a user's mistake, or a failing system call, as a located message with a hint.
 //
 // Loading code throws Error; the runner's main and in-process users catch it once. No step throws.
-// step.
 #pragma once
 
+#include "runtime/support/FunctionRef.h"
+
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <stdexcept>
@@ -36,8 +36,8 @@ private:
 /// Throws Error for a failed system call: `action` is "cannot open", `errorNumber` is errno.
 [[noreturn]] void failErrno(std::string where, std::string_view action, int errorNumber);
 
-/// Runs `work` and returns the error it threw (of any kind), for callers that are built without exceptions.
-std::optional<Error> attempt(const std::function<void()> &work);
+/// Runs `work` and returns the error it threw (of any kind), for threads, which no exception may leave, and for callers that are built without exceptions.
+std::optional<Error> attempt(FunctionRef<void()> work);
 
 /// One part of a joined text: a string, or a number written into the object's own buffer.
 class Piece {

@@ -2,7 +2,7 @@
 
 A precision is a relative rounding error u (half an ULP of 1) and an absolute one (half the smallest subnormal). The reference is run again a few times with
 every stored value, the cotangent of every use, and every inner step of a norm changed by +-u of itself, at random (inner steps: by the u of fp32); in one of
-the runs all of them are rounded to the type itself. What that does to a result is what rounding stored values does to it. FACTOR allows for two facts: a few
+the runs all of them are rounded to the type itself; in two of them the operands of ops that jump (Ceil) are moved up or down by 16 u. What that does to a result is what rounding stored values does to it. FACTOR allows for two facts: a few
 draws are not the worst ones, and an op may round a few times inside. Sums are accumulated in fp32: a sum of n terms may lose n*2^-24 of their magnitudes.
 That is negligible beside 16-bit roundings. For fp32 the factor grows with the number of elements of the largest tensor, since no sum is longer; it starts at
 the error of a sum that is added up as a tree of LANES sums.
@@ -51,6 +51,7 @@ class Oracle:
                 # One run rounds values as they are stored: what is below the smallest subnormal becomes zero everywhere.
                 if seed == 0 and precision in TYPES:
                     source.rounding, source.scale = TYPES[precision], scale
+                source.side = {1: 1, 2: -1}.get(seed, 0)
                 noisy = reference.evaluate(self.graph, source)
                 for name, value in noisy.items():
                     if value.size:
@@ -92,6 +93,8 @@ class Oracle:
             if error <= self.least(name, precisions[-1]):
                 continue
             allowed = max(self.allowed(name, precision, scale) for precision in precisions)
+            if not np.isfinite(error) and allowed >= float(np.max(np.abs(want))):
+                continue  # rounding decides about the whole result: a difference that is close to 0 may become 0, and its reciprocal infinite
             if not error <= allowed:
                 where = int(np.argmax(np.where(np.isfinite(got), np.abs(got - want), np.inf)))
                 said.append(f"{kind(name)} is wrong|{name}: {got.reshape(-1)[where]!r} instead of {want.reshape(-1)[where]!r}, allowed error {allowed:.3g}")

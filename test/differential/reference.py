@@ -42,6 +42,9 @@ def axes_of(axes, rank):
     return [a % rank if rank else 0 for a in axes]
 
 
+JUMP = 16  # the roundings that the operand of an op that jumps may have been through
+
+
 class Noise(torch.autograd.Function):
     """Returns x*(1 + u*r) + a*s, and does the same to the cotangent with b for a: this is one rounding with relative error u, or absolute error a."""
 
@@ -95,6 +98,7 @@ class NoiseSource:
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
         self.elements = 0  # number of elements of the largest tensor
+        self.side = 0  # 1 or -1 where operands of ops that jump are moved up or down (beside_jump)
 
     def inner(self):
         """Returns the noise for values that stay inside an op: they are fp32, whatever the storage type is."""
@@ -139,6 +143,13 @@ def lost_digits(x, factor):
     return LostDigits.apply(x, current[0], factor) if current[0] is not None and current[0].u else x
 
 
+def beside_jump(x):
+    """Moves the operand of an op that jumps (Ceil) by as much as rounding may have changed it. Whether a random change of half an ULP crosses a jump is a matter of luck, so the
+    bounds have one draw in which all operands are moved up, and one in which all are moved down."""
+    noise = stored[0]
+    return x + noise.side * JUMP * noise.u * x.detach().abs() if noise is not None and noise.side and x.is_floating_point() else x
+
+
 def inner(x):
     """Marks a value that stays inside an op of several steps."""
     return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x
@@ -169,6 +180,7 @@ def evaluate(graph, noise=None, gradients=True):
     for node in graph.nodes:
         step(node, values, graph, noise)
     result = {name: values[name] for name in graph.outputs}
+    current[0], stored[0] = noise.inner(), noise
     result["loss"] = loss_of(graph, values)
     if gradients:
         if result["loss"].requires_grad:
@@ -226,6 +238,14 @@ def scores_of(graph, values, kind, prediction):
     return values[prediction]
 
 
+def cross_entropy(x, t, **options):
+    """torch's cross_entropy of scores [N, classes, ...]. Where one class has nearly all of the probability, the sum of exponentials is a little more than 1, and its rounding is what
+    the loss and its gradient lose."""
+    shifted = x - x.amax(1, keepdim=True).detach() if x.numel() else x
+    logarithms = shifted - torch.log(inner(torch.exp(shifted).sum(1, keepdim=True)))
+    return torch.nn.functional.nll_loss(logarithms, t, **options)
+
+
 def loss_of(graph, values):
     f = torch.nn.functional
     if not graph.loss:
@@ -233,5 +253,5 @@ def loss_of(graph, values):
     kind, prediction, target = graph.loss.split(":")
     x, t = scores_of(graph, values, kind, prediction), values[target]
     if kind == "softmax_cross_entropy":
-        return f.cross_entropy(x, t)
+        return cross_entropy(x, t)
     return {"mse": f.mse_loss, "l1": f.l1_loss, "smooth_l1": f.smooth_l1_loss, "bce_with_logits": f.binary_cross_entropy_with_logits}[kind](x, t)

@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as f
 
-from reference import attribute, axes_of, inner, used, lost_digits, op, single
+from reference import attribute, axes_of, cross_entropy, inner, used, lost_digits, op, single
 
 CONV = {1: f.conv1d, 2: f.conv2d, 3: f.conv3d}
 TRANSPOSED = {1: f.conv_transpose1d, 2: f.conv_transpose2d, 3: f.conv_transpose3d}
@@ -200,11 +200,12 @@ op("Dropout")(lambda a, x, o: x[0].clone())
 # -- losses ------------------------------------------------------------------------------------------------
 def loss(function):
     def run(a, x, o):
-        return function(x[0], x[1], weight=x[2] if len(x) > 2 else None, reduction=a.get("reduction", "mean"), ignore_index=a.get("ignore_index", -100))
+        # The gradient of torch's nll_loss refuses scores that a transpose has left in another order.
+        return function(x[0].contiguous(), x[1], weight=x[2] if len(x) > 2 else None, reduction=a.get("reduction", "mean"), ignore_index=a.get("ignore_index", -100))
     return run
 
 
-op("SoftmaxCrossEntropyLoss")(loss(f.cross_entropy))
+op("SoftmaxCrossEntropyLoss")(loss(cross_entropy))
 op("NegativeLogLikelihoodLoss")(loss(f.nll_loss))
 
 

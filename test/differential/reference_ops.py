@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from reference import NotDefined, attribute, axes_of, from_result, inner, ints, op, single, used
+from reference import NotDefined, attribute, axes_of, beside_jump, from_result, inner, ints, op, single, used
 
 
 # -- one operand ---------------------------------------------------------------------------------------
@@ -16,6 +16,8 @@ UNARY = {"Abs": torch.abs, "Neg": torch.neg, "Sign": torch.sign, "Floor": torch.
          "IsNaN": torch.isnan}
 for name, function in UNARY.items():
     op(name)(lambda a, x, o, function=function: function(x[0]))
+for name in ("Sign", "Floor", "Ceil", "Round"):
+    op(name)(lambda a, x, o, function=UNARY[name]: function(beside_jump(x[0])))
 
 
 @op("Gelu")

@@ -552,6 +552,18 @@ TEST(Forms, ShapeArithmeticFolds) {
   EXPECT_EQ(count(r.ir, "graph."), 1u);
 }
 
+TEST(Forms, AForwardRunKnowsItsParameters) {
+  ModelBuilder m(13);
+  m.input("x", {int64_t(1), int64_t(3), int64_t(4)}).floats("both", {3}, {1, 1, 2}).weight("w", {3, 3, 1});
+  m.node("Resize", {"x", "", "both"}, {"r"}, {{"mode", std::string("linear")}});
+  m.node("Conv", {"r", "w", "both"}, {"y"});
+  m.output("y");
+  EXPECT_NE(import(m).diagnostics.find("(input 2, 'both') is not known at compile time\nhint: it is a trained parameter"), std::string::npos);
+  ImportOptions options;
+  options.forwardOnly = true;
+  expectIn(import(m, options), {"graph.resize", "train.variable @both parameter"});
+}
+
 TEST(Forms, ResizeToOneElementReadsOneCoordinate) {
   // One scale for both axes, 2/10: the first has a length of 0.6 before it is rounded to 1.
   ModelBuilder m(18);

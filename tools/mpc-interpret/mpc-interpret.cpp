@@ -1,6 +1,6 @@
 //===- mpc-interpret.cpp - runs an entry with the reference evaluator, for tests -----===//
 //
-// mpc-interpret FILE.mlir [--entry=main] [--mode=rounded|exact] [--steps=N] [--variables]
+// mpc-interpret FILE.mlir [--entry=main] [--mode=rounded|exact] [--steps=N] [--variables] [--wide]
 //
 // The entry takes no arguments: inputs are graph.constants in it. The tool prints one line for each result, "0: tensor<2xf32> = [1, 0.5]", and
 // with --variables also one for each variable of the module. Each number is the shortest one that reads back as itself.
@@ -21,32 +21,32 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Returns the shortest decimal that reads back as v in v's own precision.
-static std::string text(double v, Type element) {
+/// Returns the shortest decimal that reads back as v: as a number of f32 where v is one and the element type has no more digits, unless `wide`.
+static std::string text(double v, Type element, bool wide) {
   char buffer[64];
-  bool single = isa<FloatType>(element) && !element.isF64() && double(float(v)) == v;
+  bool single = !wide && isa<FloatType>(element) && !element.isF64() && double(float(v)) == v;
   auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, float(v)) : std::to_chars(buffer, buffer + sizeof buffer, v);
   return std::string(buffer, end.ptr);
 }
 
-static void printElements(const HostTensor &t, size_t dimension, int64_t &next) {
+static void printElements(const HostTensor &t, bool wide, size_t dimension, int64_t &next) {
   if (dimension == t.shape.size()) {
-    llvm::outs() << text(t.values[next++], t.element);
+    llvm::outs() << text(t.values[next++], t.element, wide);
     return;
   }
   llvm::outs() << '[';
   for (int64_t i = 0; i < t.shape[dimension]; ++i) {
     if (i)
       llvm::outs() << ", ";
-    printElements(t, dimension + 1, next);
+    printElements(t, wide, dimension + 1, next);
   }
   llvm::outs() << ']';
 }
 
-static void print(StringRef name, const HostTensor &t) {
+static void print(StringRef name, const HostTensor &t, bool wide) {
   llvm::outs() << name << ": " << t.type() << " = ";
   int64_t next = 0;
-  printElements(t, 0, next);
+  printElements(t, wide, 0, next);
   llvm::outs() << '\n';
 }
 
@@ -58,6 +58,7 @@ int main(int argc, char **argv) {
                                                 clEnumValN(EvalMode::Exact, "exact", "none: float64")));
   llvm::cl::opt<int> steps("steps", llvm::cl::desc("runs of the entry, one after the other"), llvm::cl::init(1));
   llvm::cl::opt<bool> variables("variables", llvm::cl::desc("print the variables too"));
+  llvm::cl::opt<bool> wide("wide", llvm::cl::desc("print each number with as many digits as float64 needs: with --mode=exact, a number of f32 may differ from one beside it"));
   llvm::cl::ParseCommandLineOptions(argc, argv, "mpc reference evaluator\n");
 
   DialectRegistry registry;
@@ -84,9 +85,9 @@ int main(int argc, char **argv) {
     if (failed(evaluator.run(entry, {}, results)))
       return 1;
   for (auto [i, result] : llvm::enumerate(results))
-    print(std::to_string(i), result);
+    print(std::to_string(i), result, wide);
   if (variables)
     for (auto variable : module->getOps<train::VariableOp>())
-      print(variable.getSymName(), evaluator.variable(variable.getSymName()));
+      print(variable.getSymName(), evaluator.variable(variable.getSymName()), wide);
   return 0;
 }

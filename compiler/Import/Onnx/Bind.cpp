@@ -75,6 +75,8 @@ void Import::bindInitializers() {
       if (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small)) {
         entry.constant = std::move(tensor);
       } else {
+        if (options.forwardOnly) // nothing changes it, so it may be a scale of Resize as well
+          entry.constant = tensor;
         bool trained = verdict.role == Role::Parameter;
         line.role = trained ? "parameter" : "buffer";
         entry.variable = addVariable(name, trained ? train::Role::parameter : train::Role::buffer,

@@ -80,7 +80,7 @@ static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t>
   int64_t c = channelAxis(win.layout, rank), s = spatialAxis(win.layout);
   int64_t taken = win.weightChannelsLast ? w.back() : w[1];
   ArrayRef<int64_t> kernel = win.weightChannelsLast ? w.slice(1, spatial) : w.drop_front(2);
-  if (win.groups < 1 || x[c] != taken * win.groups)
+  if (win.groups < 1 || x[c] % win.groups != 0 || x[c] / win.groups != taken) // the product could overflow
     return fail("x has ", x[c], " channels, w takes ", taken, " x ", win.groups, " groups");
   if (w[0] % win.groups)
     return fail(w[0], " output channels do not divide into ", win.groups, " groups");

@@ -119,7 +119,7 @@ LogicalResult DispatchOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())
     return emitOpError("block arguments differ from the inputs");
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield || yield.getOperandTypes() != getResultTypes())
     return emitOpError("results differ from what is yielded");
   if (failed(verifySchedule()) || failed(verifyPlaces()) || failed(verifyLaunches()))

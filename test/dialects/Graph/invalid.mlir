@@ -982,3 +982,13 @@ func.func @f(%dy: tensor<2x6xf32>) {
   %0 = graph.resize_grad %dy {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, 0.0>} : (tensor<2x6xf32>) -> tensor<2x0xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<1x8x5x5xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32> {
+  // The product of groups and channels is beyond 64 bits.
+  // expected-error@+2 {{x has 8 channels, w takes 2 x 9223372036854775807 groups}}
+  // expected-error@+1 {{'graph.conv' op failed to infer returned types}}
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 9223372036854775807 : i64} : (tensor<1x8x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
+  return %0 : tensor<1x4x3x3xf32>
+}

@@ -283,3 +283,13 @@ func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   }
   return %0 : tensor<8x8xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{results differ from what is yielded}}
+  %0 = kernel.dispatch "empty" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+  }
+  return %0 : tensor<8xf32>
+}

@@ -19,7 +19,7 @@ PIPELINES = [["--mpc-channels-last"], ["--mpc-set-target=name=sm_80", "--mpc-cha
 
 def results(path):
     """Returns the numbers of each result of @main."""
-    out = harness.must([OPTIONS.bin + "/mpc-interpret", path, "--mode=exact"], seconds=60)
+    out = harness.must([OPTIONS.bin + "/mpc-interpret", path, "--mode=exact", "--wide"], seconds=60)
     found = []
     for line in out.splitlines():
         kind, _, numbers = line.partition(" = ")

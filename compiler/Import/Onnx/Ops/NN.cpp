@@ -215,6 +215,8 @@ static void convTranspose(Node &n) {
     if (outputShape || same) {
       // ONNX ConvTranspose: the total padding follows from the output's size; auto_pad splits it.
       int64_t wanted = outputShape ? (*outputShape)[i] : in * w.strides[i];
+      if (wanted < 0 || wanted > kMaxElements)
+        n.fail("dimension " + Twine(i + 2) + " of the result would be " + Twine(wanted), "", outputShape ? "output_shape" : "strides");
       int64_t total = whole + outputPadding[i] - wanted;
       if (same && !outputShape)
         total = std::max<int64_t>(total, 0);
