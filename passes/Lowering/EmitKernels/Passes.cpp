@@ -49,9 +49,13 @@ struct FindReuse : mpc::impl::FindReusePassBase<FindReuse> {
 struct EmitKernels : mpc::impl::EmitKernelsPassBase<EmitKernels> {
   using EmitKernelsPassBase::EmitKernelsPassBase;
   void runOnOperation() override {
+    // Those of an earlier run are perhaps of other bodies.
+    for (ModuleOp earlier : kernelModules(getOperation()))
+      earlier.erase();
     const GpuArch *gpu = kernel::gpuOf(getOperation());
     KernelEmitter emitter(getOperation(), gpu, std::max(1u, unsigned(units)));
     LogicalResult result = forEachLaunched(getOperation(), [&](kernel::DispatchOp dispatch) {
+      dispatch.removeLaunchesAttr();
       if (dispatch.computesNothing() || (!gpu && dispatch.getLibrary()))
         return success();
       FailureOr<ArrayAttr> launches = emitter.add(dispatch);
