@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test test-torch test-sanitize fuzz campaigns docs gpu-bundle clean
+.PHONY: all setup build demo test test-torch test-assertions test-sanitize fuzz campaigns docs gpu-bundle clean
 all: build
 
 setup:
@@ -35,6 +35,12 @@ fuzz: setup
 # By hand, for it takes two hours: the fuzz targets, random graphs against PyTorch, failing calls, norms, layouts and sizes in their long forms, and a table of what they said.
 campaigns: build
 	tools/ci/campaigns.py --build $(BUILD) --python $(PYTHON)
+
+# By hand, for it takes half an hour of CPU time where ccache knows none of it: the tools that lit tests dialects, passes and PTX with, with assertions, and these tests.
+test-assertions: setup
+	cmake --preset assertions
+	ninja -C build-assertions -j$(JOBS) mpc-opt mpc-interpret mpc-ptx
+	/usr/lib/llvm-22/bin/lit -q $(addprefix build-assertions/test/,dialects passes codegen)
 
 # By hand, for it takes hours: the whole compiler and its tests with assertions under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-sanitize: setup

@@ -31,6 +31,12 @@ target_include_directories(MpcMlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_
 target_include_directories(MpcMlir INTERFACE ${MPC_SOURCE_DIR} ${MPC_BINARY_DIR})
 target_compile_definitions(MpcMlir INTERFACE ${LLVM_DEFINITIONS_LIST})
 target_compile_options(MpcMlir INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter)
+# Debian builds LLVM without assertions. Ours can have them, and with them those of the inline functions of LLVM's headers, for NDEBUG changes no type there: what does is under
+# LLVM_ENABLE_ABI_BREAKING_CHECKS, which the packages set to 0.
+option(MPC_ASSERTIONS "Keep assertions in the optimised code of dialects, passes and compiler" OFF)
+if(MPC_ASSERTIONS)
+  target_compile_options(MpcMlir INTERFACE -UNDEBUG)
+endif()
 target_link_libraries(MpcMlir INTERFACE MLIR LLVM)
 
 # mpc_library(NAME sources... [EXCEPTIONS] [LIBS libs...] [TABLEGEN targets...])

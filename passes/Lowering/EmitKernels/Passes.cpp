@@ -13,10 +13,14 @@ namespace {
 struct EmitKernels : mpc::impl::EmitKernelsPassBase<EmitKernels> {
   using EmitKernelsPassBase::EmitKernelsPassBase;
   void runOnOperation() override {
+    // Those of an earlier run are perhaps of other bodies.
+    for (ModuleOp earlier : kernelModules(getOperation()))
+      earlier.erase();
     const GpuArch *gpu = kernel::gpuOf(getOperation());
     KernelEmitter emitter(getOperation(), gpu, std::max(1u, unsigned(units)));
     // A batch is one launch, so its members are passed over.
     WalkResult result = getOperation().walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
+      dispatch.removeLaunchesAttr();
       if (dispatch.computesNothing() || (!gpu && dispatch.getLibrary()))
         return WalkResult::skip();
       FailureOr<ArrayAttr> launches = emitter.add(dispatch);

@@ -9,7 +9,7 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
     The kernels are for the module's `kernel.target`. Each distinct dispatch becomes an `llvm.func` (`@k0`, `@k1`, ...; for a product whose sums are split
     also `@k0_reduce`) in nested modules, `@kernels0` and so on, at most `units` of them, which are compiled in parallel. Dispatches with equal bodies, types
     and attributes share a kernel; names, locations and places in the arena do not count. Every dispatch gets its `launches`; a dispatch that computes no
-    element has none, and on the host a library call has none either.
+    element has none, and on the host a library call has none either. The kernels and launches of an earlier run are replaced.
 
     ```mlir
     %r = kernel.dispatch "flat" (%x) ...

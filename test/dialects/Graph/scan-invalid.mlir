@@ -116,3 +116,13 @@ func.func @trips(%h: tensor<2xf32>) {
   }) : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+func.func @terminator(%h: tensor<2xf32>) {
+  // expected-error @+1 {{ends without graph.scan_yield}}
+  %y = graph.scan 3 carry(%h : tensor<2xf32>) -> (tensor<2xf32>) {
+  ^bb0(%hb: tensor<2xf32>):
+    llvm.unreachable
+  }
+  return
+}

@@ -76,3 +76,33 @@ func.func @places(%x: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+llvm.func @k(!llvm.ptr, i64, i64)
+func.func @launches(%x: tensor<8xf32>) {
+  %0 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    // expected-error @+1 {{is a member of a batch, which is launched as a whole, and has launches of its own}}
+    %2 = kernel.dispatch "m" (%a) {launches = [#kernel.launch<@k grid = 1, 1, 1>]} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%b: tensor<8xf32>):
+      kernel.yield %b : tensor<8xf32>
+    }
+    kernel.yield %2 : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+func.func @library(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{is a batch, which has dispatches that are loops, and a library call}}
+  %0:2 = kernel.dispatch "b" (%x) {library} : (tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  ^bb0(%a: tensor<8x8xf32>):
+    %1 = kernel.dispatch "m" (%a) : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+    ^bb0(%b: tensor<8x8xf32>):
+      kernel.yield %b : tensor<8x8xf32>
+    }
+    %2 = graph.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %1, %2 : tensor<8x8xf32>, tensor<8x8xf32>
+  }
+  return
+}

@@ -250,3 +250,71 @@ func.func @one_slice(%x: tensor<5x16xf32> {kernel.offset = 0 : i64}) -> (tensor<
   }
   return %all : tensor<5x16xf32>
 }
+
+// -----
+// What an iteration reads is no slice that it writes.
+func.func @no_slice(%x: tensor<5x16xf32> {kernel.offset = 0 : i64}) -> (tensor<5x16xf32> {kernel.offset = 448 : i64}) {
+  // expected-error @+2 {{yields as a slice of result 0 what the iteration does not write}}
+  // expected-note @+1 {{hint: this is a defect of mpc}}
+  %all = graph.scan 5 over(%x : tensor<5x16xf32>) stack(tensor<5x16xf32>) {
+  ^bb0(%xt: tensor<16xf32>):
+    graph.scan_yield %xt : tensor<16xf32>
+  }
+  return %all : tensor<5x16xf32>
+}
+
+// -----
+// The slice is overwritten before the iteration ends.
+func.func @lost_slice(%x: tensor<5x16xf32> {kernel.offset = 0 : i64}) -> (tensor<5x16xf32> {kernel.offset = 448 : i64}) {
+  // expected-error @+2 {{yields a slice of result 0 at bytes 448 to 512, where at byte 448 lies another tensor}}
+  // expected-note @+1 {{hint: this is a defect of mpc}}
+  %all = graph.scan 5 over(%x : tensor<5x16xf32>) stack(tensor<5x16xf32>) {
+  ^bb0(%xt: tensor<16xf32>):
+    %1 = kernel.dispatch "exp" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
+    ^bb0(%a: tensor<16xf32>):
+      %e = graph.exp %a : tensor<16xf32>
+      kernel.yield %e : tensor<16xf32>
+    }
+    // expected-note @+1 {{it was written here}}
+    %2 = kernel.dispatch "tanh" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
+    ^bb0(%a: tensor<16xf32>):
+      %e = graph.tanh %a : tensor<16xf32>
+      kernel.yield %e : tensor<16xf32>
+    }
+    graph.scan_yield %1 : tensor<16xf32>
+  }
+  return %all : tensor<5x16xf32>
+}
+
+// -----
+// expected-error @+2 {{has no place in the arena}}
+// expected-note @+1 {{hint: this is a defect of mpc}}
+train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64>
+func.func @unplaced_variable() {
+  return
+}
+
+// -----
+// Nobody puts the argument where the result should be.
+// expected-error @+2 {{returns result 0 at bytes 64 to 80, where at byte 64 nothing has been written}}
+// expected-note @+1 {{hint: this is a defect of mpc}}
+func.func @unwritten(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> (tensor<4xf32> {kernel.offset = 64 : i64}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+func.func @unplaced_sum(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
+  // expected-error @+2 {{'train.all_reduce' op has no place in the arena}}
+  // expected-note @+1 {{hint: this is a defect of mpc}}
+  %0 = train.all_reduce %x : tensor<4xf32>
+  return
+}
+
+// -----
+// Ranks are summed where the sum lies, and the gradient is elsewhere.
+func.func @sum(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
+  // expected-error @+2 {{sums its operand at bytes 64 to 80, where at byte 64 nothing has been written}}
+  // expected-note @+1 {{hint: this is a defect of mpc}}
+  %0 = train.all_reduce %x {kernel.offset = 64 : i64} : tensor<4xf32>
+  return
+}

@@ -14,13 +14,14 @@
 // CHECK: arith.cmpi ult, %[[BLOCK]], %c1_i32
 // CHECK: arith.select %{{.*}}, %[[X]], %[[Y]] : !llvm.ptr<1>
 // CHECK-NOT: kernel.barrier
-// CHECK: llvm.store
+// CHECK-COUNT-4: llvm.store
+// CHECK-NOT: llvm.store
 // CHECK: arith.subi %[[BLOCK]], %c2_i32
 // CHECK: scf.if
 // CHECK: %[[THREAD:.*]] = kernel.thread_id
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[THREAD]], %c128_i32
 // CHECK: scf.if %[[INSIDE]]
-// CHECK: kernel.shuffle
+// CHECK-COUNT-5: kernel.shuffle
 // CHECK: llvm.store
 // CHECK-NOT: kernel.block_id
 // CHECK: llvm.return
@@ -51,6 +52,16 @@ func.func @f(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>, %z: tensor<16xf32>) -
 // CHECK-LABEL: llvm.func @k1(
 // CHECK: kernel.shared
 // CHECK-SAME: 256
+// CHECK-NOT: kernel.shared
+// CHECK: scf.if
+// CHECK-COUNT-16: kernel.shuffle
+// CHECK: kernel.barrier
+// CHECK: llvm.store {{.*}} f32, !llvm.ptr<1>
+// CHECK: scf.if
+// CHECK-COUNT-16: kernel.shuffle
+// CHECK: kernel.barrier
+// CHECK: llvm.store {{.*}} f32, !llvm.ptr<1>
+// CHECK-NOT: kernel.barrier
 // CHECK-NOT: kernel.shared
 // CHECK: llvm.return
 func.func @shared(%x: tensor<256x16xf32>, %y: tensor<256x48xf32>) -> (tensor<16xf32>, tensor<48xf32>) {

@@ -19,7 +19,8 @@
 // Two threads share 16 columns, a sector of f16, so that there are four blocks; 8 warps combine in shared memory; then 16 threads have a column each.
 // CHECK-LABEL: llvm.func @k1
 // CHECK: scf.for {{.*}} to %c8192_i32 step %c128_i32
-// CHECK-COUNT-4: kernel.shuffle xor
+// CHECK-COUNT-32: kernel.shuffle xor
+// CHECK-NOT: kernel.shuffle
 // CHECK: kernel.shared 512
 // CHECK-COUNT-8: llvm.store {{.*}} f32, !llvm.ptr<3>
 // CHECK: kernel.barrier
@@ -46,12 +47,20 @@
 // CHECK: scf.for
 // CHECK-COUNT-5: kernel.shuffle xor
 // CHECK: kernel.shared 64
+// CHECK: scf.if
+// CHECK: llvm.store {{.*}} f32, !llvm.ptr<3>
 // CHECK: kernel.barrier
+// CHECK-COUNT-16: llvm.load {{.*}} !llvm.ptr<3>
+// CHECK: scf.if
+// CHECK: llvm.store {{.*}} f32, !llvm.ptr<1>
+// CHECK: llvm.return
 
 // 350 pairs in 2 blocks need a guard.
 // CHECK-LABEL: llvm.func @k4
 // CHECK: arith.cmpi ult
 // CHECK: scf.if
+// CHECK-COUNT-2: llvm.store {{.*}} f64, !llvm.ptr<1>
+// CHECK: llvm.return
 func.func @f(%x: tensor<32x16x16x64xf16>, %s: tensor<64xf32>, %l: tensor<129x500xf32>, %m: tensor<4x5000xf32>, %n: tensor<700xf64>)
     -> (tensor<32x16x16x64xf16>, tensor<64xf32>, tensor<129x500xf32>, tensor<4xf32>, tensor<700xf64>) {
   %0 = kernel.dispatch "scale"(%x, %s) : (tensor<32x16x16x64xf16>, tensor<64xf32>) -> tensor<32x16x16x64xf16> {

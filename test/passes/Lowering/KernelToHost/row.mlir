@@ -40,3 +40,14 @@ func.func @no_form(%x: tensor<10x30xf32>) -> (tensor<10xf32>, tensor<30xf32>) {
 // CHECK: arith.subf %{{.*}}, %[[MAX]]
 // CHECK: arith.divf %{{.*}}, %[[SUM]]
 // CHECK: llvm.store
+// CHECK-NOT: llvm.store
+// CHECK: llvm.return
+
+// CHECK-LABEL: llvm.func @k1
+// CHECK: scf.for {{.*}} = %c0_i64 to %c10_i64
+// CHECK: scf.for {{.*}} = %c0_i64 to %c30_i64 {{.*}} iter_args
+// CHECK: llvm.store
+// CHECK: scf.for {{.*}} = %c0_i64 to %c30_i64
+// CHECK: scf.for {{.*}} = %c0_i64 to %c10_i64 {{.*}} iter_args
+// CHECK: llvm.store
+// CHECK: llvm.return

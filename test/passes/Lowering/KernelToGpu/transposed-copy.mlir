@@ -6,9 +6,20 @@
 // A thread reads 16 neighbours of x in two accesses, encodes them in pairs and stores them in one; then it stores 16 neighbours of the transpose in one. A
 // block handles 64 x 64 elements.
 // DEVICE: kernel.dispatch "factor"{{.*}}grid = 2048, 1, 1 
+// DEVICE-LABEL: llvm.func @k0(
+// DEVICE-SAME: kernel.threads = 256 : i32
 // DEVICE: kernel.shared 4096
+// DEVICE: scf.for {{.*}} to %c256_i32 step %c256_i32
 // DEVICE-COUNT-16: kernel.encode_f8
 // DEVICE-NOT: kernel.encode_f8
+// DEVICE-COUNT-16: llvm.store {{.*}} i8, !llvm.ptr<1>
+// DEVICE-COUNT-16: llvm.store {{.*}} i8, !llvm.ptr<3>
+// DEVICE-NOT: llvm.store
+// DEVICE: kernel.barrier
+// DEVICE: scf.for {{.*}} to %c256_i32 step %c256_i32
+// DEVICE-COUNT-16: llvm.load {{.*}} !llvm.ptr<3> -> i8
+// DEVICE-COUNT-16: llvm.store {{.*}} i8, !llvm.ptr<1>
+// DEVICE: llvm.return
 // PTXAS: k0: {{[0-9]+}} registers, 0 stack, 0 spill stores, 0 spill loads, 4096 shared
 // On GPUs without instructions for it, the conversion is integer arithmetic.
 // SM80: ld.global.{{.*}}v4.b32

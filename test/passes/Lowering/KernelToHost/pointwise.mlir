@@ -59,6 +59,10 @@ func.func @reshaped(%x: tensor<8x6x50xf32>) -> tensor<48x50xf32> {
 // CHECK-LABEL: llvm.func @k2
 // CHECK-NOT: arith.divui
 // CHECK-NOT: arith.remui
+// CHECK: scf.for %[[I:[^ ]*]] = %{{.*}} to
+// CHECK-NEXT: llvm.getelementptr inbounds %{{.*}}[%[[I]]]
+// CHECK: llvm.getelementptr inbounds %{{.*}}[%[[I]]]
+// CHECK-NEXT: llvm.store
 // CHECK: llvm.return
 
 // The loop over a concatenated dimension is cut where an operand ends: each piece reads one operand, without a selection.
@@ -72,6 +76,23 @@ func.func @concat(%a: tensor<64x16xf32>, %b: tensor<64x8xf32>, %c: tensor<64x40x
 }
 // CHECK-LABEL: llvm.func @k3
 // CHECK-NOT: arith.select
+// CHECK: scf.for %{{.*}} = %arg1 to %arg2
+// CHECK: arith.minsi %c64_i64, %c16_i64
 // CHECK: scf.for
-// CHECK-COUNT-3: scf.for
+// CHECK: llvm.load
+// CHECK-NOT: llvm.load
+// CHECK: llvm.store
+// CHECK: arith.minsi %c64_i64, %c24_i64
+// CHECK: scf.for
+// CHECK: llvm.getelementptr inbounds %{{.*}}[%c-16_i64]
+// CHECK-NEXT: llvm.load
+// CHECK-NOT: llvm.load
+// CHECK: llvm.store
+// CHECK: arith.minsi %c64_i64, %c64_i64
+// CHECK: scf.for
+// CHECK: llvm.getelementptr inbounds %{{.*}}[%c-24_i64]
+// CHECK-NEXT: llvm.load
+// CHECK-NOT: llvm.load
+// CHECK: llvm.store
 // CHECK-NOT: scf.for
+// CHECK: llvm.return
