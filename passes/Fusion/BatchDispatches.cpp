@@ -237,8 +237,7 @@ static void form(SmallVector<DispatchOp> members) {
     usersThroughViews(result, readers, &views);
   OpBuilder builder(last);
   std::string name = (last.getName() + " and " + Twine(members.size() - 1) + " more").str();
-  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, builder.getStringAttr(name),
-                                  inputs.getArrayRef(), UnitAttr());
+  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, name, inputs.getArrayRef());
   Block &body = outer.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs)

@@ -203,9 +203,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(stored.lookup_or(v, v));
-    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)),
-                                               builder.getStringAttr(dispatchName(group, ops)), operands,
-                                               group.kind == GroupKind::Library ? builder.getUnitAttr() : UnitAttr());
+    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)), dispatchName(group, ops), operands);
+    dispatch.setLibrary(group.kind == GroupKind::Library);
     Block &body = dispatch.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value v : inputs)

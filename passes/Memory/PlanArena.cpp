@@ -106,7 +106,7 @@ static LogicalResult verifyDispatched(Block &block) {
 }
 
 kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
-  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), builder.getStringAttr(name), ValueRange(v), UnitAttr());
+  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), name, ValueRange(v));
   // A copy reads each element just before it writes it.
   dispatch.setMayReuseAttr(builder.getArrayAttr(builder.getDenseI64ArrayAttr(0)));
   Block &body = dispatch.getBody().emplaceBlock();

@@ -7,6 +7,13 @@
 using namespace mlir;
 using namespace mpc::kernel;
 
+void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange results, StringRef name, ValueRange inputs) {
+  state.addTypes(results);
+  state.addOperands(inputs);
+  state.getOrAddProperties<Properties>().setName(builder.getStringAttr(name));
+  state.addRegion();
+}
+
 LogicalResult DispatchOp::verifySchedule() {
   if (getSchedule() && !getLibrary())
     return emitOpError("has the schedule of a contraction, but is a loop dispatch");

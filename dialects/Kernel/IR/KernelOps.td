@@ -58,9 +58,8 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     /// The input whose buffer each result shares, or -1.
     ::llvm::SmallVector<int64_t> inPlaceInputs();
   }];
-  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$name, "::mlir::ValueRange":$inputs, "::mlir::UnitAttr":$library), [{
-    build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {}, {}, {}, {}, {});
-  }]>];
+  // The body is empty, and no pass has decided anything yet.
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$name, "::mlir::ValueRange":$inputs)>];
   let hasVerifier = 1;
 }
 
