@@ -126,17 +126,29 @@ LogicalResult DispatchOp::verify() {
       return op.emitOpError("is in a batch, which has dispatches that are loops");
     if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
       return member.emitOpError("reads another member of its batch");
-    if (member.getArgs() || member.getScratchBytes() || member.getScratchOffset())
+    if (member.getArgs() || member.getInPlace() || member.getScratchBytes() || member.getScratchOffset())
       return member.emitOpError("is a member of a batch, whose memory is planned as a whole, and has places of its own");
     llvm::append_range(results, member.getResults());
   }
   if (yield.getValues() != ValueRange(results))
     return emitOpError("is a batch, which yields all results of its members in order");
+  for (auto [r, input] : llvm::enumerate(inPlaceInputs()))
+    if (auto [member, own] = memberOf(r); input >= 0 && member.inPlaceInput(own) < 0)
+      return emitOpError("in_place lets result ") << r << " share the buffer of input " << input << ", which the member that computes it does not read";
   return success();
 }
 
 SmallVector<int64_t> DispatchOp::inPlaceInputs() {
-  return getInPlace() ? SmallVector<int64_t>(*getInPlace()) : SmallVector<int64_t>(getNumResults(), -1);
+  SmallVector<int64_t> places(getNumResults(), -1);
+  auto batch = dyn_cast_or_null<DispatchOp>((*this)->getParentOp());
+  if (!batch)
+    return getInPlace() ? SmallVector<int64_t>(*getInPlace()) : places;
+  SmallVector<int64_t> outer = batch.inPlaceInputs();
+  for (OpResult result : getOperation()->getResults()) // only the batch's yield uses it
+    for (auto [i, input] : llvm::enumerate(getInputs()))
+      if (int64_t(cast<BlockArgument>(input).getArgNumber()) == outer[result.use_begin()->getOperandNumber()])
+        places[result.getResultNumber()] = i;
+  return places;
 }
 
 bool DispatchOp::computesNothing() {

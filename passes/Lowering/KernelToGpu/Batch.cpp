@@ -37,7 +37,6 @@ public:
   FailureOr<GpuLaunch> run();
 
 private:
-  void setInPlace();
   LogicalResult emitMembers();
   /// Emits the code that these members share; their blocks are those from `first` on.
   void emitAlike(Alike &alike, Value block, int64_t first);
@@ -62,25 +61,9 @@ private:
 
 } // namespace
 
-/// Passes the places that the memory plan gave to the batch on to its members.
-void BatchEmitter::setInPlace() {
-  size_t result = 0;
-  for (DispatchOp member : batch.members()) {
-    llvm::SmallVector<int64_t> inner;
-    for (unsigned r = 0; r < member.getNumResults(); ++r, ++result) {
-      inner.push_back(-1);
-      if (int64_t place = batch.inPlaceInput(unsigned(result)); place >= 0)
-        for (auto [i, input] : llvm::enumerate(member.getInputs()))
-          if (int64_t(cast<BlockArgument>(input).getArgNumber()) == place)
-            inner.back() = int64_t(i);
-    }
-    member.setInPlace(inner);
-  }
-}
-
 LogicalResult BatchEmitter::emitMembers() {
   auto same = [](DispatchOp a, DispatchOp b) {
-    return a.getInPlace() == b.getInPlace() &&
+    return a.inPlaceInputs() == b.inPlaceInputs() &&
            llvm::equal(a.getOperandTypes(), b.getOperandTypes()) &&
            OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                       OperationEquivalence::IgnoreLocations);
@@ -173,7 +156,6 @@ void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
 }
 
 FailureOr<GpuLaunch> BatchEmitter::run() {
-  setInPlace();
   if (failed(emitMembers()))
     return failure();
   OpBuilder b(batch.getContext());

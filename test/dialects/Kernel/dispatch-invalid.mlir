@@ -259,3 +259,35 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
     return
   }
 }
+
+// -----
+func.func @member_in_place(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    // expected-error @+1 {{is a member of a batch, whose memory is planned as a whole, and has places of its own}}
+    %1 = kernel.dispatch "m" (%a) {in_place = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%b: tensor<8xf32>):
+      kernel.yield %b : tensor<8xf32>
+    }
+    kernel.yield %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @input_of_another_member(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // expected-error @+1 {{in_place lets result 0 share the buffer of input 1, which the member that computes it does not read}}
+  %0:2 = kernel.dispatch "b" (%x, %y) {in_place = array<i64: 1, -1>} : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    %1 = kernel.dispatch "m" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    %2 = kernel.dispatch "n" (%b) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    kernel.yield %1, %2 : tensor<8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}
