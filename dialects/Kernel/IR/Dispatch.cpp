@@ -96,9 +96,9 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       continue;
     if (launch.getArgs().size() != function.getNumArguments())
       return emitOpError("launches ") << launch.getKernel() << " with " << launch.getArgs().size() << " of its " << function.getNumArguments() << " arguments";
-    auto cluster = function->getAttrOfType<IntegerAttr>("kernel.cluster");
-    if (cluster && cluster.getInt() > 0 && launch.getGrid()[0] % cluster.getInt() != 0)
-      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getGrid()[0] << " blocks, which are no clusters of " << cluster.getInt();
+    EntryAttr entry = EntryAttr::of(function);
+    if (entry && launch.getGrid()[0] % entry.getCluster() != 0)
+      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getGrid()[0] << " blocks, which are no clusters of " << entry.getCluster();
   }
   return success();
 }

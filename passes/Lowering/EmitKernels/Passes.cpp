@@ -50,7 +50,7 @@ struct EmitKernels : mpc::impl::EmitKernelsPassBase<EmitKernels> {
   using EmitKernelsPassBase::EmitKernelsPassBase;
   void runOnOperation() override {
     const GpuArch *gpu = kernel::gpuOf(getOperation());
-    KernelEmitter emitter(getOperation(), gpu, std::max(1u, unsigned(units)));
+    KernelEmitter emitter(getOperation(), std::max(1u, unsigned(units)));
     LogicalResult result = forEachLaunched(getOperation(), [&](kernel::DispatchOp dispatch) {
       if (dispatch.computesNothing() || (!gpu && dispatch.getLibrary()))
         return success();

@@ -234,7 +234,7 @@ func.func @no_scratch(%x: tensor<8xf32>) {
 
 // -----
 module attributes {kernel.target = #kernel.target<"sm_90a">} {
-  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.threads = 128 : i32}
+  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>}
   func.func @few_arguments(%x: tensor<8xf32>) {
     // expected-error @+1 {{launches @k with 1 of its 2 arguments}}
     %0 = kernel.dispatch "d" (%x) {launches = [#kernel.launch<@k grid = 1, 1, 1 args = 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
@@ -248,7 +248,7 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
 
 // -----
 module attributes {kernel.target = #kernel.target<"sm_90a">} {
-  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32, kernel.resident = 1 : i32}
+  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128, cluster = 2, resident = 1>}
   func.func @clusters(%x: tensor<8xf32>) {
     // expected-error @+1 {{launches @k with 3 blocks, which are no clusters of 2}}
     %0 = kernel.dispatch "d" (%x) {launches = [#kernel.launch<@k grid = 3, 1, 1 args = 0, 1>]} : (tensor<8xf32>) -> tensor<8xf32> {

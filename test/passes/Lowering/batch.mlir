@@ -9,7 +9,7 @@
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: %[[X:arg0]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
 // CHECK-SAME: %[[Y:arg1]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
-// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256>
 // CHECK: %[[BLOCK:.*]] = kernel.block_id x
 // CHECK: %[[TWO:.*]] = arith.cmpi ult, %[[BLOCK]], %c2_i32
 // CHECK: scf.if %[[TWO]]
