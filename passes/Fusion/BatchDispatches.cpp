@@ -265,6 +265,8 @@ static void form(SmallVector<DispatchOp> members) {
 namespace {
 struct BatchDispatches : fusion::impl::BatchDispatchesPassBase<BatchDispatches> {
   void runOnOperation() override {
+    if (failed(kernel::verifyNotPlanned(getOperation(), getArgument())))
+      return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;

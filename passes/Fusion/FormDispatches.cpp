@@ -97,6 +97,8 @@ namespace {
 struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
   using FormDispatchesPassBase::FormDispatchesPassBase;
   void runOnOperation() override {
+    if (failed(kernel::verifyNotPlanned(getOperation(), getArgument())))
+      return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
       if (!entry.isExternal() && failed(verifyUnformed(entry.getFunctionBody().front())))
         return signalPassFailure();

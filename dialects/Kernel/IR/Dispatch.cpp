@@ -1,7 +1,9 @@
 //===- Dispatch.cpp - what one launch computes: verifiers and questions ---------------------===//
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -13,6 +15,30 @@ void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange resu
   state.getOrAddProperties<Properties>().setName(builder.getStringAttr(name));
   state.addRegion();
 }
+
+//===-- Effects ----------------------------------------------------------------------------===//
+
+/// The results of a member are part of its batch, which yields those of every member, so members count as placed from the start.
+static bool hasPlaces(DispatchOp dispatch) { return dispatch.getArgs() || isa_and_nonnull<DispatchOp>(dispatch->getParentOp()); }
+
+void DispatchOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (!hasPlaces(*this))
+    return;
+  for (OpOperand &input : getInputsMutable())
+    effects.emplace_back(MemoryEffects::Read::get(), &input, ArenaResource::get());
+  for (OpResult result : getOperation()->getResults())
+    effects.emplace_back(MemoryEffects::Write::get(), result, ArenaResource::get());
+}
+
+Speculation::Speculatability DispatchOp::getSpeculatability() { return hasPlaces(*this) ? Speculation::NotSpeculatable : Speculation::Speculatable; }
+
+LogicalResult mpc::kernel::verifyNotPlanned(ModuleOp module, StringRef pass) {
+  if (!PlanAttr::of(module))
+    return success();
+  return emitErrorWithHint(module.getLoc(), "the memory of this module is planned (" + PlanAttr::name + "), so its dispatches keep their order", "run " + pass + " before mpc-plan-arena");
+}
+
+//===-- Verifiers --------------------------------------------------------------------------===//
 
 LogicalResult DispatchOp::verifySchedule() {
   if (getSchedule() && !getLibrary())
@@ -137,6 +163,8 @@ LogicalResult DispatchOp::verify() {
       return emitOpError("in_place lets result ") << r << " share the buffer of input " << input << ", which the member that computes it does not read";
   return success();
 }
+
+//===-- Questions --------------------------------------------------------------------------===//
 
 SmallVector<int64_t> DispatchOp::inPlaceInputs() {
   SmallVector<int64_t> places(getNumResults(), -1);

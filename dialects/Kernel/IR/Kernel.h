@@ -16,6 +16,13 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
+namespace mpc::kernel {
+/// The memory of a program, in which the memory plan gives every tensor its place.
+struct ArenaResource : mlir::SideEffects::Resource::Base<ArenaResource> {
+  llvm::StringRef getName() final { return "Arena"; }
+};
+} // namespace mpc::kernel
+
 #include "dialects/Kernel/IR/KernelDialect.h.inc"
 #include "dialects/Kernel/IR/KernelEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
@@ -42,5 +49,8 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "kernel.offset";
 /// Returns the memory plan of a module. Fails with a located error where it has none, or where a variable, an argument, a result or a dispatch has no place: whoever has the plan
 /// may read the places without asking again.
 mlir::FailureOr<PlanAttr> verifyPlanned(mlir::ModuleOp module);
+
+/// Fails with a located error where the memory of the module is planned. Passes that move or make dispatches call it first.
+mlir::LogicalResult verifyNotPlanned(mlir::ModuleOp module, llvm::StringRef pass);
 } // namespace mpc::kernel
 #endif

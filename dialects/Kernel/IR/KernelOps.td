@@ -8,7 +8,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/Graph/IR/GraphBase.td"
 include "dialects/Kernel/IR/KernelAttrs.td"
 
-def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
   let summary = "graph ops that one launch computes";
   let description = [{
     ```mlir
@@ -34,6 +35,9 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     - `launches`: the kernels that compute it, in the order of their launches.
 
     Members of a batch have no places and no launches of their own; those of the batch are theirs.
+
+    A dispatch is pure until it has `args`. From then on it reads its inputs in the arena and writes its results there, so it is neither dropped, merged nor moved.
+    Neither are the members of a batch, since the batch yields the results of each.
   }];
   let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<Kernel_ContractionAttr>:$schedule,
                        OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "numbers of inputs, for each result">>:$may_reuse, OptionalAttr<DenseI64ArrayAttr>:$in_place,
