@@ -6,7 +6,7 @@
 
 namespace mpc {
 
-/// Compiles the GPU kernels of a module (llvm.func with `kernel.threads`, see
+/// Compiles the GPU kernels of a module (llvm.func with `kernel.entry`, see
 /// dialects/Kernel/IR/DeviceOps.td) for the emulator. Returns an ELF shared object with the symbols `k` and
 /// `k.about` of each kernel (runtime/abi/mpc/emulator.h), which runtime/emulator's Module loads. The kernels
 /// are dealt out to at most `modules` LLVM modules and compiled on `threads` threads; the result does not

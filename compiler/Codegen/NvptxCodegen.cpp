@@ -5,6 +5,7 @@
 #include "compiler/Codegen/Parallel.h"
 #include "compiler/Codegen/Ptxas.h"
 #include "dialects/Kernel/IR/SharedMemory.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +16,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -32,18 +32,13 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-static int numberOf(Operation &op, StringRef attribute, int otherwise) {
-  auto number = op.getAttrOfType<IntegerAttr>(attribute);
-  return number ? int(number.getInt()) : otherwise;
-}
-
 /// Lowers `module` in place and translates it. Returns null after an error, for which there is a diagnostic
 /// or the text in `error`.
-static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, const GpuArch &arch, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
-  for (Operation &op : module.getOps())
-    if (isDeviceKernel(&op))
-      kernels.push_back({.symbol = cast<LLVM::LLVMFuncOp>(op).getName().str(), .threads = numberOf(op, "kernel.threads", 0), .resident = numberOf(op, "kernel.resident", 0), .cluster = numberOf(op, "kernel.cluster", 1), .tensorMaps = op.getAttrOfType<ArrayAttr>("kernel.tensor_maps"), .report = {}, .instructions = {}, .sharedBytes = kernel::SharedMemory(&op).bytes});
-  if (failed(lowerDeviceOps(module, arch)))
+static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (kernel::EntryAttr entry = kernel::EntryAttr::of(function))
+      kernels.push_back({.symbol = function.getName().str(), .entry = entry, .report = {}, .instructions = {}, .sharedBytes = kernel::SharedMemory(function).bytes});
+  if (failed(lowerDeviceOps(module)))
     return nullptr;
   for (NvptxKernel &kernel : kernels)
     kernel.dynamicSharedBytes = dynamicSharedBytes(module.lookupSymbol(kernel.symbol));
@@ -85,13 +80,13 @@ static bool forgoOccupancy(std::string &ptx, const llvm::StringMap<PtxasReport> 
   return changed;
 }
 
-static void compilePart(Part &part, const NvptxOptions &options) {
+static void compilePart(Part &part, const GpuArch &arch, const NvptxOptions &options) {
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> ir = lowerAndTranslate(*part.source, *options.arch, context, part.result.kernels, part.error);
+  std::unique_ptr<llvm::Module> ir = lowerAndTranslate(*part.source, context, part.result.kernels, part.error);
   part.failed = true;
   if (!ir)
     return;
-  std::unique_ptr<llvm::TargetMachine> machine = createNvptxMachine(*options.arch);
+  std::unique_ptr<llvm::TargetMachine> machine = createNvptxMachine(arch);
   optimizeForNvptx(*ir, *machine);
   part.result.ptx = emitPtx(*ir, *machine, part.error);
   if (!part.error.empty())
@@ -99,10 +94,10 @@ static void compilePart(Part &part, const NvptxOptions &options) {
   llvm::StringMap<PtxInstructions> instructions = countPtxInstructions(part.result.ptx);
   for (NvptxKernel &kernel : part.result.kernels)
     kernel.instructions = instructions.lookup(kernel.symbol);
-  if (!options.ptxas.empty() && options.arch->ptxasKnows) {
-    PtxasResult assembled = runPtxas(options.ptxas, part.result.ptx, *options.arch);
+  if (!options.ptxas.empty() && arch.ptxasKnows) {
+    PtxasResult assembled = runPtxas(options.ptxas, part.result.ptx, arch);
     if (assembled.error.empty() && forgoOccupancy(part.result.ptx, assembled.reports))
-      assembled = runPtxas(options.ptxas, part.result.ptx, *options.arch);
+      assembled = runPtxas(options.ptxas, part.result.ptx, arch);
     part.error = assembled.error;
     if (!part.error.empty())
       return;
@@ -113,11 +108,21 @@ static void compilePart(Part &part, const NvptxOptions &options) {
   part.failed = false;
 }
 
+FailureOr<ModuleOp> mpc::gpuKernels(ModuleOp module) {
+  SmallVector<ModuleOp> all = kernel::kernelModules(module);
+  if (all.size() > 1)
+    return emitErrorWithHint(all[1].getLoc(), "'" + all[1].getName().value_or("") + "' is a second module of kernels; a program for a GPU has one", "run mpc-emit-kernels with units=1");
+  return all.empty() ? ModuleOp() : all.front();
+}
+
 FailureOr<std::vector<NvptxModule>> mpc::compileNvptx(ModuleOp kernels, const NvptxOptions &options) {
+  const GpuArch *arch = kernel::requireGpu(kernels);
+  if (!arch)
+    return failure();
   std::vector<Part> parts;
   for (OwningOpRef<ModuleOp> &source : dealKernels(kernels, options.modules))
     parts.push_back({std::move(source), {}, {}});
-  onThreads(kernels.getContext(), parts.size(), options.threads, [&](size_t i) { compilePart(parts[i], options); });
+  onThreads(kernels.getContext(), parts.size(), options.threads, [&](size_t i) { compilePart(parts[i], *arch, options); });
 
   std::vector<NvptxModule> result;
   bool failed = false;
@@ -132,18 +137,22 @@ FailureOr<std::vector<NvptxModule>> mpc::compileNvptx(ModuleOp kernels, const Nv
   return result;
 }
 
-FailureOr<std::string> mpc::nvptxLLVMIR(ModuleOp kernels, const GpuArch &arch, bool optimized) {
+FailureOr<std::string> mpc::nvptxLLVMIR(ModuleOp kernels, bool optimized) {
+  const GpuArch *arch = kernel::requireGpu(kernels);
+  if (!arch)
+    return failure();
   OwningOpRef<ModuleOp> copy(kernels.clone());
+  (*copy)->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::of(kernels));
   llvm::LLVMContext context;
   std::vector<NvptxKernel> names;
   std::string error, text;
-  std::unique_ptr<llvm::Module> ir = lowerAndTranslate(*copy, arch, context, names, error);
+  std::unique_ptr<llvm::Module> ir = lowerAndTranslate(*copy, context, names, error);
   if (!ir) {
     if (!error.empty())
       emitError(kernels.getLoc(), error);
     return failure();
   }
-  std::unique_ptr<llvm::TargetMachine> machine = createNvptxMachine(arch);
+  std::unique_ptr<llvm::TargetMachine> machine = createNvptxMachine(*arch);
   if (optimized)
     optimizeForNvptx(*ir, *machine);
   llvm::raw_string_ostream(text) << *ir;

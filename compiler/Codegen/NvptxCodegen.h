@@ -1,14 +1,14 @@
 //===- NvptxCodegen.h - GPU kernels to PTX and cubins -------------------------------===//
 //
-// Takes a module of kernels (dialects/Kernel/IR/DeviceOps.td says what a kernel is), lowers it for one
-// architecture and compiles it with LLVM's NVPTX back end, in process and without the CUDA toolkit. Where
+// Takes a module of kernels (dialects/Kernel/IR/DeviceOps.td says what a kernel is), lowers it for the GPU of its
+// `kernel.target` and compiles it with LLVM's NVPTX back end, in process and without the CUDA toolkit. Where
 // there is a ptxas, assembles the PTX and keeps its report.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_CODEGEN_NVPTXCODEGEN_H
 #define MPC_CODEGEN_NVPTXCODEGEN_H
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "dialects/Kernel/Target/GpuArch.h"
 #include "llvm/ADT/StringMap.h"
 #include <optional>
 #include <string>
@@ -48,12 +48,8 @@ llvm::StringMap<PtxInstructions> countPtxInstructions(llvm::StringRef ptx);
 
 struct NvptxKernel {
   std::string symbol;
-  int threads = 0;                ///< the threads of a block
-  int resident = 0;               ///< kernel.resident: the most blocks for each SM, of a persistent kernel; 0
-                                  ///< where a launch has all blocks of the grid
-  int cluster = 1;                ///< the blocks of a cluster
+  kernel::EntryAttr entry = {};
   int64_t dynamicSharedBytes = 0; ///< the bytes that a launch must ask for; above 48 KB the function's limit must be raised first
-  mlir::ArrayAttr tensorMaps = {}; ///< array of #kernel.tensor_map, which are parameters behind the pointers; null where there are none
   std::optional<PtxasReport> report;
   PtxInstructions instructions;
   int64_t sharedBytes = 0; ///< the bytes of a block, static and dynamic
@@ -67,7 +63,6 @@ struct NvptxModule {
 };
 
 struct NvptxOptions {
-  const GpuArch *arch = nullptr;
   /// The most modules that kernels are dealt out to, which are the units of parallel compilation. The result
   /// does not depend on `threads`.
   size_t modules = 8;
@@ -78,13 +73,17 @@ struct NvptxOptions {
 /// Registers the dialects and translations that a context needs.
 void registerNvptxDialects(mlir::DialectRegistry &registry);
 
-/// Compiles the kernels of `kernels`, which does not change. Fails with a located diagnostic: for an
+/// Returns the module of kernels in a module whose kernels have been emitted for a GPU; null where nothing is computed. A second one is an error: compileNvptx divides the
+/// kernels of one module itself.
+mlir::FailureOr<mlir::ModuleOp> gpuKernels(mlir::ModuleOp module);
+
+/// Compiles the kernels of `kernels`, which does not change. Fails with a located diagnostic: for a module without a GPU, an
 /// instruction that the architecture lacks, a function that has no code for GPUs, or an error of ptxas (with
 /// the kernel's name).
 mlir::FailureOr<std::vector<NvptxModule>> compileNvptx(mlir::ModuleOp kernels, const NvptxOptions &options);
 
 /// Returns the LLVM IR of all kernels, before or after the optimiser, for inspection.
-mlir::FailureOr<std::string> nvptxLLVMIR(mlir::ModuleOp kernels, const GpuArch &arch, bool optimized);
+mlir::FailureOr<std::string> nvptxLLVMIR(mlir::ModuleOp kernels, bool optimized);
 
 } // namespace mpc
 #endif

@@ -1,7 +1,7 @@
 //===- Parallel.cpp - modules of kernels on several threads -------------------------===//
 #include "compiler/Codegen/Parallel.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/IR/Builders.h"
-#include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
 #include <atomic>
 #include <thread>
 
@@ -11,6 +11,8 @@ using namespace mpc;
 /// Copies these kernels, and everything that they use, from the module into a new one.
 static OwningOpRef<ModuleOp> extract(ModuleOp source, const SymbolTable &symbols, llvm::SmallVector<Operation *> kernels) {
   OwningOpRef<ModuleOp> result(ModuleOp::create(source.getLoc()));
+  if (auto target = kernel::TargetAttr::of(source))
+    (*result)->setAttr(kernel::TargetAttr::name, target);
   llvm::DenseSet<Operation *> wanted(llvm::from_range, kernels);
   while (!kernels.empty()) {
     auto uses = SymbolTable::getSymbolUses(kernels.pop_back_val());
@@ -31,7 +33,7 @@ std::vector<OwningOpRef<ModuleOp>> mpc::dealKernels(ModuleOp kernels, size_t par
   std::vector<llvm::SmallVector<Operation *>> dealt(std::max<size_t>(parts, 1));
   size_t count = 0;
   for (Operation &op : kernels.getOps())
-    if (isDeviceKernel(&op))
+    if (kernel::isDeviceKernel(&op))
       dealt[count++ % dealt.size()].push_back(&op);
   dealt.resize(std::min(count, dealt.size()));
   SymbolTable symbols(kernels);

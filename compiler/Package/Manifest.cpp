@@ -8,7 +8,6 @@
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "dialects/Train/IR/Train.h"
-#include "passes/Memory/Passes.h"
 #include "passes/Precision/ScalerState.h"
 #include <nlohmann/json.hpp>
 
@@ -39,7 +38,7 @@ private:
 };
 } // namespace
 
-static int64_t offsetAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(); }
+static int64_t offsetAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>(kernel::kOffsetAttr).getInt(); }
 static json tensorJson(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return {{"dtype", dtypeName(tensor.getElementType()).str()}, {"shape", tensor.getShape().vec()}, {"bytes", graph::bytesOf(type)}};
@@ -338,7 +337,7 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
     json input = tensorJson(type);
     auto name = op.getArgAttrOfType<StringAttr>(i, train::kNameAttr);
     input["name"] = name ? name.str() : "input" + std::to_string(i);
-    input["offset"] = op.getArgAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
+    input["offset"] = op.getArgAttrOfType<IntegerAttr>(i, kernel::kOffsetAttr).getInt();
     input["batched"] = bool(op.getArgAttr(i, train::kBatchedAttr)) && graph::bytesOf(type) > 0;
     if (DictionaryAttr attributes = op.getArgAttrDict(i))
       addRanges(input, attributes);
@@ -378,7 +377,7 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
       output["batched"] = true;
     if (op.getResultAttr(i, train::kFixedAttr))
       output["fixed"] = true;
-    output["offset"] = op.getResultAttrOfType<IntegerAttr>(i, memory::kOffsetAttr).getInt();
+    output["offset"] = op.getResultAttrOfType<IntegerAttr>(i, kernel::kOffsetAttr).getInt();
     j["outputs"].push_back(std::move(output));
   }
   if (failed(addLaunches(op.getFunctionBody().front(), plan, j["launches"])))
@@ -388,10 +387,11 @@ FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan 
 
 FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
   ModuleOp module = *plan.module;
-  auto attr = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
-  auto number = [&](StringRef name) { return attr.getAs<IntegerAttr>(name).getInt(); };
-  json j = {{"target", plan.target}, {"arena_bytes", number("arena_bytes")}, {"state_bytes", number("state_bytes")},
-            {"saved_bytes", number("saved_bytes")}, {"peak_bytes", number("peak_bytes")}, {"storage", json::array()},
+  FailureOr<kernel::PlanAttr> memory = kernel::verifyPlanned(module);
+  if (failed(memory))
+    return failure();
+  json j = {{"target", plan.target}, {"arena_bytes", memory->getArenaBytes()}, {"state_bytes", memory->getStateBytes()},
+            {"saved_bytes", memory->getSavedBytes()}, {"peak_bytes", memory->getPeakBytes()}, {"storage", json::array()},
             {"constants", json::array()}, {"entries", json::array()}};
   for (auto variable : module.getOps<train::VariableOp>()) {
     json storage = {{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)}, {"bytes", graph::bytesOf(variable.getType())}};
@@ -401,7 +401,7 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
   }
   llvm::DenseSet<int64_t> written;
   module.walk([&](graph::ConstantOp constant) {
-    if (!constant->hasAttr(memory::kOffsetAttr) || !written.insert(offsetAttr(constant)).second)
+    if (!constant->hasAttr(kernel::kOffsetAttr) || !written.insert(offsetAttr(constant)).second)
       return;
     std::string bytes = bytesOfElements(constant.getValue());
     int64_t size = bytes.size();
@@ -414,10 +414,10 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
     j["entries"].push_back(std::move(*e));
   }
   for (const PlannedKernel &kernel : plan.kernels) {
-    j["kernels"].push_back({{"symbol", kernel.symbol}, {"module", kernel.module}, {"threads", kernel.threads}, {"shared", kernel.sharedBytes}});
-    if (kernel.resident > 0)
-      j["kernels"].back().update({{"resident", kernel.resident}, {"cluster", kernel.cluster}});
-    for (kernel::TensorMapAttr map : kernel.tensorMaps)
+    j["kernels"].push_back({{"symbol", kernel.symbol}, {"module", kernel.module}, {"threads", kernel.entry.getThreads()}, {"shared", kernel.sharedBytes}});
+    if (kernel.entry.getResident() > 0)
+      j["kernels"].back().update({{"resident", kernel.entry.getResident()}, {"cluster", kernel.entry.getCluster()}});
+    for (kernel::TensorMapAttr map : kernel.entry.getMaps())
       j["kernels"].back()["tensor_maps"].push_back(tensorMap(map));
   }
   for (const TargetPlan::Module &m : plan.modules) {

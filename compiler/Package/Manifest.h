@@ -12,9 +12,8 @@ namespace mpc {
 struct PlannedKernel {
   std::string symbol;
   size_t module = 0;
-  int64_t threads = 0, sharedBytes = 0;
-  int64_t resident = 0, cluster = 1; ///< as in NvptxKernel
-  llvm::SmallVector<kernel::TensorMapAttr> tensorMaps = {};
+  kernel::EntryAttr entry;
+  int64_t sharedBytes = 0; ///< dynamic, as in NvptxKernel
 };
 
 /// One target's form of the program: a module whose arena is planned (mpc-plan-arena) and whose dispatches have their launches (mpc-emit-kernels).

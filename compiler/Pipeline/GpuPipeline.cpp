@@ -4,7 +4,6 @@
 #include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
-#include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
 #include "passes/Lowering/HeroToGpu/Passes.h"
 #include "passes/Memory/Passes.h"
@@ -53,7 +52,7 @@ LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const 
 /// the position of each kernel's report in the summary.
 static LogicalResult addModules(ModuleOp kernels, const GpuOptions &options, const llvm::StringMap<size_t> &reports,
                                 CompiledProgram &program, TargetPlan &plan, TargetSummary &summary) {
-  NvptxOptions nvptx{.arch = options.arch, .threads = options.threads, .ptxas = options.ptxas};
+  NvptxOptions nvptx{.threads = options.threads, .ptxas = options.ptxas};
   if (options.kernels != GpuKernelForm::Program)
     nvptx.modules = 1;
   FailureOr<std::vector<NvptxModule>> modules = compileNvptx(kernels, nvptx);
@@ -70,9 +69,7 @@ static LogicalResult addModules(ModuleOp kernels, const GpuOptions &options, con
     }
     plan.modules.push_back(std::move(names));
     for (NvptxKernel &kernel : module.kernels) {
-      PlannedKernel &planned = plan.kernels.emplace_back(PlannedKernel{kernel.symbol, i, kernel.threads, kernel.dynamicSharedBytes, kernel.resident, kernel.cluster});
-      if (kernel.tensorMaps)
-        llvm::append_range(planned.tensorMaps, kernel.tensorMaps.getAsRange<kernel::TensorMapAttr>());
+      plan.kernels.push_back({kernel.symbol, i, kernel.entry, kernel.dynamicSharedBytes});
       summary.kernelReports[reports.lookup(kernel.symbol)].kernel = std::move(kernel);
     }
   }
@@ -99,7 +96,10 @@ static void addHero(kernel::DispatchOp dispatch, const GpuOptions &options, Targ
 
 FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch) {
   TargetPlan plan{.target = options.arch->name.str(), .module = {}, .kernels = {}, .modules = {}};
-  TargetSummary summary = summarize(*module, plan.target);
+  FailureOr<TargetSummary> summarized = summarize(*module, plan.target);
+  if (failed(summarized))
+    return failure();
+  TargetSummary &summary = *summarized;
   llvm::StringMap<size_t> reports;
   module->walk([&](kernel::DispatchOp dispatch) {
     if (!dispatch.getLaunches())
@@ -115,8 +115,11 @@ FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const Gpu
   });
   // A network that computes nothing has no kernels, but the code below still needs a module.
   OwningOpRef<ModuleOp> none = ModuleOp::create(module->getLoc());
-  SmallVector<ModuleOp> modules = kernelModules(*module);
-  ModuleOp kernels = modules.empty() ? *none : modules.front();
+  (*none)->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::of(*module));
+  FailureOr<ModuleOp> emitted = gpuKernels(*module);
+  if (failed(emitted))
+    return failure();
+  ModuleOp kernels = *emitted ? *emitted : *none;
   TimingScope scope = watch.timing ? watch.timing->nest(plan.target + " code") : TimingScope();
   if (failed(addModules(kernels, options, reports, program, plan, summary)))
     return failure();

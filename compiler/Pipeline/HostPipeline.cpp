@@ -5,7 +5,6 @@
 #include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
-#include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Simplify/Passes.h"
@@ -68,12 +67,14 @@ static LogicalResult addKernels(ArrayRef<ModuleOp> modules, const HostOptions &o
 }
 
 FailureOr<TargetPlan> mpc::packageForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch) {
-  TargetSummary summary = summarize(*module, "host");
-  SmallVector<ModuleOp> modules = kernelModules(*module);
+  FailureOr<TargetSummary> summary = summarize(*module, "host");
+  if (failed(summary))
+    return failure();
+  SmallVector<ModuleOp> modules = kernel::kernelModules(*module);
   // A network that consists only of library calls has no kernels.
   TimingScope scope = watch.timing ? watch.timing->nest("host code") : TimingScope();
   if (!modules.empty() && failed(addKernels(modules, options, program)))
     return failure();
-  program.targets.push_back(std::move(summary));
+  program.targets.push_back(std::move(*summary));
   return TargetPlan{.target = "host", .module = std::move(module), .kernels = {}, .modules = {}};
 }

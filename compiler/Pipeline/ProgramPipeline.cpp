@@ -2,15 +2,17 @@
 #include "compiler/Pipeline/Targets.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Train/IR/Train.h"
-#include "passes/Lowering/EmitKernels/KernelEmitter.h"
-#include "passes/Memory/Passes.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mpc;
 
-TargetSummary mpc::summarize(ModuleOp module, StringRef target) {
+FailureOr<TargetSummary> mpc::summarize(ModuleOp module, StringRef target) {
+  FailureOr<kernel::PlanAttr> plan = kernel::verifyPlanned(module);
+  if (failed(plan))
+    return failure();
   TargetSummary summary;
   summary.target = target.str();
   module.walk([&](kernel::DispatchOp dispatch) {
@@ -20,13 +22,13 @@ TargetSummary mpc::summarize(ModuleOp module, StringRef target) {
     auto scan = dyn_cast<mpc::graph::ScanOp>(dispatch->getParentOp());
     summary.launches += (dispatch.getLaunches() ? dispatch.getLaunches()->size() : 1) * (scan ? scan.getTrips() : 1);
   });
-  for (ModuleOp kernels : kernelModules(module))
+  for (ModuleOp kernels : kernel::kernelModules(module))
     summary.kernels += llvm::count_if(kernels.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
-  auto plan = module->getAttrOfType<DictionaryAttr>(memory::kPlanAttr);
-  for (auto [name, field] : {std::pair("peak_bytes", &summary.peakBytes), std::pair("state_bytes", &summary.stateBytes),
-                             std::pair("saved_bytes", &summary.savedBytes), std::pair("temporary_bytes", &summary.temporaryBytes),
-                             std::pair("constant_bytes", &summary.constantBytes)})
-    *field = plan.getAs<IntegerAttr>(name).getInt();
+  summary.peakBytes = plan->getPeakBytes();
+  summary.stateBytes = plan->getStateBytes();
+  summary.savedBytes = plan->getSavedBytes();
+  summary.temporaryBytes = plan->getTemporaryBytes();
+  summary.constantBytes = plan->getConstantBytes();
   return summary;
 }
 

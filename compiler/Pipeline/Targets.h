@@ -8,8 +8,8 @@ namespace mpc {
 /// Runs a pipeline over the module. Its times are reported under `name`.
 mlir::LogicalResult runPipeline(mlir::ModuleOp module, llvm::StringRef name, const Watch &watch, llvm::function_ref<void(mlir::OpPassManager &, StageMark)> build);
 
-/// The numbers of a planned module (mpc-plan-arena).
-TargetSummary summarize(mlir::ModuleOp module, llvm::StringRef target);
+/// The numbers of a planned module. Fails with a located error where it is not planned (mpc-plan-arena).
+mlir::FailureOr<TargetSummary> summarize(mlir::ModuleOp module, llvm::StringRef target);
 
 /// The first passes of a GPU's plan, which form dispatches: each has one launch (or two, where sums are
 /// split).

@@ -52,7 +52,8 @@ static void addEntry(OpBuilder &b, const hero::Problem &problem, const std::stri
   entry->setAttr("train.kind", b.getStringAttr("candidate"));
   Block *body = entry.addEntryBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(body);
-  auto dispatch = kernel::DispatchOp::create(inner, loc, results, inner.getStringAttr(name), body->getArguments(), inner.getUnitAttr());
+  auto dispatch = kernel::DispatchOp::create(inner, loc, results, name, body->getArguments());
+  dispatch.setLibrary(true);
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(b.getContext(), schedule.contraction()));
   func::ReturnOp::create(inner, loc, dispatch.getResults());
   Block &block = dispatch.getBody().emplaceBlock();

@@ -237,8 +237,7 @@ static void form(SmallVector<DispatchOp> members) {
     usersThroughViews(result, readers, &views);
   OpBuilder builder(last);
   std::string name = (last.getName() + " and " + Twine(members.size() - 1) + " more").str();
-  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, builder.getStringAttr(name),
-                                  inputs.getArrayRef(), UnitAttr());
+  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, name, inputs.getArrayRef());
   Block &body = outer.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs)
@@ -266,6 +265,8 @@ static void form(SmallVector<DispatchOp> members) {
 namespace {
 struct BatchDispatches : fusion::impl::BatchDispatchesPassBase<BatchDispatches> {
   void runOnOperation() override {
+    if (failed(kernel::verifyNotPlanned(getOperation(), getArgument())))
+      return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
       if (entry.isExternal())
         continue;

@@ -97,6 +97,8 @@ namespace {
 struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
   using FormDispatchesPassBase::FormDispatchesPassBase;
   void runOnOperation() override {
+    if (failed(kernel::verifyNotPlanned(getOperation(), getArgument())))
+      return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
       if (!entry.isExternal() && failed(verifyUnformed(entry.getFunctionBody().front())))
         return signalPassFailure();
@@ -203,9 +205,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(stored.lookup_or(v, v));
-    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)),
-                                               builder.getStringAttr(dispatchName(group, ops)), operands,
-                                               group.kind == GroupKind::Library ? builder.getUnitAttr() : UnitAttr());
+    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)), dispatchName(group, ops), operands);
+    dispatch.setLibrary(group.kind == GroupKind::Library);
     Block &body = dispatch.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value v : inputs)

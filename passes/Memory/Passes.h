@@ -9,10 +9,5 @@ namespace mpc::memory {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Memory/Passes.h.inc"
-
-/// The attribute that holds a buffer's offset in the arena, in bytes.
-inline constexpr llvm::StringLiteral kOffsetAttr = "kernel.offset";
-inline constexpr llvm::StringLiteral kPlanAttr = "kernel.plan";
-
 } // namespace mpc::memory
 #endif

@@ -42,9 +42,9 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
     the body are live within an iteration.
 
     The pass sets `kernel.offset` on variables, constants, arguments and results of entries; on a dispatch `args` (the offsets of inputs, then results),
-    `in_place` (for each result the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with `arena_bytes`, `state_bytes`,
-    `constant_bytes`, `saved_bytes` (temporaries that the forward pass leaves to other launches: saved for the backward pass), `temporary_bytes` and
-    `peak_bytes`. The last two do not count what only a trace entry uses.
+    `in_place` (for each result the input whose buffer it shares, or -1) and `scratch_offset`; on the module `kernel.plan` with the
+    sizes (`#kernel.plan`). Its `temporary_bytes` and `peak_bytes` do not count what only a trace entry uses. After this pass dispatches have effects, and passes that move or make them
+    refuse the module.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numInPlace", "in-place", "Results in an operand's or variable's buffer">,

@@ -19,6 +19,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::memory;
+using kernel::kOffsetAttr;
 
 namespace mpc::memory {
 #define GEN_PASS_DEF_PLANARENAPASS
@@ -106,7 +107,7 @@ static LogicalResult verifyDispatched(Block &block) {
 }
 
 kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
-  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), builder.getStringAttr(name), ValueRange(v), UnitAttr());
+  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), name, ValueRange(v));
   // A copy reads each element just before it writes it.
   dispatch.setMayReuseAttr(builder.getArrayAttr(builder.getDenseI64ArrayAttr(0)));
   Block &body = dispatch.getBody().emplaceBlock();
@@ -564,10 +565,7 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
       if (isa<train::StepOp>(entry))
         saved = std::max(saved, planner.savedBytes());
     }
-    auto i64 = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
-    getOperation()->setAttr(kPlanAttr, builder.getDictionaryAttr({i64("arena_bytes", end), i64("state_bytes", stateBytes),
-                                                                  i64("constant_bytes", base - stateBytes), i64("saved_bytes", saved),
-                                                                  i64("temporary_bytes", peak - base), i64("peak_bytes", peak)}));
+    getOperation()->setAttr(kernel::PlanAttr::name, kernel::PlanAttr::get(&getContext(), end, stateBytes, /*constant_bytes=*/base - stateBytes, /*temporary_bytes=*/peak - base, peak, saved));
   }
 };
 } // namespace

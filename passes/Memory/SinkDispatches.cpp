@@ -76,6 +76,8 @@ private:
 
 struct SinkDispatches : memory::impl::SinkDispatchesPassBase<SinkDispatches> {
   void runOnOperation() override {
+    if (failed(kernel::verifyNotPlanned(getOperation(), getArgument())))
+      return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
       if (!entry.isExternal())
         numSunk += BlockSinker(entry.getFunctionBody().front()).run();

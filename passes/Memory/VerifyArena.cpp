@@ -15,6 +15,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::memory;
+using kernel::kOffsetAttr;
 
 namespace mpc::memory {
 #define GEN_PASS_DEF_VERIFYARENAPASS

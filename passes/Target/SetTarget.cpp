@@ -18,7 +18,7 @@ struct SetTarget : mpc::impl::SetTargetPassBase<SetTarget> {
       (void)emitErrorWithHint(getOperation().getLoc(), "unknown target '" + Twine(name) + "'", "known targets: host, " + gpuArchNames());
       return signalPassFailure();
     }
-    getOperation()->setAttr(kernel::TargetAttr::attributeName, kernel::TargetAttr::get(&getContext(), name));
+    getOperation()->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(&getContext(), name));
   }
 };
 } // namespace

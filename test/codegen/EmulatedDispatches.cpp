@@ -19,7 +19,7 @@ static rt::emulator::Emulator &emulator() {
 
 static size_t bytesOf(Type type) { return size_t(graph::bytesOf(type)); }
 
-std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, ArrayRef<GpuKernel> kernels,
+std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, ArrayRef<kernel::LaunchAttr> launches, ModuleOp kernels,
                                                   int64_t scratchBytes, rt::emulator::Module &object,
                                                   ArrayRef<HostTensor> inputs, uint64_t seed) {
   SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
@@ -34,23 +34,24 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
   }
   Memory scratch(RankedTensorType::get({scratchBytes}, IntegerType::get(dispatch.getContext(), 8)));
   emulator().setSeed(seed);
-  for (const GpuKernel &kernel : kernels) {
+  for (kernel::LaunchAttr launch : launches) {
     std::vector<rt::emulator::Buffer> arguments;
-    for (int position : kernel.args)
+    for (int64_t position : launch.getArgs())
       // The first launch writes the scratch and the last one reads it.
       arguments.push_back(
-          position == scratchArgument
-              ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), &kernel == kernels.begin()}
+          position == kernel::LaunchAttr::scratch
+              ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), launch == launches.front()}
               : buffers[position]);
-    auto extent = [&](int axis) { return uint32_t(kernel.launch.grid[axis]); };
+    auto extent = [&](int axis) { return uint32_t(launch.getGrid()[axis]); };
+    kernel::EntryAttr entry = kernel::EntryAttr::of(kernels.lookupSymbol(launch.getKernel().getLeafReference()));
     // A resident kernel is right for any number of blocks. It gets one or two clusters here, so that each of
     // them does several pieces of work.
     uint32_t blocks = extent(0);
-    if (kernel.launch.resident > 0)
-      blocks = std::min<uint32_t>(blocks, (1 + seed % 2) * kernel.launch.cluster);
+    if (entry.getResident() > 0)
+      blocks = std::min<uint32_t>(blocks, (1 + seed % 2) * entry.getCluster());
     auto error = rt::attempt([&] {
-      const rt::emulator::Kernel &found = object.find(kernel.symbol);
-      EXPECT_EQ(found.threads, kernel.launch.threads);
+      const rt::emulator::Kernel &found = object.find(symbolOf(launch));
+      EXPECT_EQ(found.threads, entry.getThreads());
       emulator().launch(found, {blocks, extent(1), extent(2)}, arguments, dispatch.getName().str());
     });
     EXPECT_FALSE(error) << error->text();
@@ -68,7 +69,7 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
 struct EmulatedDispatches::Impl {
   Impl(MLIRContext *context, const GpuArch &arch) : kernels(context, &arch) {}
   Kernels kernels;
-  llvm::DenseMap<Operation *, SmallVector<GpuKernel>> launches;
+  llvm::DenseMap<Operation *, SmallVector<kernel::LaunchAttr>> launches;
   std::optional<rt::emulator::Module> object;
 };
 
@@ -79,21 +80,7 @@ EmulatedDispatches::~EmulatedDispatches() = default;
 void EmulatedDispatches::add(kernel::DispatchOp dispatch) {
   auto launches = impl->kernels.addAll(dispatch);
   ASSERT_TRUE(succeeded(launches)) << dispatch.getName().str();
-  for (auto launch : launches->getAsRange<kernel::LaunchAttr>()) {
-    ModuleOp module = impl->kernels.modules()[0];
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(launch.getKernel().getLeafReference());
-    auto number = [&](StringRef name, int64_t otherwise) {
-      auto attribute = function->getAttrOfType<IntegerAttr>(name);
-      return attribute ? attribute.getInt() : otherwise;
-    };
-    GpuKernel &kernel = impl->launches[dispatch].emplace_back();
-    kernel.symbol = symbolOf(launch);
-    llvm::copy(launch.getGrid(), kernel.launch.grid.begin());
-    kernel.launch.threads = number("kernel.threads", 0);
-    kernel.launch.resident = number("kernel.resident", 0);
-    kernel.launch.cluster = number("kernel.cluster", 1);
-    kernel.args.assign(launch.getArgs().begin(), launch.getArgs().end());
-  }
+  llvm::append_range(impl->launches[dispatch], launches->getAsRange<kernel::LaunchAttr>());
 }
 
 void EmulatedDispatches::compile() {
@@ -104,6 +91,6 @@ void EmulatedDispatches::compile() {
 
 std::vector<HostTensor> EmulatedDispatches::run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs,
                                                 uint64_t seed) {
-  return launchEmulated(dispatch, impl->launches.at(dispatch), int64_t(dispatch.getScratchBytes().value_or(0)),
+  return launchEmulated(dispatch, impl->launches.at(dispatch), impl->kernels.modules()[0], int64_t(dispatch.getScratchBytes().value_or(0)),
                         impl->object.value(), inputs, seed);
 }

@@ -2,7 +2,7 @@
 #ifndef MPC_TEST_CODEGEN_EMULATEDDISPATCHES_H
 #define MPC_TEST_CODEGEN_EMULATEDDISPATCHES_H
 #include "compiler/Evaluator/HostTensor.h"
-#include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "dialects/Kernel/IR/Kernel.h"
 
 namespace mpc::rt::emulator {
 class Module;
@@ -10,10 +10,10 @@ class Module;
 
 namespace mpc::test {
 
-/// Runs the launches of one dispatch on these inputs with all checks on. A finding fails the test, and so
+/// Runs the launches of one dispatch, whose kernels are in the module `kernels` and, compiled, in `object`, on these inputs with all checks on. A finding fails the test, and so
 /// does a write beyond a buffer. Results are computed in the buffers of inputs where `in_place` says so; the
 /// other inputs are read-only. `seed` decides the order of threads.
-std::vector<HostTensor> launchEmulated(kernel::DispatchOp dispatch, llvm::ArrayRef<GpuKernel> kernels,
+std::vector<HostTensor> launchEmulated(kernel::DispatchOp dispatch, llvm::ArrayRef<kernel::LaunchAttr> launches, mlir::ModuleOp kernels,
                                        int64_t scratchBytes, rt::emulator::Module &object,
                                        llvm::ArrayRef<HostTensor> inputs, uint64_t seed);
 

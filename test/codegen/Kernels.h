@@ -12,7 +12,7 @@ class Kernels {
 public:
   /// `gpu` is null for the host.
   explicit Kernels(mlir::MLIRContext *context, const GpuArch *gpu = nullptr)
-      : parent(mlir::ModuleOp::create(mlir::UnknownLoc::get(context))), emitter(*parent, gpu, gpu ? 1 : hostUnits) {}
+      : parent(moduleFor(context, gpu)), emitter(*parent, gpu ? 1 : hostUnits) {}
 
   /// Returns all launches of a dispatch: [#kernel.launch].
   mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) { return emitter.add(kept(dispatch)); }
@@ -31,6 +31,11 @@ public:
   }
 
 private:
+  static mlir::ModuleOp moduleFor(mlir::MLIRContext *context, const GpuArch *gpu) {
+    auto module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
+    module->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(context, gpu ? gpu->name : llvm::StringRef("host")));
+    return module;
+  }
   /// Returns the dispatch's copy in a copy of its module, for the emitter compares later dispatches with it, and the caller may drop the module.
   kernel::DispatchOp kept(kernel::DispatchOp dispatch) {
     auto module = dispatch->getParentOfType<mlir::ModuleOp>();

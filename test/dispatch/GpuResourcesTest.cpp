@@ -63,7 +63,7 @@ TEST_P(GpuResources, NothingSpills) {
     return WalkResult::skip(); // the members of a batch are compiled with it
   });
   auto start = std::chrono::steady_clock::now();
-  auto compiled = compileNvptx(kernels.modules()[0], {.arch = gpu, .ptxas = ptxas});
+  auto compiled = compileNvptx(kernels.modules()[0], {.ptxas = ptxas});
   ASSERT_TRUE(succeeded(compiled));
   int most = 0;
   size_t count = 0;
@@ -75,7 +75,7 @@ TEST_P(GpuResources, NothingSpills) {
       EXPECT_EQ(kernel.report->spillStoreBytes + kernel.report->spillLoadBytes + kernel.report->stackBytes, 0)
           << names[kernel.symbol];
       // There are registers for all threads of a block.
-      EXPECT_LE(kernel.report->registers * kernel.threads, gpu->registersPerSm) << names[kernel.symbol];
+      EXPECT_LE(kernel.report->registers * kernel.entry.getThreads(), gpu->registersPerSm) << names[kernel.symbol];
     }
   EXPECT_EQ(count, names.size());
   double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

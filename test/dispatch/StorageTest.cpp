@@ -35,7 +35,7 @@ public:
   explicit Plan(ModuleOp module) : step(module.lookupSymbol<train::StepOp>("main")) {
     Block &block = step.getBody().front();
     for (BlockArgument argument : block.getArguments())
-      add(argument, step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), memory::kOffsetAttr).getInt(), -1);
+      add(argument, step.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kernel::kOffsetAttr).getInt(), -1);
     for (auto dispatch : block.getOps<kernel::DispatchOp>()) {
       ArrayRef<int64_t> args = dispatch->getAttrOfType<DenseI64ArrayAttr>("args").asArrayRef();
       for (Value v : dispatch.getInputs())
@@ -150,7 +150,7 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
       EXPECT_TRUE(perChannel || ofLoss) << "saved in " << llvm::formatv("{0}", type).str();
     }
   }
-  int64_t planned = (*module)->getAttrOfType<DictionaryAttr>(memory::kPlanAttr).getAs<IntegerAttr>("saved_bytes").getInt();
+  int64_t planned = kernel::PlanAttr::of(*module).getSavedBytes();
   EXPECT_EQ(planned, total);
   llvm::outs() << llvm::formatv("saved: {0} buffers, {1} bytes in 16 bits, {2} in 32, {3} of integers\n", saved.size(), lowBytes, wideBytes,
                                 total - lowBytes - wideBytes);
@@ -180,7 +180,7 @@ TEST_P(Storage, CopiesHave16BitsAndMasters32) {
   int copies = 0;
   for (auto [i, variable] : llvm::enumerate(variables)) {
     int64_t elements = variable.getTensorType().getNumElements();
-    int64_t offset = variable->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt();
+    int64_t offset = variable->getAttrOfType<IntegerAttr>(kernel::kOffsetAttr).getInt();
     if (variable.getRole() == train::Role::parameter) {
       EXPECT_TRUE(variable.getTensorType().getElementType().isF32()) << variable.getSymName().str();
     }
@@ -190,7 +190,7 @@ TEST_P(Storage, CopiesHave16BitsAndMasters32) {
     EXPECT_TRUE(isLow(variable.getTensorType())) << variable.getSymName().str();
     // Variables are stored one after the other.
     if (i + 1 < variables.size()) {
-      EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(memory::kOffsetAttr).getInt(), offset + int64_t(llvm::alignTo(2 * elements, graph::kTensorAlignment)));
+      EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(kernel::kOffsetAttr).getInt(), offset + int64_t(llvm::alignTo(2 * elements, graph::kTensorAlignment)));
     }
     // The step also refreshes the copy from the master that it has just written.
     bool assigned = false;

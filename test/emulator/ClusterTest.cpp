@@ -84,13 +84,9 @@ struct Pair {
         %at = llvm.add %blockFirst, %u : i32
 )" + storeSums("x", 32, 2, "%at") +
             "}\n" + end);
-    std::string attributes = "attributes {kernel.cluster = " + cluster +
-                             " : i32, kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes [" + k +
-                             ", 64] strides [" + std::to_string(128 * steps) +
-                             "] box [64, 32] steps [1, 1] b128>, #kernel.tensor_map<1 : f16 sizes [" + k +
-                             ", 128] strides [" + std::to_string(128 * steps) +
-                             "] box [64, 64] steps [1, 1] b128>], ";
-    return text.replace(text.find("attributes {"), 12, attributes);
+    return withEntry(text, "cluster = " + cluster + ", maps = [#kernel.tensor_map<0 : f16 sizes [" + k + ", 64] strides [" + std::to_string(128 * steps) +
+                               "] box [64, 32] steps [1, 1] b128>, #kernel.tensor_map<1 : f16 sizes [" + k + ", 128] strides [" + std::to_string(128 * steps) +
+                               "] box [64, 64] steps [1, 1] b128>]");
   }
 };
 
@@ -197,7 +193,7 @@ TEST(EmulatorClusterFaults, End) {
     kernel.barrier
     %lower = llvm.icmp "eq" %rank, %c0 : i32
     scf.if %lower { kernel.cluster_barrier loc("end") } else { kernel.mbarrier_wait %s, %c0 loc("wait") })");
-  text.replace(text.find("attributes {"), 12, "attributes {kernel.cluster = 2 : i32, ");
+  text = withEntry(text, "cluster = 2");
   EXPECT_NAMES(EmulatedKernel(text).fault(Fault::EndlessWait, {2}),
                "block (1, 0, 0), thread 0: 32 threads wait for ever");
   text.replace(text.find("kernel.mbarrier_wait %s, %c0 loc(\"wait\")"), 40, "");

@@ -25,7 +25,12 @@ std::string mpc::test::kernelText(int threads, int buffers, const std::string &b
   std::string parameters;
   for (int i = 0; i < buffers; ++i)
     parameters += (i ? ", %b" : "%b") + std::to_string(i) + ": !llvm.ptr<1>";
-  return "llvm.func @k(" + parameters + ") attributes {kernel.threads = " + std::to_string(threads) + " : i32} {\n" + body + "\nllvm.return\n}\n";
+  return "llvm.func @k(" + parameters + ") attributes {kernel.entry = #kernel.entry<threads = " + std::to_string(threads) + ">} {\n" + body + "\nllvm.return\n}\n";
+}
+
+std::string mpc::test::withEntry(std::string text, const std::string &fields) {
+  size_t end = text.find(">} {\n");
+  return text.insert(end, ", " + fields);
 }
 
 const char *const mpc::test::blockReduction = R"(

@@ -50,6 +50,9 @@ private:
 /// Returns the text of a kernel `k` with that many threads and buffers %b0, %b1, ...
 std::string kernelText(int threads, int buffers, const std::string &body);
 
+/// Adds fields to the #kernel.entry of such a text, as "cluster = 2".
+std::string withEntry(std::string text, const std::string &fields);
+
 /// The body of a kernel of 128 threads that computes b1[block] = sum of b0[block * 128 ..], by shuffles within warps and through shared memory
 /// between warps.
 extern const char *const blockReduction;

@@ -90,7 +90,7 @@ TEST(Emulator, ShufflesAndVotes) {
 // it.
 TEST(Emulator, NamedBarriersAndEarlyExit) {
   EmulatedKernel k(R"(
-  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 160 : i32} {
+  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 160>} {
     %t = kernel.thread_id
     %c128 = llvm.mlir.constant(128 : i32) : i32
     %c64 = llvm.mlir.constant(64 : i32) : i32
@@ -133,7 +133,7 @@ TEST(Emulator, NamedBarriersAndEarlyExit) {
 // vote.
 TEST(Emulator, DivergentLanes) {
   EmulatedKernel k(R"(
-  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
     %t = kernel.thread_id
     %c16 = llvm.mlir.constant(16 : i32) : i32
     %c31 = llvm.mlir.constant(31 : i32) : i32

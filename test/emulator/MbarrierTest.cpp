@@ -238,8 +238,7 @@ TEST(EmulatorRegisters, MinBlocks) {
     %p = llvm.icmp "ult" %t, %c128 : i32
     scf.if %p { kernel.set_registers 40 } else { kernel.set_registers 216 increase })");
   EXPECT_TRUE(EmulatedKernel(text).fault(Fault::Registers, {1}).size());
-  text.replace(text.find("attributes {"), 12, "attributes {kernel.min_blocks = 2 : i32, ");
-  EmulatedKernel(text).run({1});
+  EmulatedKernel(withEntry(text, "min_blocks = 2")).run({1});
 }
 
 TEST(EmulatorRegisters, Rules) {

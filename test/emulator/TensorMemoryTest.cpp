@@ -16,11 +16,10 @@ static std::string list(const std::vector<int> &values) {
 
 /// Returns the text of a kernel with tensor maps.
 static std::string withMaps(std::string text, const std::vector<std::string> &maps) {
-  std::string attribute = "attributes {kernel.tensor_maps = [";
-  for (size_t i = 0; i < maps.size(); ++i)
-    attribute += (i ? ", #kernel.tensor_map<" : "#kernel.tensor_map<") + maps[i] + ">";
-  size_t place = text.find("attributes {");
-  return text.replace(place, 12, attribute + "], ");
+  std::string list;
+  for (const std::string &map : maps)
+    list += (list.empty() ? "#kernel.tensor_map<" : ", #kernel.tensor_map<") + map + ">";
+  return withEntry(text, "maps = [" + list + "]");
 }
 
 //===-- The ring of tensor_load and wgmma ---------------------------------------------===//

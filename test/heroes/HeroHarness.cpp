@@ -166,7 +166,7 @@ struct HeroBatch::Impl {
   struct Item {
     std::string name;
     OwningOpRef<ModuleOp> module;
-    llvm::SmallVector<GpuKernel> kernels;
+    llvm::SmallVector<kernel::LaunchAttr> launches;
     int64_t scratchBytes;
     Draw draw;
   };
@@ -179,6 +179,7 @@ HeroBatch::HeroBatch(StringRef arch) : impl(std::make_unique<Impl>()) {
   impl->arch = findGpuArch(arch);
   impl->context->loadDialect<arith::ArithDialect, scf::SCFDialect, math::MathDialect, LLVM::LLVMDialect>();
   impl->kernels = ModuleOp::create(UnknownLoc::get(impl->context.get()));
+  (*impl->kernels)->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(impl->context.get(), arch));
 }
 HeroBatch::~HeroBatch() = default;
 size_t HeroBatch::size() const { return impl->items.size(); }
@@ -220,13 +221,12 @@ void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
                     schedule.tile.pingPong ? " ping-pong" : "", schedule.splits, schedule.cluster)
           .str();
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(dispatch.getContext(), schedule.contraction()));
-  auto kernels = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, *impl->arch, schedule)
-                        : emitGpuHero(dispatch, *impl->kernels, symbol, *impl->arch);
-  ASSERT_TRUE(succeeded(kernels)) << name;
+  auto launches = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, schedule) : emitGpuHero(dispatch, *impl->kernels, symbol);
+  ASSERT_TRUE(succeeded(launches)) << name;
   int64_t scratch = hero::scratchBytes(*problem, schedule);
-  EXPECT_EQ(kernels->size(), schedule.splits > 1 ? 2u : 1u) << name;
+  EXPECT_EQ(launches->size(), schedule.splits > 1 ? 2u : 1u) << name;
   impl->items.push_back(
-      {name, std::move(module), *kernels, scratch, c.draws.empty() ? Draw{-1, 1} : c.draws.front()});
+      {name, std::move(module), *launches, scratch, c.draws.empty() ? Draw{-1, 1} : c.draws.front()});
 }
 
 void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
@@ -239,7 +239,7 @@ void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
   ASSERT_TRUE(succeeded(expected)) << item.name;
   SCOPED_TRACE(item.name);
   auto launch = [&](uint64_t seed) {
-    return launchEmulated(dispatch, item.kernels, item.scratchBytes, object, inputs, seed);
+    return launchEmulated(dispatch, item.launches, *kernels, item.scratchBytes, object, inputs, seed);
   };
   std::vector<HostTensor> results = launch(0);
   ASSERT_EQ(results.size(), expected->size()) << item.name;

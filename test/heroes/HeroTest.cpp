@@ -130,9 +130,10 @@ TEST(Heroes, Corners) {
   auto context = makeContext();
   auto module = parseCase(context.get(), matmulCase("f32", 0, 8, 8));
   mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
+  (*kernels)->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(context.get(), "sm_80"));
   dispatchOf(*module).setLibrary(true);
   ASSERT_TRUE(mlir::succeeded(hero::assignSchedules(*module, *findGpuArch("sm_80"), /*tuning=*/nullptr)));
-  auto emitted = emitGpuHero(dispatchOf(*module), *kernels, "none", *findGpuArch("sm_80"));
+  auto emitted = emitGpuHero(dispatchOf(*module), *kernels, "none");
   ASSERT_TRUE(succeeded(emitted));
   EXPECT_TRUE(emitted->empty());
 }

@@ -21,6 +21,7 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
   context->loadAllAvailableDialects(); // loaded before compilation starts threads
   const GpuArch &arch = *findGpuArch(archName);
   mlir::OwningOpRef<mlir::ModuleOp> kernels = mlir::ModuleOp::create(mlir::UnknownLoc::get(context.get()));
+  (*kernels)->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(context.get(), archName));
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> sources;
   llvm::StringMap<std::string> names;
   llvm::StringMap<hero::Tile> tiles;
@@ -38,10 +39,10 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
           llvm::formatv("{0} {1} {2}x{3}x{4}{5}{6}, vectors {7} {8}", archName, hero::nameOf(tile.mainloop),
                         tile.m, tile.n, tile.k, tile.pingPong ? " ping-pong" : "",
                         schedule.cluster > 1 ? " cluster" : "", problem->a.vector, problem->b.vector);
-      ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, arch, schedule))) << c.name;
+      ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, schedule))) << c.name;
     }
   }
-  auto modules = compileNvptx(*kernels, {.arch = &arch, .modules = 8, .threads = 2, .ptxas = ptxas});
+  auto modules = compileNvptx(*kernels, {.modules = 8, .threads = 2, .ptxas = ptxas});
   ASSERT_TRUE(succeeded(modules));
   size_t count = 0;
   for (const NvptxModule &module : *modules)

@@ -26,8 +26,8 @@ ROOMS = {
         "Support": (),
         "Interfaces": ("Support",),
         "Graph": ("Interfaces", "Support"),
-        "Kernel": ("Graph", "Interfaces", "Support"),
         "Train": ("Graph", "Interfaces", "Support"),
+        "Kernel": ("Graph", "Interfaces", "Support", "Train"),
     },
     "passes/Lowering": {
         "MathApprox": (),
@@ -35,7 +35,7 @@ ROOMS = {
         "LoopPlan": ("Elemental",),
         "KernelToHost": ("Elemental", "LoopPlan"),
         "KernelToGpu": ("Elemental", "LoopPlan"),
-        "HeroToGpu": ("Elemental", "KernelToGpu"),
+        "HeroToGpu": ("Elemental",),
         "EmitKernels": ("HeroToGpu", "KernelToGpu", "KernelToHost", "LoopPlan"),
         "DeviceToNvvm": (),
         "DeviceToEmulator": (),

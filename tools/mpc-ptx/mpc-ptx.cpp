@@ -1,7 +1,8 @@
 //===- mpc-ptx.cpp - prints the PTX of kernels, for tests ----------------------------===//
 //
-// mpc-ptx FILE.mlir [--arch=sm_80] [--emit=ptx|llvm|llvm-opt|none] [--ptxas] [--modules=1] [--jobs=1]
+// mpc-ptx FILE.mlir [--arch=NAME] [--emit=ptx|llvm|llvm-opt|none] [--ptxas] [--modules=1] [--jobs=1]
 //
+// The kernels are compiled for the GPU of their module's kernel.target; --arch is that of kernels whose module has none (sm_80 unless it is given).
 // With --ptxas it also assembles, and prints one line for each kernel: "k: 32 registers, 0 spill stores, 0 spill loads, ..." (bytes), with warnings below it.
 //
 //===----------------------------------------------------------------------===//
@@ -9,7 +10,6 @@
 #include "compiler/Codegen/Ptxas.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
@@ -20,7 +20,7 @@ using namespace mpc;
 
 int main(int argc, char **argv) {
   llvm::cl::opt<std::string> file(llvm::cl::Positional, llvm::cl::desc("<module>"), llvm::cl::init("-"));
-  llvm::cl::opt<std::string> archName("arch", llvm::cl::desc("architecture"), llvm::cl::init("sm_80"));
+  llvm::cl::opt<std::string> archName("arch", llvm::cl::desc("architecture of kernels whose module has no kernel.target"), llvm::cl::init("sm_80"));
   enum class Emit { Ptx, Llvm, LlvmOpt, None };
   llvm::cl::opt<Emit> emit("emit", llvm::cl::desc("what to print"), llvm::cl::init(Emit::Ptx),
                            llvm::cl::values(clEnumValN(Emit::Ptx, "ptx", "PTX"), clEnumValN(Emit::Llvm, "llvm", "LLVM IR"),
@@ -30,8 +30,7 @@ int main(int argc, char **argv) {
   llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("threads to compile on"), llvm::cl::init(1));
   llvm::cl::ParseCommandLineOptions(argc, argv, "prints the PTX of GPU kernels\n");
 
-  const GpuArch *arch = findGpuArch(archName);
-  if (!arch) {
+  if (!findGpuArch(archName)) {
     llvm::errs() << "error: unknown architecture '" << archName << "'; known are " << gpuArchNames() << '\n';
     return 1;
   }
@@ -46,16 +45,24 @@ int main(int argc, char **argv) {
   if (!parsed)
     return 1;
   // Kernels stand alone, or in their own module beside the entries (mpc-emit-kernels).
-  SmallVector<ModuleOp> kernels = kernelModules(*parsed);
-  ModuleOp module = kernels.empty() ? *parsed : kernels.front();
+  FailureOr<ModuleOp> kernels = gpuKernels(*parsed);
+  if (failed(kernels))
+    return 1;
+  ModuleOp module = *kernels ? *kernels : *parsed;
+  if (kernel::TargetAttr target = kernel::TargetAttr::of(module); !target) {
+    module->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(&context, archName));
+  } else if (archName.getNumOccurrences() > 0 && target.getName() != archName) {
+    llvm::errs() << "error: the module is for " << target.getName() << ", not for " << archName << '\n';
+    return 1;
+  }
   if (emit == Emit::Llvm || emit == Emit::LlvmOpt) {
-    auto text = nvptxLLVMIR(module, *arch, emit == Emit::LlvmOpt);
+    auto text = nvptxLLVMIR(module, emit == Emit::LlvmOpt);
     if (failed(text))
       return 1;
     llvm::outs() << *text;
     return 0;
   }
-  NvptxOptions options{.arch = arch, .modules = modules, .threads = jobs, .ptxas = ptxas ? findPtxas() : ""};
+  NvptxOptions options{.modules = modules, .threads = jobs, .ptxas = ptxas ? findPtxas() : ""};
   if (ptxas && options.ptxas.empty()) {
     llvm::errs() << "error: no ptxas on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin\n";
     return 1;

@@ -123,7 +123,7 @@ void printKernelReport(const CompiledProgram &program) {
       const NvptxKernel &kernel = report.kernel;
       const std::optional<PtxasReport> &ptxas = kernel.report;
       const PtxInstructions &count = kernel.instructions;
-      llvm::outs() << llvm::formatv(line, "", kernel.symbol, report.launches, kernel.threads, ptxas ? std::to_string(ptxas->registers) : "-",
+      llvm::outs() << llvm::formatv(line, "", kernel.symbol, report.launches, kernel.entry.getThreads(), ptxas ? std::to_string(ptxas->registers) : "-",
                                     ptxas ? std::to_string(ptxas->spillStoreBytes + ptxas->spillLoadBytes) : "-", kernel.sharedBytes, count.mma, count.wgmma,
                                     count.loadMatrix, count.copyAsync, count.tensorCopies,
                                     llvm::formatv("{0}/{1}", count.wideLoads, count.wideLoads + count.otherLoads).str(),

@@ -75,8 +75,8 @@ def ContractionLoop : Loop<"Contraction">;
 def CompositeLoop : Loop<"Composite">;
 def RepeatLoop : Loop<"Repeat">;
 
-class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits>
-    : Op<Graph_Dialect, mnemonic, !listconcat([Pure, PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {
+class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits, list<Trait> effects = [Pure]>
+    : Op<Graph_Dialect, mnemonic, !listconcat(effects, [PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {
   // An op adds these to its declaration if it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
   string dependsOn = "bool dependsOn(::mlir::OpOperand &operand, ::mlir::OpResult result);\n";
   string keepsMagnitudes = "bool keepsMagnitudes() { return true; }\n";

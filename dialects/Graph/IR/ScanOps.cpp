@@ -50,6 +50,12 @@ LogicalResult ScanOp::verify() {
   return success();
 }
 
+/// Whether an op has effects beyond its operands and results, or may have them.
+static bool reachesOut(Operation *op) {
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return !effects || !llvm::all_of(*effects, [](const MemoryEffects::EffectInstance &effect) { return bool(effect.getValue()); });
+}
+
 LogicalResult ScanOp::verifyRegions() {
   Block &block = getBlock();
   if (block.getNumArguments() != getNumOperands())
@@ -70,7 +76,7 @@ LogicalResult ScanOp::verifyRegions() {
       return yield.emitOpError("value ") << i << " has type " << v.getType() << " instead of " << wanted;
   }
   for (Operation &op : block)
-    if (isa<ScanOp>(op) || !isMemoryEffectFree(&op)) {
+    if (isa<ScanOp>(op) || reachesOut(&op)) {
       InFlightDiagnostic error = op.emitOpError(isa<ScanOp>(op) ? "stands in the body of another scan" : "has effects, and stands in the body of a graph.scan");
       error.attachNote() << "hint: " << (isa<ScanOp>(op) ? "repeat its body explicitly" : "pass what it reads or writes in and out of the scan");
       return error;

@@ -3,7 +3,8 @@
 #define MPC_GRAPH_SCAN_OPS
 include "dialects/Graph/IR/GraphDialect.td"
 
-def Graph_ScanOp : Graph_OpBase<"scan", BodyPrecision, Differentiable, RepeatLoop, [IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments, AttrSizedResultSegments]> {
+def Graph_ScanOp : Graph_OpBase<"scan", BodyPrecision, Differentiable, RepeatLoop, [IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments, AttrSizedResultSegments],
+    [RecursiveMemoryEffects, RecursivelySpeculatable]> {
   let summary = "repeats its body a fixed number of times and carries values from one iteration to the next";
   let description = [{
     ```mlir
@@ -28,7 +29,8 @@ def Graph_ScanOp : Graph_OpBase<"scan", BodyPrecision, Differentiable, RepeatLoo
     The first results are the values that the last iteration carried on; with no iterations they are the operands.
 
     The op maps to ONNX Scan and to JAX's `lax.scan`. Its gradient is a scan in the other direction, which gets what the forward iterations leave to it as further stacked results.
-    The body holds ops without effects, and no scan of its own.
+    The body holds no scan of its own, and ops that have no effects beyond their operands and results. (A dispatch that has places in the arena reads its operands there and writes its
+    results; the scan then has these effects.)
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$trips, UnitAttr:$reverse, Variadic<Graph_Tensor>:$inits, Variadic<Graph_Tensor>:$invariants,
                        Variadic<Graph_Tensor>:$stacked);

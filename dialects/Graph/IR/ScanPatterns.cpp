@@ -15,10 +15,17 @@ using namespace mpc::graph;
 
 namespace {
 
-/// No iterations return what they were given. One iteration needs no scan.
-struct UnrollFew : OpRewritePattern<ScanOp> {
+/// A pattern for scans without effects. Where the dispatches of a body have places in the arena, these are the places that the scan's operands and results have, so the scan stays as it is.
+struct ScanPattern : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+  virtual LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const = 0;
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const final { return isMemoryEffectFree(op) ? canonicalize(op, rewriter) : failure(); }
+};
+
+/// No iterations return what they were given. One iteration needs no scan.
+struct UnrollFew : ScanPattern {
+  using ScanPattern::ScanPattern;
+  LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const override {
     if (op.getTrips() > 1)
       return failure();
     Location loc = op.getLoc();
@@ -105,9 +112,9 @@ bool eraseDead(ScanOp op, PatternRewriter &rewriter) {
 }
 
 /// A carried value that no used result needs carries itself, so that nothing computes it.
-struct StopUnneeded : OpRewritePattern<ScanOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+struct StopUnneeded : ScanPattern {
+  using ScanPattern::ScanPattern;
+  LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const override {
     llvm::DenseSet<Value> needed;
     SmallVector<Value> work;
     auto need = [&](Value v) {
@@ -136,9 +143,9 @@ struct StopUnneeded : OpRewritePattern<ScanOp> {
 };
 
 /// A carried value that never changes is an invariant. Invariants, slices and stacks that nothing uses are dropped; the second of two equal ones takes no place.
-struct DropUnused : OpRewritePattern<ScanOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+struct DropUnused : ScanPattern {
+  using ScanPattern::ScanPattern;
+  LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const override {
     SmallVector<Group> groups = groupsOf(op);
     SmallVector<bool> keepsStack(op.getStacks().size(), true);
     if (eraseDead(op, rewriter))
@@ -179,9 +186,9 @@ struct DropUnused : OpRewritePattern<ScanOp> {
 
 /// This pattern moves ops that read invariants alone out of the body, so that they run once, before the scan. An op whose result takes more memory than its operands (a broadcast, a
 /// widening cast) stays. Constants that are one number are not passed in but stand in the body.
-struct HoistInvariants : OpRewritePattern<ScanOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+struct HoistInvariants : ScanPattern {
+  using ScanPattern::ScanPattern;
+  LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const override {
     if (sinkSplats(op, rewriter))
       return success();
     IRMapping outside;

@@ -5,14 +5,9 @@ include "dialects/Kernel/IR/KernelOps.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/IR/EnumAttr.td"
 
-// A GPU kernel is an `llvm.func` over pointers to global memory (address space 1). Its body has scf, arith, math and llvm ops and the ops of this
-// file, each of which has a PTX form (passes/Lowering/DeviceToNvvm) and an emulated form (passes/Lowering/DeviceToEmulator). Shared memory is address
-// space 3. The function has these attributes:
-//
-//   kernel.threads     i32: the threads of a block, a multiple of 32; every launch has exactly this number
-//   kernel.resident    i32: the kernel is persistent, that is, right for any number of blocks, which it asks grid_size for; where the grid is larger,
-//                      launches start this number of blocks for each multiprocessor (SM), in whole clusters
-//   kernel.min_blocks  i32, for PTX: the blocks that shall fit on an SM at once, which bounds a thread's registers
+// A GPU kernel is an `llvm.func` over pointers to global memory (address space 1) with the attribute `kernel.entry` (#kernel.entry, KernelAttrs.td). Its body has scf, arith,
+// math and llvm ops and the ops of this file, each of which has a PTX form (passes/Lowering/DeviceToNvvm) and an emulated form (passes/Lowering/DeviceToEmulator). Shared memory
+// is address space 3.
 
 def Kernel_Global : LLVM_PointerInAddressSpace<1>;
 def Kernel_Shared : LLVM_PointerInAddressSpace<3>;

@@ -2,11 +2,44 @@
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mpc::kernel;
+
+void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange results, StringRef name, ValueRange inputs) {
+  state.addTypes(results);
+  state.addOperands(inputs);
+  state.getOrAddProperties<Properties>().setName(builder.getStringAttr(name));
+  state.addRegion();
+}
+
+//===-- Effects ----------------------------------------------------------------------------===//
+
+/// The results of a member are part of its batch, which yields those of every member, so members count as placed from the start.
+static bool hasPlaces(DispatchOp dispatch) { return dispatch.getArgs() || isa_and_nonnull<DispatchOp>(dispatch->getParentOp()); }
+
+void DispatchOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (!hasPlaces(*this))
+    return;
+  for (OpOperand &input : getInputsMutable())
+    effects.emplace_back(MemoryEffects::Read::get(), &input, ArenaResource::get());
+  for (OpResult result : getOperation()->getResults())
+    effects.emplace_back(MemoryEffects::Write::get(), result, ArenaResource::get());
+}
+
+Speculation::Speculatability DispatchOp::getSpeculatability() { return hasPlaces(*this) ? Speculation::NotSpeculatable : Speculation::Speculatable; }
+
+LogicalResult mpc::kernel::verifyNotPlanned(ModuleOp module, StringRef pass) {
+  if (!PlanAttr::of(module))
+    return success();
+  return emitErrorWithHint(module.getLoc(), "the memory of this module is planned (" + PlanAttr::name + "), so its dispatches keep their order", "run " + pass + " before mpc-plan-arena");
+}
+
+//===-- Verifiers --------------------------------------------------------------------------===//
 
 LogicalResult DispatchOp::verifySchedule() {
   if (getSchedule() && !getLibrary())
@@ -108,9 +141,9 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       continue;
     if (launch.getArgs().size() != function.getNumArguments())
       return emitOpError("launches ") << launch.getKernel() << " with " << launch.getArgs().size() << " of its " << function.getNumArguments() << " arguments";
-    auto cluster = function->getAttrOfType<IntegerAttr>("kernel.cluster");
-    if (cluster && cluster.getInt() > 0 && launch.getGrid()[0] % cluster.getInt() != 0)
-      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getGrid()[0] << " blocks, which are no clusters of " << cluster.getInt();
+    EntryAttr entry = EntryAttr::of(function);
+    if (entry && launch.getGrid()[0] % entry.getCluster() != 0)
+      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getGrid()[0] << " blocks, which are no clusters of " << entry.getCluster();
   }
   return success();
 }
@@ -138,17 +171,31 @@ LogicalResult DispatchOp::verify() {
       return op.emitOpError("is in a batch, which has dispatches that are loops");
     if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
       return member.emitOpError("reads another member of its batch");
-    if (member.getArgs() || member.getScratchBytes() || member.getScratchOffset())
+    if (member.getArgs() || member.getInPlace() || member.getScratchBytes() || member.getScratchOffset())
       return member.emitOpError("is a member of a batch, whose memory is planned as a whole, and has places of its own");
     llvm::append_range(results, member.getResults());
   }
   if (yield.getValues() != ValueRange(results))
     return emitOpError("is a batch, which yields all results of its members in order");
+  for (auto [r, input] : llvm::enumerate(inPlaceInputs()))
+    if (auto [member, own] = memberOf(r); input >= 0 && member.inPlaceInput(own) < 0)
+      return emitOpError("in_place lets result ") << r << " share the buffer of input " << input << ", which the member that computes it does not read";
   return success();
 }
 
+//===-- Questions --------------------------------------------------------------------------===//
+
 SmallVector<int64_t> DispatchOp::inPlaceInputs() {
-  return getInPlace() ? SmallVector<int64_t>(*getInPlace()) : SmallVector<int64_t>(getNumResults(), -1);
+  SmallVector<int64_t> places(getNumResults(), -1);
+  auto batch = dyn_cast_or_null<DispatchOp>((*this)->getParentOp());
+  if (!batch)
+    return getInPlace() ? SmallVector<int64_t>(*getInPlace()) : places;
+  SmallVector<int64_t> outer = batch.inPlaceInputs();
+  for (OpResult result : getOperation()->getResults()) // only the batch's yield uses it
+    for (auto [i, input] : llvm::enumerate(getInputs()))
+      if (int64_t(cast<BlockArgument>(input).getArgNumber()) == outer[result.use_begin()->getOperandNumber()])
+        places[result.getResultNumber()] = i;
+  return places;
 }
 
 bool DispatchOp::computesNothing() {

@@ -1,5 +1,6 @@
 //===- HopperOps.cpp - verifiers of the ops of sm_90a's asynchronous units ---------===//
 #include "dialects/Kernel/IR/Kernel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mpc::kernel;
@@ -51,11 +52,9 @@ LogicalResult MbarrierExpectOp::verify() {
 
 /// The tensor map with this number of the kernel that the op is in; null where it has none.
 static TensorMapAttr mapOf(Operation *op, uint32_t map) {
-  auto function = op->getParentOp();
-  while (function && !function->hasAttr("kernel.threads"))
-    function = function->getParentOp();
-  auto maps = function ? function->getAttrOfType<ArrayAttr>("kernel.tensor_maps") : ArrayAttr();
-  return maps && map < maps.size() ? dyn_cast<TensorMapAttr>(maps[map]) : TensorMapAttr();
+  auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+  EntryAttr entry = function ? EntryAttr::of(function) : EntryAttr();
+  return entry && map < entry.getMaps().size() ? entry.getMaps()[map] : TensorMapAttr();
 }
 
 static LogicalResult hasNoMap(Operation *op, uint32_t map) { return op->emitOpError("names tensor map ") << map << ", which the kernel does not have"; }

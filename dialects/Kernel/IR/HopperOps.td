@@ -1,9 +1,8 @@
 //===- HopperOps.td - units of sm_90a that work asynchronously --------*- tablegen -*-===//
 //
 // On sm_90a three units work while the threads go on: the tensor memory accelerator (tensor_load, tensor_store), the tensor cores that read shared memory
-// (wgmma), and barriers in shared memory (mbarrier_*), by which threads learn that the other two are done. A kernel has these function attributes beside those
-// of DeviceOps.td: `kernel.tensor_maps` (an array of #kernel.tensor_map, which ops name by position) and `kernel.cluster` (i32: the blocks of a cluster along
-// x; the grid is a multiple of it).
+// (wgmma), and barriers in shared memory (mbarrier_*), by which threads learn that the other two are done. The kernel's #kernel.entry has the tensor maps, which ops name by
+// position, and the size of its clusters.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_KERNEL_HOPPER_OPS

@@ -1,4 +1,4 @@
-//===- KernelAttrs.td - the target, the schedule of a contraction, launches --*- tablegen -*-===//
+//===- KernelAttrs.td - the target, the memory plan, schedules, kernels, launches --*- tablegen -*-===//
 #ifndef MPC_KERNEL_ATTRS
 #define MPC_KERNEL_ATTRS
 include "mlir/IR/AttrTypeBase.td"
@@ -9,17 +9,39 @@ def Kernel_TargetAttr : AttrDef<Kernel_Dialect, "Target"> {
   let summary = "the target that a module is compiled for: the host, or a GPU of the table in dialects/Kernel/Target";
   let description = [{
     A module has it as `kernel.target = #kernel.target<"sm_90a">`. Passes ask it for facts (`getGpu`), never for its name. A module without a target is
-    compiled for the host.
+    compiled for the host. A nested module that has a target of its own, the same as that of the module around it, is a module of kernels.
   }];
   let parameters = (ins StringRefParameter<"host, or an architecture as sm_90a">:$name);
   let assemblyFormat = "`<` $name `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    static constexpr ::llvm::StringLiteral attributeName = "kernel.target";
     /// The target of the nearest op that has one: `op` itself or an op around it; null where there is none.
     static TargetAttr of(::mlir::Operation *op);
     /// The GPU's row of the table; null for the host.
     const ::mpc::GpuArch *getGpu() const { return ::mpc::findGpuArch(getName()); }
+  }];
+}
+
+def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "the sizes of the arena of a module whose memory is planned, in bytes";
+  let description = [{
+    A module has it as `kernel.plan` from mpc-plan-arena on. Variables, constants, and arguments and results of entries then have their offsets in the arena as
+    `kernel.offset`, and dispatches have `args`.
+
+    - `arena_bytes`: the whole arena;
+    - `state_bytes`: the variables, which lie at its start;
+    - `constant_bytes`: the constants behind them;
+    - `temporary_bytes`: the room behind these, which the inputs, temporaries and scratch of all entries share;
+    - `peak_bytes`: what training touches, which is the sum of these three; the arena is larger where only a trace entry needs more;
+    - `saved_bytes`: the temporaries that the forward pass leaves to other launches.
+  }];
+  let parameters = (ins "int64_t":$arena_bytes, "int64_t":$state_bytes, "int64_t":$constant_bytes, "int64_t":$temporary_bytes, "int64_t":$peak_bytes, "int64_t":$saved_bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The plan of a module; null where its memory is not planned.
+    static PlanAttr of(::mlir::Operation *module) { return module->getAttrOfType<PlanAttr>(name); }
   }];
 }
 
@@ -29,10 +51,41 @@ def Kernel_ContractionAttr : AttrDef<Kernel_Dialect, "Contraction"> {
   let description = [{
     `#kernel.contraction<wgmma 128x256x64 stages=4 splits=2 cluster_m=2>` has the mainloop, the tile of a block (m x n, adding k at a time), and then the
     numbers that differ from their defaults. The schedule is one of the candidates that the target has for the dispatch
-    (passes/Lowering/HeroToGpu/Schedule.h); any other one is an error where the kernel is emitted.
+    (passes/Lowering/HeroToGpu/Schedule.h); any other one is an error where the kernel is emitted. The numbers name the candidate: what it divides among warps, and the registers
+    and blocks that it is made for, are in the target's table and not in the attribute.
   }];
   let parameters = (ins AttrParameter<"::mpc::kernel::Contraction", "the numbers">:$schedule);
   let hasCustomAssemblyFormat = 1;
+}
+
+// Prints and parses [#kernel.tensor_map<...>, ...].
+def Kernel_TensorMaps : OptionalArrayRefParameter<"::mpc::kernel::TensorMapAttr"> {
+  let parser = "parseTensorMaps($_parser)";
+  let printer = "printTensorMaps($_printer, $_self)";
+}
+
+def Kernel_EntryAttr : AttrDef<Kernel_Dialect, "Entry"> {
+  let mnemonic = "entry";
+  let summary = "what makes a function a GPU kernel, and how the kernel is launched";
+  let description = [{
+    An `llvm.func` with `kernel.entry = #kernel.entry<threads = 128, ...>` is a GPU kernel (DeviceOps.td, HopperOps.td).
+
+    - `threads`: the threads of a block, a multiple of 32 up to 1024; every launch has exactly this number;
+    - `resident`: the kernel is persistent, that is, right for any number of blocks, which it asks grid_size for. Where the grid is larger, a launch starts this number of blocks for
+      each multiprocessor (SM), in whole clusters. Kernels that are not persistent have 0, and a launch starts all blocks of the grid;
+    - `cluster`: the blocks of a cluster along x, 1 to 16; the grid is a multiple of it;
+    - `min_blocks`, for PTX: the blocks that shall fit on an SM at once, which bounds a thread's registers; with 0 PTX says nothing;
+    - `maps`: the tensor maps that a launch passes behind the buffers; ops name them by position.
+  }];
+  let parameters = (ins "int64_t":$threads, DefaultValuedParameter<"int64_t", "0">:$resident, DefaultValuedParameter<"int64_t", "1">:$cluster,
+                        DefaultValuedParameter<"int64_t", "0">:$min_blocks, Kernel_TensorMaps:$maps);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "int64_t":$threads), "return $_get($_ctxt, threads, /*resident=*/0, /*cluster=*/1, /*min_blocks=*/0, ::llvm::ArrayRef<TensorMapAttr>());">];
+  let extraClassDeclaration = [{
+    /// The attribute of a GPU kernel; null for any other op.
+    static EntryAttr of(::mlir::Operation *function) { return function->getAttrOfType<EntryAttr>(name); }
+  }];
 }
 
 def Kernel_LaunchAttr : AttrDef<Kernel_Dialect, "Launch"> {
@@ -46,5 +99,11 @@ def Kernel_LaunchAttr : AttrDef<Kernel_Dialect, "Launch"> {
   let parameters = (ins "::mlir::SymbolRefAttr":$kernel, ArrayRefParameter<"int64_t">:$grid, DefaultValuedParameter<"int64_t", "1">:$grain, OptionalArrayRefParameter<"int64_t">:$args);
   let assemblyFormat = "`<` $kernel `grid` `=` $grid (`grain` `=` $grain^)? (`args` `=` $args^)? `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The position of the scratch in `args`.
+    static constexpr int64_t scratch = -1;
+    /// The launch of `blocks` (on the host: points of the grid) of a kernel, which is a function of a module of kernels.
+    static LaunchAttr of(::mlir::Operation *kernel, int64_t blocks, int64_t grain, ::llvm::ArrayRef<int64_t> args);
+  }];
 }
 #endif

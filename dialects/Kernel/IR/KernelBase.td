@@ -13,6 +13,9 @@ def Kernel_Dialect : Dialect {
     in the target's arena.
   }];
   let useDefaultAttributePrinterParser = 1;
-  let hasOperationAttrVerify = 1; // verifies kernel.target of modules, and kernel.threads and the other attributes of kernels (DeviceOps.td)
+  // These verify the attributes of other dialects' ops: kernel.target, kernel.plan, kernel.entry and kernel.offset (Attributes.cpp).
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 #endif

@@ -1,13 +1,26 @@
-//===- KernelDialect.cpp - the kernel dialect, and the attributes that other ops carry ----===//
+//===- KernelDialect.cpp - the kernel dialect and its attributes --------------------------===//
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "dialects/Support/Diagnostics.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc::kernel;
+
+static FailureOr<SmallVector<TensorMapAttr>> parseTensorMaps(AsmParser &parser) {
+  SmallVector<TensorMapAttr> maps;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseAttribute(maps.emplace_back()); }))
+    return failure();
+  return maps;
+}
+static void printTensorMaps(AsmPrinter &printer, ArrayRef<TensorMapAttr> maps) {
+  printer << '[';
+  llvm::interleaveComma(maps, printer);
+  printer << ']';
+}
 
 #include "dialects/Kernel/IR/KernelDialect.cpp.inc"
 #include "dialects/Kernel/IR/KernelEnums.cpp.inc"
@@ -37,7 +50,7 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 
 TargetAttr TargetAttr::of(Operation *op) {
   for (; op; op = op->getParentOp())
-    if (auto target = op->getAttrOfType<TargetAttr>(attributeName))
+    if (auto target = op->getAttrOfType<TargetAttr>(TargetAttr::name))
       return target;
   return {};
 }
@@ -45,6 +58,17 @@ TargetAttr TargetAttr::of(Operation *op) {
 const mpc::GpuArch *mpc::kernel::gpuOf(Operation *op) {
   TargetAttr target = TargetAttr::of(op);
   return target ? target.getGpu() : nullptr;
+}
+
+const mpc::GpuArch *mpc::kernel::requireGpu(ModuleOp kernels) {
+  const GpuArch *gpu = gpuOf(kernels);
+  if (!gpu)
+    (void)emitErrorWithHint(kernels.getLoc(), "these kernels are for no GPU: their module has no " + TargetAttr::name + ", or that of the host", "set one first, as mpc-set-target=name=sm_80 does");
+  return gpu;
+}
+
+SmallVector<ModuleOp> mpc::kernel::kernelModules(ModuleOp module) {
+  return llvm::filter_to_vector(module.getOps<ModuleOp>(), [](ModuleOp nested) { return nested->hasAttr(TargetAttr::name); });
 }
 
 //===-- How kernels are launched -----------------------------------------------------------===//
@@ -57,50 +81,21 @@ LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-/// Verifies that the attribute is an i32 within these bounds.
-static LogicalResult verifyNumber(Operation *op, NamedAttribute attribute, int64_t least, int64_t most, int64_t step = 1) {
-  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (number && number.getType().isInteger(32) && number.getInt() >= least && number.getInt() <= most && number.getInt() % step == 0)
-    return success();
-  InFlightDiagnostic error = op->emitOpError() << attribute.getName().strref() << " is an i32 from " << least << " to " << most;
-  if (step > 1)
-    error << ", a multiple of " << step;
-  return error << ", not " << attribute.getValue();
+LaunchAttr LaunchAttr::of(Operation *kernel, int64_t blocks, int64_t grain, ArrayRef<int64_t> args) {
+  MLIRContext *context = kernel->getContext();
+  auto symbol = FlatSymbolRefAttr::get(SymbolTable::getSymbolName(kernel));
+  StringAttr module = cast<ModuleOp>(kernel->getParentOp()).getSymNameAttr();
+  return get(context, module ? SymbolRefAttr::get(module, symbol) : SymbolRefAttr(symbol), {blocks, 1, 1}, grain, args);
 }
 
-static LogicalResult verifyTensorMaps(LLVM::LLVMFuncOp kernel, NamedAttribute attribute) {
-  auto maps = dyn_cast<ArrayAttr>(attribute.getValue());
-  if (!maps)
-    return kernel->emitOpError() << attribute.getName().strref() << " is an array of #kernel.tensor_map";
-  for (Attribute element : maps) {
-    auto map = dyn_cast<TensorMapAttr>(element);
-    if (!map)
-      return kernel->emitOpError() << attribute.getName().strref() << " has #kernel.tensor_map, not " << element;
-    if (map.getParameter() >= kernel.getNumArguments())
-      return kernel->emitOpError() << "a tensor map names parameter " << map.getParameter() << " of " << kernel.getNumArguments();
-  }
-  return success();
-}
-
-LogicalResult KernelDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  StringRef name = attribute.getName().strref();
-  if (name == TargetAttr::attributeName) {
-    if (!isa<ModuleOp>(op) || !isa<TargetAttr>(attribute.getValue()))
-      return op->emitOpError() << name << " is a #kernel.target of a module";
-    return success();
-  }
-  // A block has at most 1024 threads, a multiprocessor at most 32 blocks, and a cluster at most 16 blocks on
-  // any GPU.
-  if (name == "kernel.threads")
-    return verifyNumber(op, attribute, 32, 1024, 32);
-  if (name == "kernel.resident" || name == "kernel.min_blocks")
-    return verifyNumber(op, attribute, 1, 32);
-  if (name == "kernel.cluster")
-    return verifyNumber(op, attribute, 1, 16);
-  if (name == "kernel.tensor_maps") {
-    if (auto kernel = dyn_cast<LLVM::LLVMFuncOp>(op))
-      return verifyTensorMaps(kernel, attribute);
-    return op->emitOpError() << name << " stands on a kernel, which is an llvm.func";
-  }
+// A block has at most 1024 threads, a multiprocessor at most 32 blocks, and a cluster at most 16 blocks on any GPU.
+LogicalResult EntryAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t threads, int64_t resident, int64_t cluster, int64_t minBlocks, ArrayRef<TensorMapAttr>) {
+  if (threads < 32 || threads > 1024 || threads % 32 != 0)
+    return emitError() << "a block has 32 to 1024 threads, a multiple of 32, not " << threads;
+  for (auto [name, blocks] : {std::pair("resident", resident), std::pair("min_blocks", minBlocks)})
+    if (blocks < 0 || blocks > 32)
+      return emitError() << name << " is a number of blocks on a multiprocessor, at most 32, not " << blocks;
+  if (cluster < 1 || cluster > 16)
+    return emitError() << "a cluster has 1 to 16 blocks, not " << cluster;
   return success();
 }

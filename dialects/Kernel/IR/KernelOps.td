@@ -8,7 +8,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/Graph/IR/GraphBase.td"
 include "dialects/Kernel/IR/KernelAttrs.td"
 
-def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, SingleBlock, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, DeclareOpInterfaceMethods<ConditionallySpeculatable>]> {
   let summary = "graph ops that one launch computes";
   let description = [{
     ```mlir
@@ -31,7 +32,12 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     - `in_place`, with an entry for each result: the input whose buffer the result does take over, or -1;
     - `args`: the offsets in the arena, in bytes, of the inputs and then of the results; `scratch_offset` is that of the scratch;
     - `arg_steps`, in the body of a graph.scan: by how many bytes each of these offsets moves from one iteration to the next; `args` are those of the first iteration;
-    - `launches`: the kernels that compute it, in the order of their launches. Members of a batch have none.
+    - `launches`: the kernels that compute it, in the order of their launches.
+
+    Members of a batch have no places and no launches of their own; those of the batch are theirs.
+
+    A dispatch is pure until it has `args`. From then on it reads its inputs in the arena and writes its results there, so it is neither dropped, merged nor moved.
+    Neither are the members of a batch, since the batch yields the results of each.
   }];
   let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<Kernel_ContractionAttr>:$schedule,
                        OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "numbers of inputs, for each result">>:$may_reuse, OptionalAttr<DenseI64ArrayAttr>:$in_place,
@@ -53,14 +59,13 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [Pure, IsolatedFromAbove,
     ::llvm::LogicalResult verifyLaunches();
     /// Whether a result may take over the buffer of an input.
     bool mayReuse(unsigned result, unsigned input);
-    /// The input whose buffer a result shares, or -1.
-    int64_t inPlaceInput(unsigned result) { return getInPlace() ? (*getInPlace())[result] : -1; }
-    /// The input whose buffer each result shares, or -1.
+    /// The input whose buffer each result shares, or -1. For a member it follows from `in_place` of its batch.
     ::llvm::SmallVector<int64_t> inPlaceInputs();
+    /// The same for one result.
+    int64_t inPlaceInput(unsigned result) { return inPlaceInputs()[result]; }
   }];
-  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$name, "::mlir::ValueRange":$inputs, "::mlir::UnitAttr":$library), [{
-    build($_builder, $_state, results, name, inputs, library, {}, {}, {}, {}, {}, {}, {}, {});
-  }]>];
+  // The body is empty, and no pass has decided anything yet.
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$name, "::mlir::ValueRange":$inputs)>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

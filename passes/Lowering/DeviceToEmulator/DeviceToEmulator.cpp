@@ -1,6 +1,6 @@
 //===- DeviceToEmulator.cpp - signature, types and description of emulated kernels ------===//
 //
-// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32}
+// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>}
 // After:   llvm.func @k(%thread: !llvm.ptr, %buffers: !llvm.ptr)
 //          llvm.mlir.global constant @k.about("mpc-emulated 1\0Athreads 128\0A…")
 //
@@ -17,12 +17,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::emulator;
 
-static constexpr llvm::StringLiteral kThreads = "kernel.threads";
-
-bool mpc::isDeviceKernel(Operation *function) { return isa<LLVM::LLVMFuncOp>(function) && function->hasAttr(kThreads); }
-
 KernelRewriter::KernelRewriter(ModuleOp module, LLVM::LLVMFuncOp kernel)
-    : module(module), kernel(kernel), b(kernel.getContext()), loc(kernel.getLoc()) {}
+    : module(module), kernel(kernel), about(kernel::EntryAttr::of(kernel)), b(kernel.getContext()), loc(kernel.getLoc()) {}
 
 Value KernelRewriter::i32(int64_t value) { return LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(int32_t(value))); }
 
@@ -90,22 +86,20 @@ void KernelRewriter::eraseAddressSpaces() {
 /// The registers that ptxas can give each thread at the start. CUDA C++ Programming Guide, "Compute
 /// Capabilities", compute capability 9.0: an SM has 65536 registers, a thread at most 255, in steps of 8.
 int64_t KernelRewriter::initialRegisters() {
-  auto blocks = kernel->getAttrOfType<IntegerAttr>("kernel.min_blocks");
-  int64_t threads = cast<IntegerAttr>(kernel->getAttr(kThreads)).getInt() * std::max<int64_t>(blocks ? blocks.getInt() : 1, 1);
+  int64_t threads = about.getThreads() * std::max<int64_t>(about.getMinBlocks(), 1);
   return std::min<int64_t>(65536 / threads, 255) / 8 * 8;
 }
 
 void KernelRewriter::describe() {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "mpc-emulated 1\nthreads " << cast<IntegerAttr>(kernel->getAttr(kThreads)).getInt() << "\nbuffers " << buffers << "\ngranule " << granule << "\n";
+  stream << "mpc-emulated 1\nthreads " << about.getThreads() << "\nbuffers " << buffers << "\ngranule " << granule << "\n";
   for (auto [bytes, alignment] : pieces)
     stream << "shared " << bytes << " " << alignment << "\n";
-  if (auto cluster = kernel->getAttrOfType<IntegerAttr>("kernel.cluster"))
-    stream << "cluster " << cluster.getInt() << "\n";
-  if (auto maps = kernel->getAttrOfType<ArrayAttr>("kernel.tensor_maps"))
-    for (auto map : maps.getAsRange<kernel::TensorMapAttr>())
-      describeMap(stream, map);
+  if (about.getCluster() > 1)
+    stream << "cluster " << about.getCluster() << "\n";
+  for (kernel::TensorMapAttr map : about.getMaps())
+    describeMap(stream, map);
   if (asynchronous)
     stream << "asynchronous " << initialRegisters() << "\n";
   for (const std::string &site : sites)
@@ -117,8 +111,8 @@ void KernelRewriter::describe() {
 }
 
 LogicalResult KernelRewriter::run() {
-  if (auto cluster = kernel->getAttrOfType<IntegerAttr>("kernel.cluster"); cluster && cluster.getInt() > kMaxCluster)
-    return kernel.emitOpError("has clusters of ") << cluster.getInt() << " blocks: 1 to " << kMaxCluster;
+  if (about.getCluster() > kMaxCluster)
+    return kernel.emitOpError("has clusters of ") << about.getCluster() << " blocks: 1 to " << kMaxCluster;
   if (kernel.isExternal() || !isa<LLVM::LLVMVoidType>(kernel.getFunctionType().getReturnType()))
     return kernel.emitOpError("is not a kernel: it has no body, or returns a value");
   for (Type type : kernel.getFunctionType().getParams())
@@ -142,16 +136,14 @@ LogicalResult KernelRewriter::run() {
   loc = kernel.getLoc();
   eraseAddressSpaces();
   describe();
-  for (NamedAttribute attribute : llvm::to_vector(kernel->getDiscardableAttrs()))
-    if (attribute.getName().getValue().starts_with("kernel."))
-      kernel->removeAttr(attribute.getName());
+  kernel->removeAttr(kernel::EntryAttr::name);
   return success();
 }
 
 FailureOr<int64_t> mpc::lowerToEmulator(ModuleOp module) {
   SmallVector<LLVM::LLVMFuncOp> kernels;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-    if (isDeviceKernel(function))
+    if (kernel::isDeviceKernel(function))
       kernels.push_back(function);
   for (auto table : module.getOps<LLVM::GlobalOp>())
     table.setAddrSpace(0);

@@ -5,13 +5,10 @@
 
 namespace mpc {
 
-/// Rewrites every kernel of the module (an llvm.func with `kernel.threads`) as Passes.td describes. Returns
+/// Rewrites every kernel of the module (an llvm.func with `kernel.entry`) as Passes.td describes. Returns
 /// the number of checked accesses. Fails with a located diagnostic at an op that has no emulated form; the
 /// module is then partly rewritten.
 mlir::FailureOr<int64_t> lowerToEmulator(mlir::ModuleOp module);
-
-/// Whether the function is a GPU kernel.
-bool isDeviceKernel(mlir::Operation *function);
 
 } // namespace mpc
 #endif

@@ -59,6 +59,7 @@ private:
 
   mlir::ModuleOp module;
   mlir::LLVM::LLVMFuncOp kernel;
+  kernel::EntryAttr about;
   mlir::OpBuilder b;
   mlir::Location loc;
   mlir::Value thread;

@@ -1,6 +1,6 @@
 //===- DeviceToNvvm.cpp - device ops to PTX's dialect ---------------------------===//
 //
-// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+// Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
 //            %t = kernel.thread_id ...
 //          }
 // After:   llvm.func @k(%x: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
@@ -21,8 +21,6 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
-static constexpr StringLiteral dynamicSharedName = "kernel.dynamic_shared";
-
 void KernelLowering::require(Operation *op, bool has, StringRef first) {
   if (has)
     return;
@@ -37,7 +35,7 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, ThreadIdOp op) {
   // LLVM itself would take the range from reqntid only in the back end, after the optimiser has widened
   // numbers that it could have kept narrow.
   return NVVM::ThreadIdXOp::create(b, b.getI32Type(),
-                                   LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, threads));
+                                   LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, entry.getThreads()));
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, BlockIdOp op) {
@@ -166,7 +164,7 @@ bool KernelLowering::lowerShared() {
   OpBuilder b(function);
   dynamicShared = createShared(b, function.getLoc(), function.getName() + "_shared", 0,
                                std::max<int64_t>(all.alignment, 16), /*dynamic=*/true);
-  function->setAttr(dynamicSharedName, b.getI64IntegerAttr(all.bytes));
+  function->setAttr(kDynamicSharedAttr, b.getI64IntegerAttr(all.bytes));
   return true;
 }
 
@@ -218,11 +216,12 @@ void KernelLowering::lower(Operation *operation) {
   operation->erase();
 }
 
-LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
-  bool ok = true;
+LogicalResult mpc::lowerDeviceOps(ModuleOp module) {
+  const GpuArch *arch = requireGpu(module);
+  bool ok = arch;
   for (auto function : llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
-    auto threads = function->getAttrOfType<IntegerAttr>("kernel.threads");
-    if (!threads)
+    EntryAttr entry = EntryAttr::of(function);
+    if (!entry || !arch)
       continue;
     if (function.isExternal() || !isa<LLVM::LLVMVoidType>(function.getFunctionType().getReturnType())) {
       function.emitOpError("is not a kernel: it has no body, or returns a value");
@@ -230,7 +229,7 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
       continue;
     }
     OpBuilder b(function);
-    KernelLowering lowering{function, module, arch, int32_t(threads.getInt())};
+    KernelLowering lowering{function, module, *arch, entry};
     if (!lowering.lowerShared()) {
       ok = false;
       continue;
@@ -245,26 +244,20 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module, const GpuArch &arch) {
     for (Operation *op : ops)
       lowering.lower(op);
     ok &= !lowering.failed;
-    function->removeAttr("kernel.threads");
-    function->removeAttr("kernel.resident");
+    function->removeAttr(EntryAttr::name);
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     // The number is exact, not only a bound: a launch of another shape is refused instead of computing
     // something else.
-    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
-    if (auto blocks = function->getAttrOfType<IntegerAttr>("kernel.cluster")) {
-      function->removeAttr("kernel.cluster");
-      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
-                        b.getDenseI32ArrayAttr({int32_t(blocks.getInt()), 1, 1}));
-    }
-    if (auto blocks = function->getAttrOfType<IntegerAttr>("kernel.min_blocks")) {
-      function->removeAttr("kernel.min_blocks");
-      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), blocks);
-    }
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(entry.getThreads())}));
+    if (entry.getCluster() > 1)
+      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(), b.getDenseI32ArrayAttr({int32_t(entry.getCluster()), 1, 1}));
+    if (entry.getMinBlocks() > 0)
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(int32_t(entry.getMinBlocks())));
   }
   return success(ok);
 }
 
 int64_t mpc::dynamicSharedBytes(Operation *kernel) {
-  auto bytes = kernel->getAttrOfType<IntegerAttr>(dynamicSharedName);
+  auto bytes = kernel->getAttrOfType<IntegerAttr>(kDynamicSharedAttr);
   return bytes ? bytes.getInt() : 0;
 }

@@ -50,8 +50,8 @@ static std::string numbers(size_t count, StringRef before) {
 //===-- Tensor maps ---------------------------------------------------------------===//
 
 void KernelLowering::addTensorMaps() {
-  auto maps = function->getAttrOfType<ArrayAttr>("kernel.tensor_maps");
-  if (!maps)
+  size_t maps = entry.getMaps().size();
+  if (maps == 0)
     return;
   OpBuilder b(function);
   firstTensorMap = function.getNumArguments();
@@ -68,13 +68,12 @@ void KernelLowering::addTensorMaps() {
   SmallVector<DictionaryAttr> attributes;
   for (unsigned i = 0; i < firstTensorMap; ++i)
     attributes.push_back(function.getArgAttrDict(i));
-  parameters.append(maps.size(), pointer);
-  attributes.append(maps.size(), about);
-  for (size_t i = 0; i < maps.size(); ++i)
+  parameters.append(maps, pointer);
+  attributes.append(maps, about);
+  for (size_t i = 0; i < maps; ++i)
     function.getBody().addArgument(pointer, function.getLoc());
   function.setFunctionType(LLVM::LLVMFunctionType::get(type.getReturnType(), parameters));
   function.setAllArgAttrs(attributes);
-  function->removeAttr("kernel.tensor_maps");
 }
 
 static void lowerOp(ImplicitLocOpBuilder &b, TensorLoadOp op, Value map) {

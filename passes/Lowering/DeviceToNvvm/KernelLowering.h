@@ -14,7 +14,7 @@ struct KernelLowering {
   mlir::LLVM::LLVMFuncOp function;
   mlir::ModuleOp module;
   const GpuArch &arch;
-  int32_t threads;
+  EntryAttr entry;
   bool failed = false;
   // Where the shared memory does not fit into what a block has without asking for more, it is one dynamic
   // array.
@@ -55,7 +55,7 @@ struct KernelLowering {
   void lowerFloat8();
 
   // Hopper.cpp lowers the ops of sm_90a.
-  /// Adds a parameter for each of `kernel.tensor_maps`, behind the pointers: 128 bytes, which are written
+  /// Adds a parameter for each tensor map of the entry, behind the pointers: 128 bytes, which are written
   /// before the launch.
   void addTensorMaps();
   /// Lowers and erases an op of HopperOps.td; returns false for any other op.

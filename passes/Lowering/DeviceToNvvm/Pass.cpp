@@ -1,7 +1,6 @@
 //===- Pass.cpp - mpc-device-to-nvvm ----------------------------------------------===//
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
-#include "dialects/Kernel/Target/GpuArch.h"
 
 using namespace mlir;
 
@@ -14,12 +13,7 @@ namespace {
 struct DeviceToNvvm : mpc::impl::DeviceToNvvmPassBase<DeviceToNvvm> {
   using Base::Base;
   void runOnOperation() override {
-    const mpc::GpuArch *target = mpc::findGpuArch(arch);
-    if (!target) {
-      emitError(getOperation().getLoc(), "unknown architecture '") << arch << "'; known are " << mpc::gpuArchNames();
-      return signalPassFailure();
-    }
-    if (failed(mpc::lowerDeviceOps(getOperation(), *target)))
+    if (failed(mpc::lowerDeviceOps(getOperation())))
       signalPassFailure();
   }
 };

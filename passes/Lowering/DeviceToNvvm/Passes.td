@@ -6,11 +6,10 @@ include "mlir/Pass/PassBase.td"
 def DeviceToNvvmPass : Pass<"mpc-device-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Lowers the device ops of kernels to the nvvm and llvm dialects";
   let description = [{
-    Every `llvm.func` with `kernel.threads` becomes a PTX entry point with exactly that many threads in a block (`kernel.min_blocks`, if it is there, bounds its
-    registers); its device ops become nvvm ops, its shared memory globals of address space 3. An op that the architecture does not have is an error.
-    scf, arith and math stay as they are. The pass is for tests; the compiler calls `lowerDeviceOps` from compiler/Codegen.
+    Every `llvm.func` with `kernel.entry` becomes a PTX entry point with exactly as many threads in a block (`min_blocks`, where it is not 0, bounds its
+    registers); its device ops become nvvm ops, its shared memory globals of address space 3. An op that the GPU of the module's `kernel.target` does not have is an error.
+    scf, arith and math stay as they are. The compiler calls `lowerDeviceOps` from compiler/Codegen.
   }];
-  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "architecture whose instructions may be used">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 #endif

@@ -9,9 +9,9 @@ namespace mpc {
 
 class KernelEmitter {
 public:
-  /// Kernels go into modules `@kernels0`, ..., at most `units` of them, which are created at the end of
-  /// `parent`. `gpu` is null for the host.
-  KernelEmitter(mlir::ModuleOp parent, const GpuArch *gpu, unsigned units) : parent(parent), gpu(gpu), units(units) {}
+  /// Kernels are for the target of `parent`. They go into modules `@kernels0`, ..., at most `units` of them, which are
+  /// created at the end of `parent` and have this target themselves.
+  KernelEmitter(mlir::ModuleOp parent, unsigned units);
 
   /// Returns the launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal
   /// dispatch was added before. Fails with a located diagnostic. The dispatch has to outlive the emitter, which compares later ones with it.
@@ -27,14 +27,11 @@ private:
   mlir::FailureOr<mlir::ArrayAttr> emit(kernel::DispatchOp dispatch, llvm::StringRef symbol);
 
   mlir::ModuleOp parent;
-  const GpuArch *gpu;
+  kernel::TargetAttr target;
   unsigned units;
   llvm::SmallVector<mlir::ModuleOp> made;
   llvm::DenseMap<kernel::DispatchOp, mlir::ArrayAttr, SameCode> known;
 };
-
-/// The modules of kernels of a planned module, in their order.
-llvm::SmallVector<mlir::ModuleOp> kernelModules(mlir::ModuleOp module);
 
 } // namespace mpc
 #endif

@@ -17,7 +17,7 @@ struct EmitKernels : mpc::impl::EmitKernelsPassBase<EmitKernels> {
     for (ModuleOp earlier : kernelModules(getOperation()))
       earlier.erase();
     const GpuArch *gpu = kernel::gpuOf(getOperation());
-    KernelEmitter emitter(getOperation(), gpu, std::max(1u, unsigned(units)));
+    KernelEmitter emitter(getOperation(), std::max(1u, unsigned(units)));
     // A batch is one launch, so its members are passed over.
     WalkResult result = getOperation().walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
       dispatch.removeLaunchesAttr();

@@ -25,26 +25,30 @@ constexpr int64_t reduceThreads = 256;
 
 class HeroEmitter {
 public:
-  HeroEmitter(const Problem &problem, ModuleOp module, StringRef symbol, const GpuArch &arch,
-              const Schedule &schedule)
-      : problem(problem), module(module), symbol(symbol), arch(arch), schedule(schedule), tile(schedule.tile),
+  HeroEmitter(const Problem &problem, ModuleOp module, StringRef symbol, const Schedule &schedule)
+      : problem(problem), module(module), symbol(symbol), arch(*kernel::gpuOf(module)), schedule(schedule), tile(schedule.tile),
         dispatch(problem.dispatch), body(dispatch.getBody().front()) {}
 
-  FailureOr<llvm::SmallVector<GpuKernel>> run();
+  FailureOr<llvm::SmallVector<kernel::LaunchAttr>> run();
 
 private:
-  GpuKernel emitMain();
-  GpuKernel emitReduce();
+  /// A function that is emitted, and for each parameter the number of the buffer that it points to: the dispatch's
+  /// inputs come first, then its results; the scratch is LaunchAttr::scratch.
+  struct Emitted {
+    LLVM::LLVMFuncOp function;
+    llvm::SmallVector<int64_t> args;
+  };
+  kernel::LaunchAttr emitMain();
+  kernel::LaunchAttr emitReduce();
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
   /// results.
-  void addEpilogueArguments(llvm::SmallVector<int> &positions);
+  void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
   /// Starts a function with one parameter for each of these positions and calls `emit` with the parameters,
   /// keyed by position.
-  GpuKernel function(const Twine &name, llvm::SmallVector<int> positions, GpuLaunch launch,
-                     llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int, Value> &)> emit);
-  llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int, Value> &parameters);
-  int resultPosition(unsigned result);
-  int positionOf(Value argument) const { return cast<BlockArgument>(argument).getArgNumber(); }
+  Emitted function(const Twine &name, ArrayRef<int64_t> positions, llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, Value> &)> emit);
+  llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters);
+  int64_t resultPosition(unsigned result);
+  int64_t positionOf(Value argument) const { return cast<BlockArgument>(argument).getArgNumber(); }
 
   const Problem &problem;
   ModuleOp module;
@@ -59,12 +63,12 @@ private:
 
 } // namespace
 
-int HeroEmitter::resultPosition(unsigned result) {
+int64_t HeroEmitter::resultPosition(unsigned result) {
   int64_t input = dispatch.inPlaceInput(result);
-  return int(input >= 0 ? input : int64_t(dispatch.getInputs().size() + result));
+  return input >= 0 ? input : int64_t(dispatch.getInputs().size() + result);
 }
 
-void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int> &positions) {
+void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int64_t> &positions) {
   for (BlockArgument argument : body.getArguments())
     if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != problem.hero; }))
       positions.push_back(argument.getArgNumber());
@@ -72,11 +76,10 @@ void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int> &positions) {
     positions.push_back(resultPosition(r));
 }
 
-GpuKernel
-HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLaunch launch,
-                      llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int, Value> &)> emit) {
-  llvm::SmallVector<int> unique;
-  for (int position : positions)
+HeroEmitter::Emitted HeroEmitter::function(const Twine &name, ArrayRef<int64_t> positions,
+                                           llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, Value> &)> emit) {
+  llvm::SmallVector<int64_t> unique;
+  for (int64_t position : positions)
     if (!llvm::is_contained(unique, position))
       unique.push_back(position);
   OpBuilder b(module.getContext());
@@ -85,25 +88,19 @@ HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLa
   auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                           llvm::SmallVector<Type>(unique.size(), global));
-  std::string functionName = name.str();
-  auto function = LLVM::LLVMFuncOp::create(b, loc, functionName, type);
-  function->setAttr("kernel.threads", b.getI32IntegerAttr(int32_t(launch.threads)));
-  if (launch.resident > 0)
-    function->setAttr("kernel.resident", b.getI32IntegerAttr(int32_t(launch.resident)));
-  if (launch.cluster > 1)
-    function->setAttr("kernel.cluster", b.getI32IntegerAttr(int32_t(launch.cluster)));
-  llvm::SmallDenseSet<int> written = {scratchArgument};
+  auto function = LLVM::LLVMFuncOp::create(b, loc, name.str(), type);
+  llvm::SmallDenseSet<int64_t> written = {kernel::LaunchAttr::scratch};
   for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
     written.insert(resultPosition(r));
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   LLVM::ReturnOp::create(b, loc, ValueRange{});
-  llvm::DenseMap<int, Value> parameters;
+  llvm::DenseMap<int64_t, Value> parameters;
   for (auto [i, position] : llvm::enumerate(unique)) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(graph::kTensorAlignment));
     // A buffer that is read and written in place may be written through a tensor map. LLVM does not see that
     // and must not take the buffer for constant memory, so it is not noalias.
-    if (!written.contains(position) || position >= int(dispatch.getInputs().size()))
+    if (!written.contains(position) || position >= int64_t(dispatch.getInputs().size()))
       function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
     if (!written.contains(position))
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
@@ -114,11 +111,10 @@ HeroEmitter::function(const Twine &name, llvm::SmallVector<int> positions, GpuLa
   e.b.setInsertionPoint(entry->getTerminator());
   emit(e, parameters);
   failed |= e.failed();
-  return {functionName, launch, unique, {}};
+  return {function, std::move(unique)};
 }
 
-llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e,
-                                                   llvm::DenseMap<int, Value> &parameters) {
+llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
   for (BlockArgument argument : body.getArguments())
     if (Value parameter = parameters.lookup(argument.getArgNumber()))
       e.bindBuffer(argument, {parameter, cast<RankedTensorType>(argument.getType()), {}, {}});
@@ -129,20 +125,17 @@ llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e,
   return results;
 }
 
-GpuKernel HeroEmitter::emitMain() {
+kernel::LaunchAttr HeroEmitter::emitMain() {
   Raster raster(problem, schedule, arch);
-  // Only wgmma kernels are persistent, that is, their blocks compute one work item after the other.
-  int64_t resident = tile.mainloop == Mainloop::Wgmma ? std::max(tile.blocks, 1) : 0;
-  GpuLaunch launch{{raster.pieces() * schedule.cluster, 1, 1}, tile.threads(), resident, schedule.cluster};
-  llvm::SmallVector<int> positions = {positionOf(problem.a.tensor), positionOf(problem.b.tensor)};
+  llvm::SmallVector<int64_t> positions = {positionOf(problem.a.tensor), positionOf(problem.b.tensor)};
   bool partial = schedule.splits > 1;
   if (partial)
-    positions.push_back(scratchArgument);
+    positions.push_back(kernel::LaunchAttr::scratch);
   else
     addEpilogueArguments(positions);
   llvm::SmallVector<kernel::TensorMapAttr> maps;
-  GpuKernel kernel =
-      function(symbol, positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
+  auto [emitted, args] =
+      function(symbol, positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
         Code c{e.b};
         llvm::SmallVector<Buffer> results;
         if (!partial)
@@ -152,7 +145,7 @@ GpuKernel HeroEmitter::emitMain() {
         };
         auto sink = [&](const BlockPlace &place, int neighbours) -> std::unique_ptr<Sink> {
           if (partial)
-            return std::make_unique<Partials>(problem, c, parameters[scratchArgument], place, neighbours);
+            return std::make_unique<Partials>(problem, c, parameters[kernel::LaunchAttr::scratch], place, neighbours);
           return std::make_unique<Epilogue>(epilogue(place, neighbours));
         };
         Value a = parameters[positionOf(problem.a.tensor)], b = parameters[positionOf(problem.b.tensor)];
@@ -176,31 +169,26 @@ GpuKernel HeroEmitter::emitMain() {
         else
           emitMma(c, problem, tile, arch, a, b, place, *own);
       });
-  Operation *emitted = module.lookupSymbol(kernel.symbol);
-  Builder b(module);
-  // `kernel.min_blocks` is set even where it is 1: without it ptxas takes fewer registers than there are, and
-  // spills.
-  emitted->setAttr("kernel.min_blocks", b.getI32IntegerAttr(std::max(tile.blocks, 1)));
-  if (!maps.empty())
-    emitted->setAttr("kernel.tensor_maps", b.getArrayAttr(llvm::to_vector_of<Attribute>(maps)));
-  kernel.tensorMaps = std::move(maps);
-  return kernel;
+  // `min_blocks` is set even where it is 1: without it ptxas takes fewer registers than there are, and spills.
+  // Only wgmma kernels are persistent, that is, their blocks compute one work item after the other.
+  int64_t blocks = std::max(tile.blocks, 1), resident = tile.mainloop == Mainloop::Wgmma ? blocks : 0;
+  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), tile.threads(), resident, schedule.cluster, blocks, maps));
+  return kernel::LaunchAttr::of(emitted, raster.pieces() * schedule.cluster, /*grain=*/1, args);
 }
 
-GpuKernel HeroEmitter::emitReduce() {
+kernel::LaunchAttr HeroEmitter::emitReduce() {
   Type type = problem.accumulator();
   int bytes = type.getIntOrFloatBitWidth() / 8, vector = problem.storeVector(16 / bytes);
   int64_t perRow = problem.n() / vector, count = problem.z() * problem.m() * perRow;
-  GpuLaunch launch{{llvm::divideCeilSigned(count, reduceThreads), 1, 1}, reduceThreads};
-  llvm::SmallVector<int> positions = {scratchArgument};
+  llvm::SmallVector<int64_t> positions = {kernel::LaunchAttr::scratch};
   addEpilogueArguments(positions);
-  return function(
-      symbol + "_reduce", positions, launch, [&](ElementEmitter &e, llvm::DenseMap<int, Value> &parameters) {
+  auto [emitted, args] = function(
+      symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
         Code c{e.b};
         Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
         Value number = c.add(c.mul(block, reduceThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
         c.when(count % reduceThreads == 0 ? Value() : c.below(number, count), [&] {
-          Value pointer = c.at(parameters[scratchArgument], c.mul(c.wide(number), vector * bytes));
+          Value pointer = c.at(parameters[kernel::LaunchAttr::scratch], c.mul(c.wide(number), vector * bytes));
           Values zeros(vector, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
           Type vectorType = vector == 1 ? type : Type(VectorType::get({vector}, type));
           Values sums = c.loop(c.i32(0), c.i32(schedule.splits), zeros, [&](Value split, ValueRange carried) {
@@ -216,24 +204,24 @@ GpuKernel HeroEmitter::emitReduce() {
           epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums);
         });
       });
+  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), reduceThreads));
+  return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
 }
 
-FailureOr<llvm::SmallVector<GpuKernel>> HeroEmitter::run() {
-  llvm::SmallVector<GpuKernel> kernels;
+FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
+  llvm::SmallVector<kernel::LaunchAttr> launches;
   if (problem.m() * problem.n() * problem.z() == 0)
-    return kernels;
-  kernels.push_back(emitMain());
+    return launches;
+  launches.push_back(emitMain());
   if (schedule.splits > 1)
-    kernels.push_back(emitReduce());
+    launches.push_back(emitReduce());
   if (failed)
     return failure();
-  return kernels;
+  return launches;
 }
 
-FailureOr<llvm::SmallVector<GpuKernel>> mpc::hero::emitScheduled(const Problem &problem, ModuleOp module,
-                                                                 StringRef symbol, const GpuArch &arch,
-                                                                 const Schedule &schedule) {
-  return HeroEmitter(problem, module, symbol, arch, schedule).run();
+FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::hero::emitScheduled(const Problem &problem, ModuleOp module, StringRef symbol, const Schedule &schedule) {
+  return HeroEmitter(problem, module, symbol, schedule).run();
 }
 
 /// Fails with what products of 8-bit floats require where no schedule fits them.
@@ -258,15 +246,15 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
                            "make the summed dimension a multiple of 16, at least 16");
 }
 
-FailureOr<llvm::SmallVector<GpuKernel>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module,
-                                                         StringRef symbol, const GpuArch &arch) {
+FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  const GpuArch &arch = *kernel::gpuOf(module);
   FailureOr<Problem> problem = describeHero(dispatch);
   if (failed(problem) || failed(requireSchedule(*problem, arch)))
     return failure();
   if (tilesFor(*problem, arch).empty())
-    return llvm::SmallVector<GpuKernel>(); // nothing to compute
+    return llvm::SmallVector<kernel::LaunchAttr>(); // nothing to compute
   FailureOr<hero::Schedule> schedule = hero::scheduleOf(*problem, arch);
   if (failed(schedule))
     return failure();
-  return emitScheduled(*problem, module, symbol, arch, *schedule);
+  return emitScheduled(*problem, module, symbol, *schedule);
 }

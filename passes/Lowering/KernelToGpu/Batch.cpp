@@ -27,17 +27,15 @@ namespace {
 struct Alike {
   llvm::SmallVector<DispatchOp> members;
   LLVM::LLVMFuncOp function; ///< the kernel of the first member alone
-  GpuLaunch launch;
+  Blocks blocks;             ///< of that kernel
 };
 
 class BatchEmitter {
 public:
-  BatchEmitter(DispatchOp batch, ModuleOp module, StringRef symbol, const GpuArch &arch)
-      : batch(batch), module(module), symbol(symbol), arch(arch) {}
-  FailureOr<GpuLaunch> run();
+  BatchEmitter(DispatchOp batch, ModuleOp module, StringRef symbol) : batch(batch), module(module), symbol(symbol) {}
+  FailureOr<LaunchAttr> run();
 
 private:
-  void setInPlace();
   LogicalResult emitMembers();
   /// Emits the code that these members share; their blocks are those from `first` on.
   void emitAlike(Alike &alike, Value block, int64_t first);
@@ -52,7 +50,6 @@ private:
   DispatchOp batch;
   ModuleOp module;
   StringRef symbol;
-  const GpuArch &arch;
   std::vector<Alike> kinds;
   LLVM::LLVMFuncOp function;
   ElementEmitter *e = nullptr;
@@ -62,25 +59,9 @@ private:
 
 } // namespace
 
-/// Passes the places that the memory plan gave to the batch on to its members.
-void BatchEmitter::setInPlace() {
-  size_t result = 0;
-  for (DispatchOp member : batch.members()) {
-    llvm::SmallVector<int64_t> inner;
-    for (unsigned r = 0; r < member.getNumResults(); ++r, ++result) {
-      inner.push_back(-1);
-      if (int64_t place = batch.inPlaceInput(unsigned(result)); place >= 0)
-        for (auto [i, input] : llvm::enumerate(member.getInputs()))
-          if (int64_t(cast<BlockArgument>(input).getArgNumber()) == place)
-            inner.back() = int64_t(i);
-    }
-    member.setInPlace(inner);
-  }
-}
-
 LogicalResult BatchEmitter::emitMembers() {
   auto same = [](DispatchOp a, DispatchOp b) {
-    return a.getInPlace() == b.getInPlace() &&
+    return a.inPlaceInputs() == b.inPlaceInputs() &&
            llvm::equal(a.getOperandTypes(), b.getOperandTypes()) &&
            OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                       OperationEquivalence::IgnoreLocations);
@@ -92,12 +73,12 @@ LogicalResult BatchEmitter::emitMembers() {
       continue;
     }
     std::string name = (symbol + "_" + Twine(kinds.size())).str();
-    FailureOr<GpuLaunch> launch = emitGpuKernel(member, module, name, arch);
+    FailureOr<LaunchAttr> launch = emitGpuKernel(member, module, name);
     if (failed(launch))
       return failure();
-    assert(launch->grid[1] == 1 && launch->grid[2] == 1 && "members have grids of one axis");
-    kinds.push_back({{member}, module.lookupSymbol<LLVM::LLVMFuncOp>(name), *launch});
-    threads = std::max(threads, launch->threads);
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    kinds.push_back({{member}, function, {launch->getGrid().front(), EntryAttr::of(function).getThreads()}});
+    threads = std::max(threads, kinds.back().blocks.threads);
   }
   return success();
 }
@@ -147,7 +128,7 @@ void BatchEmitter::adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads)
 
 void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
   ThreadEmitter t{*e};
-  int64_t blocks = alike.launch.grid[0];
+  int64_t blocks = alike.blocks.count;
   Value local = first == 0 ? block : Value(arith::SubIOp::create(e->b, block, t.i32(first)));
   e->when(t.below(local, blocks * int64_t(alike.members.size())), [&] {
     bool several = alike.members.size() > 1;
@@ -162,9 +143,9 @@ void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
       }
       mapping.map(parameter, pointer);
     }
-    bool all = alike.launch.threads == threads;
-    e->when(all ? Value() : t.below(t.thread(), alike.launch.threads), [&] {
-      adapt(alike.function, number, all ? 0 : alike.launch.threads);
+    bool all = alike.blocks.threads == threads;
+    e->when(all ? Value() : t.below(t.thread(), alike.blocks.threads), [&] {
+      adapt(alike.function, number, all ? 0 : alike.blocks.threads);
       for (Operation &op : alike.function.getBody().front().without_terminator())
         e->b.clone(op, mapping);
     });
@@ -172,8 +153,7 @@ void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
   alike.function.erase();
 }
 
-FailureOr<GpuLaunch> BatchEmitter::run() {
-  setInPlace();
+FailureOr<LaunchAttr> BatchEmitter::run() {
   if (failed(emitMembers()))
     return failure();
   OpBuilder b(batch.getContext());
@@ -188,12 +168,9 @@ FailureOr<GpuLaunch> BatchEmitter::run() {
   int64_t blocks = 0;
   for (Alike &alike : kinds) {
     emitAlike(alike, block, blocks);
-    blocks += alike.launch.grid[0] * int64_t(alike.members.size());
+    blocks += alike.blocks.count * int64_t(alike.members.size());
   }
-  function->setAttr("kernel.threads", b.getI32IntegerAttr(int32_t(threads)));
-  return GpuLaunch{{blocks, 1, 1}, threads};
+  return makeKernel(function, {blocks, threads});
 }
 
-FailureOr<GpuLaunch> mpc::emitGpuBatch(DispatchOp batch, ModuleOp module, StringRef symbol, const GpuArch &arch) {
-  return BatchEmitter(batch, module, symbol, arch).run();
-}
+FailureOr<LaunchAttr> mpc::emitGpuBatch(DispatchOp batch, ModuleOp module, StringRef symbol) { return BatchEmitter(batch, module, symbol).run(); }

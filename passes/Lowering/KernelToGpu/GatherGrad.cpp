@@ -23,7 +23,7 @@ using Values = llvm::SmallVector<Value>;
 /// sums.
 static constexpr int64_t wantedBlocks = 1024, mostRows = 64, mostBytes = 32768;
 
-GpuLaunch mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
+Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
   auto op =
       cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
   ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
@@ -103,5 +103,5 @@ GpuLaunch mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &resu
       return {};
     });
   });
-  return {{rowBlocks * columnBlocks, 1, 1}, threads};
+  return {rowBlocks * columnBlocks, threads};
 }

@@ -113,12 +113,12 @@ public:
         mostThreads(isa<kernel::DispatchOp>(dispatch->getParentOp()) ? mostMemberThreads : mostRowThreads),
         t{e} {}
 
-  GpuLaunch pointwise();
-  GpuLaunch tiles();
-  GpuLaunch rows();
-  GpuLaunch columns();
+  Blocks pointwise();
+  Blocks tiles();
+  Blocks rows();
+  Blocks columns();
   /// One thread computes each position of the grid that emitSlices divides the work into.
-  GpuLaunch slices(kernel::DispatchOp dispatch);
+  Blocks slices(kernel::DispatchOp dispatch);
 
 private:
   /// Binds the variables, whose row-major number is `linear` (i32, below 2^31).
@@ -224,7 +224,7 @@ void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
 
 //===-- Pointwise ---------------------------------------------------------------------===//
 
-GpuLaunch GpuNestEmitter::pointwise() {
+Blocks GpuNestEmitter::pointwise() {
   int64_t count = product(plan.kept);
   int64_t threads = std::min(blockThreads, ceilDiv(count, warpThreads) * warpThreads);
   Value at = t.add(t.mul(t.block(), threads), t.thread());
@@ -232,10 +232,10 @@ GpuLaunch GpuNestEmitter::pointwise() {
     bindLinear(plan.kept, at);
     storeNeighbours(plan.fullResults, /*kept=*/false);
   });
-  return {{ceilDiv(count, threads), 1, 1}, threads};
+  return {ceilDiv(count, threads), threads};
 }
 
-GpuLaunch GpuNestEmitter::tiles() {
+Blocks GpuNestEmitter::tiles() {
   const LoopVar &across = plan.kept[plan.tiled], &inner = plan.kept.back();
   llvm::SmallVector<LoopVar> others;
   for (auto [i, var] : llvm::enumerate(ArrayRef<LoopVar>(plan.kept).drop_back()))
@@ -285,7 +285,7 @@ GpuLaunch GpuNestEmitter::tiles() {
     for (auto [r, buffer] : llvm::zip_equal(plan.fullResults, shared))
       e.store(results[r], space, e.load(buffer, slot));
   });
-  return {{product(others) * acrossTiles * innerTiles, 1, 1}, blockThreads};
+  return {product(others) * acrossTiles * innerTiles, blockThreads};
 }
 
 //===-- Reductions ------------------------------------------------------------------------===//
@@ -328,7 +328,7 @@ void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void
   space = whole;
 }
 
-GpuLaunch GpuNestEmitter::rows() {
+Blocks GpuNestEmitter::rows() {
   int64_t count = plan.keptCount(), pieces = product(plan.reduced);
   int64_t width = warpThreads; // the threads of a row
   while (width < mostThreads && pieces > width * mostPieces)
@@ -379,10 +379,10 @@ GpuLaunch GpuNestEmitter::rows() {
     if (!plan.rowResults.empty())
       e.when(t.below(lane, 1), [&] { storeResults(plan.rowResults, keptSpace); });
   });
-  return {{blocks, 1, 1}, threads};
+  return {blocks, threads};
 }
 
-GpuLaunch GpuNestEmitter::columns() {
+Blocks GpuNestEmitter::columns() {
   const LoopVar &column = plan.kept.back(); // its loop counts pieces of n columns
   ArrayRef<LoopVar> outer = ArrayRef<LoopVar>(plan.kept).drop_back();
   // Widths are powers of two, so that the threads of a column can use shuffles.
@@ -448,13 +448,13 @@ GpuLaunch GpuNestEmitter::columns() {
           defineTotals(stage, reducer.totals(e.opaque(t.wide(t.div(tid, n)), 0, width - 1), neighbour));
           storeResults(plan.rowResults, keptSpace);
         });
-        return {{blocks * product(outer), 1, 1}, threads};
+        return {blocks * product(outer), threads};
       }
       e.when(first, [&] {
         defineAll();
         storeRow({});
       });
-      return {{blocks * product(outer), 1, 1}, threads};
+      return {blocks * product(outer), threads};
     }
     defineAll();
   }
@@ -463,12 +463,12 @@ GpuLaunch GpuNestEmitter::columns() {
          [&](ValueRange) -> Values { return storeNeighbours(plan.fullResults, /*kept=*/false), Values(); });
   });
   storeRow(first);
-  return {{blocks * product(outer), 1, 1}, threads};
+  return {blocks * product(outer), threads};
 }
 
 //===-- The rest -----------------------------------------------------------------------------===//
 
-GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
+Blocks GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
   constexpr int64_t threads = warpThreads;
   Value at = t.add(t.mul(t.block(), threads), t.thread());
   Value begin = t.wide(at), end = arith::AddIOp::create(e.b, begin, e.i64(1));
@@ -484,11 +484,10 @@ GpuLaunch GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
   e.b.setInsertionPoint(guard);
   guard.getConditionMutable().assign(t.below(at, count));
   e.b.setInsertionPointAfter(guard);
-  return {{ceilDiv(count, threads), 1, 1}, threads};
+  return {ceilDiv(count, threads), threads};
 }
 
-GpuLaunch mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results,
-                           ElementEmitter &e) {
+Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results, ElementEmitter &e) {
   if (plan.form == LoopForm::Scatter)
     return emitGpuGatherGrad(dispatch, results[0], e);
   if (isTransposedCopy(plan, dispatch))

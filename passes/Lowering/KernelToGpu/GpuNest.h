@@ -12,25 +12,29 @@ namespace mpc {
 /// threads, if their registers allow.
 inline constexpr int64_t blockThreads = 256;
 
+/// The blocks of a launch, all along x, and the threads of each.
+struct Blocks {
+  int64_t count, threads;
+};
+
 /// Emits the body of a kernel at e's insertion point: the code of one thread. `results` has a buffer for each
 /// result of the dispatch.
-GpuLaunch emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch,
-                      llvm::ArrayRef<Buffer> results, ElementEmitter &e);
+Blocks emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
 /// Whether the results are values and their transposes, which one launch writes in wide accesses.
 bool isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch);
 /// Does what emitGpuNest does, for a dispatch of that kind.
-GpuLaunch emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
-                                ElementEmitter &e);
+Blocks emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
 /// Does the same for graph.gather_grad.
-GpuLaunch emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
+Blocks emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
 /// Does what emitGpuKernel does, for a batch.
-mlir::FailureOr<GpuLaunch> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module,
-                                        llvm::StringRef symbol, const GpuArch &arch);
+mlir::FailureOr<kernel::LaunchAttr> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module, llvm::StringRef symbol);
 /// Creates `llvm.func @symbol` at b's insertion point; its body only returns. The parameters are a pointer
 /// for each input and then for each result of the dispatch, with attributes that say what LLVM may know of
 /// them.
 mlir::LLVM::LLVMFuncOp createGpuFunction(mlir::OpBuilder &b, kernel::DispatchOp dispatch,
                                          llvm::StringRef symbol);
+/// Completes such a function, whose code is emitted: it becomes a GPU kernel. Returns its launch with the buffers of the dispatch.
+kernel::LaunchAttr makeKernel(mlir::LLVM::LLVMFuncOp function, const Blocks &blocks);
 
 /// The arithmetic on positions of threads, in i32, that all nests for GPUs share.
 struct ThreadEmitter {

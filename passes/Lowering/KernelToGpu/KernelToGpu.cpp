@@ -31,9 +31,14 @@ LLVM::LLVMFuncOp mpc::createGpuFunction(OpBuilder &b, kernel::DispatchOp dispatc
   return function;
 }
 
-FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol, const GpuArch &arch) {
+kernel::LaunchAttr mpc::makeKernel(LLVM::LLVMFuncOp function, const Blocks &blocks) {
+  function->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(function.getContext(), blocks.threads));
+  return kernel::LaunchAttr::of(function, blocks.count, /*grain=*/1, llvm::to_vector(llvm::seq<int64_t>(0, function.getNumArguments())));
+}
+
+FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
   if (dispatch.isBatch())
-    return emitGpuBatch(dispatch, module, symbol, arch);
+    return emitGpuBatch(dispatch, module, symbol);
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()),
                                             SmallVector<Type>(dispatch.getResultTypes())))
     if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
@@ -65,9 +70,8 @@ FailureOr<GpuLaunch> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp mo
                        cast<RankedTensorType>(yielded[r].getType()),
                        {},
                        {}});
-  GpuLaunch launch = emitGpuNest(*plan, dispatch, arch, results, e);
-  function->setAttr("kernel.threads", b.getI32IntegerAttr(launch.threads));
+  Blocks blocks = emitGpuNest(*plan, dispatch, *kernel::gpuOf(module), results, e);
   if (e.failed())
     return failure();
-  return launch;
+  return makeKernel(function, blocks);
 }

@@ -56,7 +56,7 @@ namespace {
 class TransposedCopyEmitter {
 public:
   TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e);
-  GpuLaunch run();
+  Blocks run();
 
 private:
   /// The row and the column, in the tile, of a piece's first element.
@@ -137,7 +137,7 @@ Value TransposedCopyEmitter::slot(Piece piece, int64_t bytes) {
   return t.add(t.add(t.mul(piece.column, side), t.mul(place, group)), t.mod(piece.row, group));
 }
 
-GpuLaunch TransposedCopyEmitter::run() {
+Blocks TransposedCopyEmitter::run() {
   Value tile = t.block();
   columnLow = t.mul(t.mod(tile, columnTiles), side);
   tile = t.div(tile, columnTiles);
@@ -188,10 +188,9 @@ GpuLaunch TransposedCopyEmitter::run() {
         e.store(results[r], to + Index(int64_t(i)), value);
     });
   }
-  return {{batch * rowTiles * columnTiles, 1, 1}, blockThreads};
+  return {batch * rowTiles * columnTiles, blockThreads};
 }
 
-GpuLaunch mpc::emitGpuTransposedCopy(kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
-                                     ElementEmitter &e) {
+Blocks mpc::emitGpuTransposedCopy(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e) {
   return TransposedCopyEmitter(dispatch, results, e).run();
 }

@@ -33,7 +33,7 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
   return perElement * iterations;
 }
 
-FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
   FailureOr<Plan> plan = planLoops(dispatch);
   if (failed(plan))
     return failure();
@@ -81,14 +81,13 @@ FailureOr<LaunchShape> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp
     }
   }
 
-  LaunchShape launch;
-  launch.grid = emitNest(*plan, dispatch, results, e, entry->getArgument(1), entry->getArgument(2));
+  int64_t grid = emitNest(*plan, dispatch, results, e, entry->getArgument(1), entry->getArgument(2));
   if (e.failed())
     return failure();
   // A thread should get 10 microseconds of work, which is several times what waking it costs.
   double iterations = plan->sliced() ? graph::typeOf(yielded[0]).getNumElements() : plan->keptCount() * plan->reducedCount();
   iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
-  double ns = estimate(function, iterations / std::max<int64_t>(launch.grid, 1));
-  launch.grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, launch.grid);
-  return launch;
+  double ns = estimate(function, iterations / std::max<int64_t>(grid, 1));
+  int64_t grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, grid);
+  return kernel::LaunchAttr::of(function, grid, grain, /*args=*/{});
 }

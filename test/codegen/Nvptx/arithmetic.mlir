@@ -10,7 +10,7 @@
 // CHECK: div.rn.f32
 // CHECK: sqrt.rn.f32
 // CHECK: fma.rn.f32
-llvm.func @roundings(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @roundings(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %0 = arith.mulf %x, %y : f32
   %1 = arith.addf %0, %x : f32
   %2 = arith.divf %1, %y : f32
@@ -28,7 +28,7 @@ llvm.func @roundings(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.th
 // SM75: cvt.rn.f16.f32
 // SM75-NOT: bf16
 // SM75: ret;
-llvm.func @conversions(%x: f32, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @conversions(%x: f32, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %h = arith.truncf %x : f32 to f16
   llvm.store volatile %h, %out : f16, !llvm.ptr<1>
   %b = arith.truncf %x : f32 to bf16
@@ -42,7 +42,7 @@ llvm.func @conversions(%x: f32, %out: !llvm.ptr<1>) attributes {kernel.threads =
 // SM75-LABEL: .entry maxima(
 // SM75: max.f32
 // SM75: ret;
-llvm.func @maxima(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @maxima(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %m = arith.maximumf %x, %y : f32
   llvm.store %m, %out : f32, !llvm.ptr<1>
   llvm.return
@@ -53,7 +53,7 @@ llvm.func @maxima(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.threa
 // CHECK: ld.param.b32 [[X:%r[0-9]+]], [sums_param_0];
 // CHECK: add.rn.f32 [[S:%r[0-9]+]], [[X]], 0f4B800000;
 // CHECK: add.rn.f32 %r{{[0-9]+}}, [[S]], 0fCB800000;
-llvm.func @sums(%x: f32, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @sums(%x: f32, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %big = arith.constant 16777216.0 : f32
   %minus = arith.constant -16777216.0 : f32
   %0 = arith.addf %x, %big fastmath<reassoc> : f32

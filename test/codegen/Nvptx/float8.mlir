@@ -1,5 +1,5 @@
 // RUN: mpc-ptx %s --arch=sm_90a | FileCheck %s
-// RUN: mpc-opt %s --mpc-device-to-nvvm=arch=sm_90a | FileCheck %s --check-prefix=NVVM
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-device-to-nvvm | FileCheck %s --check-prefix=NVVM
 // RUN: %if ptxas %{ mpc-ptx %s --arch=sm_90a --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 
 // In products of 8-bit floats, 32 bytes of k are 32 elements, and no operand can be transposed. The first product starts without sums.
@@ -14,7 +14,7 @@
 // CHECK-NEXT: wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e4m3 {%r1,%r2,%r3,%r4}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, add, 1, 1;
 // CHECK: setp.eq.u32 add, 0, 0;
 // CHECK-NEXT: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {{.*}}, add, 1, 1;
-llvm.func @product(%out: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+llvm.func @product(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %t = kernel.thread_id
   %s = kernel.shared 16384 {alignment = 1024 : i64}
   %v = llvm.mlir.zero : vector<4xi32>
@@ -43,7 +43,7 @@ llvm.func @product(%out: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
 // CHECK: cvt.rn.f16x2.e4m3x2
 // NVVM-LABEL: @convert
 // NVVM: nvvm.convert.f32x2.to.f8x2 %{{.*}}, %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
-llvm.func @convert(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @convert(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %x = llvm.load %in : !llvm.ptr<1> -> f32
   %p = llvm.getelementptr %in[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
   %y = llvm.load %p : !llvm.ptr<1> -> f32

@@ -36,9 +36,9 @@
 // CHECK: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [{{%rd[0-9]+}}, {{.}}{{%r[0-9]+}}, {{%r[0-9]+}}{{.}}], [
 // CHECK: cp.async.bulk.commit_group;
 // CHECK: cp.async.bulk.wait_group.read 0;
-llvm.func @product(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %tiles: i32) attributes {kernel.threads = 256 : i32, kernel.min_blocks = 1 : i32,
-    kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes [1024, 512] strides [2048] box [64, 128] steps [1, 1] b128>,
-                          #kernel.tensor_map<1 : f16 sizes [64, 512] strides [128] box [64, 64] steps [1, 1] none>]} {
+llvm.func @product(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %tiles: i32) attributes {kernel.entry = #kernel.entry<threads = 256, min_blocks = 1,
+    maps = [#kernel.tensor_map<0 : f16 sizes [1024, 512] strides [2048] box [64, 128] steps [1, 1] b128>,
+                          #kernel.tensor_map<1 : f16 sizes [64, 512] strides [128] box [64, 64] steps [1, 1] none>]>} {
   %ring = kernel.shared 65536 {alignment = 1024 : i64}
   %full = kernel.shared 64
   %empty = llvm.getelementptr %full[32] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
@@ -112,8 +112,8 @@ llvm.func @product(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %tiles: i32) attribute
 // CHECK: mbarrier.arrive.release.cta.shared::cluster.b64 _, [remote];
 // CHECK: barrier.cluster.arrive.aligned;
 // CHECK: barrier.cluster.wait.aligned;
-llvm.func @cluster(%in: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32,
-    kernel.tensor_maps = [#kernel.tensor_map<0 : bf16 sizes [64, 28, 28, 32] strides [128, 3584, 100352] box [64] steps [1, 1, 1, 1] b128 im2col 128 lower [-1, -1] upper [-1, -1]>]} {
+llvm.func @cluster(%in: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128, cluster = 2,
+    maps = [#kernel.tensor_map<0 : bf16 sizes [64, 28, 28, 32] strides [128, 3584, 100352] box [64] steps [1, 1, 1, 1] b128 im2col 128 lower [-1, -1] upper [-1, -1]>]>} {
   %tile = kernel.shared 16384 {alignment = 1024 : i64}
   %full = kernel.shared 8
   %rank = kernel.cluster_rank

@@ -13,7 +13,7 @@
 // CHECK: .entry remainders(
 // CHECK: bra
 // CHECK-NOT: call
-llvm.func @functions(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @functions(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %0 = math.exp %x : f32
   %1 = math.expm1 %0 : f32
   %2 = math.log %1 : f32
@@ -42,7 +42,7 @@ llvm.func @functions(%x: f32, %y: f32, %out: !llvm.ptr<1>) attributes {kernel.th
   llvm.store %24, %out : f32, !llvm.ptr<1>
   llvm.return
 }
-llvm.func @doubles(%x: f64, %y: f64, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @doubles(%x: f64, %y: f64, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %0 = math.exp %x : f64
   %1 = math.expm1 %0 : f64
   %2 = math.log %1 : f64
@@ -66,14 +66,14 @@ llvm.func @doubles(%x: f64, %y: f64, %out: !llvm.ptr<1>) attributes {kernel.thre
   llvm.store %19, %out : f64, !llvm.ptr<1>
   llvm.return
 }
-llvm.func @vectors(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @vectors(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %x = llvm.load %in {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
   %0 = math.exp %x : vector<4xf32>
   %1 = math.powf %0, %x : vector<4xf32>
   llvm.store %1, %out {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
   llvm.return
 }
-llvm.func @remainders(%x: f32, %y: f32, %v: f64, %w: f64, %out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @remainders(%x: f32, %y: f32, %v: f64, %w: f64, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %0 = arith.remf %x, %y : f32
   %1 = arith.remf %v, %w : f64
   llvm.store volatile %0, %out : f32, !llvm.ptr<1>

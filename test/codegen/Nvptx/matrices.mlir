@@ -13,7 +13,7 @@
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // CHECK: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
-llvm.func @pipeline(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %valid: i32) attributes {kernel.threads = 32 : i32} {
+llvm.func @pipeline(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>, %valid: i32) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %s = kernel.shared 8192
   %t = kernel.thread_id
   %c16 = arith.constant 16 : i32

@@ -9,7 +9,7 @@
 // CHECK: ld.global.nc.v4.b32
 // CHECK: ld.global.nc.v4.b32 {{.*}}+16];
 // CHECK: st.global.v4.b32
-llvm.func @vectors(%in: !llvm.ptr<1> {llvm.noalias, llvm.readonly, llvm.align = 16 : i64}, %out: !llvm.ptr<1> {llvm.noalias, llvm.align = 16 : i64}) attributes {kernel.threads = 256 : i32} {
+llvm.func @vectors(%in: !llvm.ptr<1> {llvm.noalias, llvm.readonly, llvm.align = 16 : i64}, %out: !llvm.ptr<1> {llvm.noalias, llvm.align = 16 : i64}) attributes {kernel.entry = #kernel.entry<threads = 256>} {
   %t = kernel.thread_id
   %c8 = arith.constant 8 : i32
   %e = arith.muli %t, %c8 overflow<nsw, nuw> : i32
@@ -29,7 +29,7 @@ llvm.func @vectors(%in: !llvm.ptr<1> {llvm.noalias, llvm.readonly, llvm.align = 
 // CHECK: ld.global.v4.b32
 // CHECK-NOT: ld.global
 // CHECK: ret;
-llvm.func @neighbours(%x: !llvm.ptr<1> {llvm.align = 16 : i64}) attributes {kernel.threads = 32 : i32} {
+llvm.func @neighbours(%x: !llvm.ptr<1> {llvm.align = 16 : i64}) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %p1 = llvm.getelementptr inbounds %x[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
   %p2 = llvm.getelementptr inbounds %x[2] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
   %p3 = llvm.getelementptr inbounds %x[3] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
@@ -48,7 +48,7 @@ llvm.func @neighbours(%x: !llvm.ptr<1> {llvm.align = 16 : i64}) attributes {kern
 // CHECK-LABEL: .entry halves(
 // CHECK: ld.global.v4.b32
 // CHECK: st.shared.v4.b32
-llvm.func @halves(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @halves(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %s = kernel.shared 1024
   %v = llvm.load %x {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xf16>
   llvm.store %v, %s {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>

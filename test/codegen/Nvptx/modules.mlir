@@ -13,7 +13,7 @@
 // CHECK: .entry k1(
 // CHECK-NOT: .entry
 llvm.mlir.global private constant @table(dense<[1.0, 2.0, 3.0]> : tensor<3xf32>) : !llvm.array<3 x f32>
-llvm.func @k0(%out: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
+llvm.func @k0(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   %t = kernel.thread_id
   %table = llvm.mlir.addressof @table : !llvm.ptr
   %p = llvm.getelementptr inbounds %table[%t] : (!llvm.ptr, i32) -> !llvm.ptr, f32
@@ -21,9 +21,9 @@ llvm.func @k0(%out: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
   llvm.store %v, %out : f32, !llvm.ptr<1>
   llvm.return
 }
-llvm.func @k1(%out: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
+llvm.func @k1(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   llvm.return
 }
-llvm.func @k2(%out: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
+llvm.func @k2(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   llvm.return
 }

@@ -12,7 +12,7 @@
 // CHECK-DAG: bounded: 32 registers, {{[1-9][0-9]*}} stack, {{[1-9][0-9]*}} spill stores, {{[1-9][0-9]*}} spill loads
 // SM75-DAG: simple: {{[1-9][0-9]*}} registers, 0 stack
 // SM75-DAG: bounded: {{[4-9][0-9]}} registers, 0 stack, 0 spill stores
-llvm.func @simple(%out: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
+llvm.func @simple(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   %t = kernel.thread_id
   %s = kernel.shared 256
   %one = arith.constant 1 : i32
@@ -24,14 +24,14 @@ llvm.func @simple(%out: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
   llvm.return
 }
 
-llvm.func @dynamic(%out: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
+llvm.func @dynamic(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   %s = kernel.shared 50000
   %v = llvm.load %s : !llvm.ptr<3> -> i32
   llvm.store %v, %out : i32, !llvm.ptr<1>
   llvm.return
 }
 
-llvm.func @bounded(%out: !llvm.ptr<1>) attributes {kernel.threads = 1024 : i32, kernel.min_blocks = 2 : i32} {
+llvm.func @bounded(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 1024, min_blocks = 2>} {
   %t = kernel.thread_id
   %p = llvm.getelementptr inbounds %out[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<16xf32>
   %p1 = llvm.getelementptr inbounds %p[1024] : (!llvm.ptr<1>) -> !llvm.ptr<1>, vector<16xf32>

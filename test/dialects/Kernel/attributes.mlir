@@ -1,8 +1,13 @@
 // RUN: mpc-opt %s | mpc-opt | FileCheck %s
 
 // These attributes say what a module is compiled for, by which schedule a product is computed, and how its kernels are launched. They print as they parse.
-// CHECK: module attributes {kernel.target = #kernel.target<"sm_90a">}
-module attributes {kernel.target = #kernel.target<"sm_90a">} {
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 256, state_bytes = 64, constant_bytes = 0, temporary_bytes = 128, peak_bytes = 192, saved_bytes = 64>, kernel.target = #kernel.target<"sm_90a">}
+module attributes {kernel.plan = #kernel.plan<arena_bytes = 256, saved_bytes = 64, state_bytes = 64, constant_bytes = 0, temporary_bytes = 128, peak_bytes = 192>,
+                   kernel.target = #kernel.target<"sm_90a">} {
+  // CHECK: train.variable @w {{.*}}{kernel.offset = 0 : i64}
+  train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64> {kernel.offset = 0 : i64}
+  // CHECK: func.func private @placed(tensor<8xf32> {kernel.offset = 64 : i64}) -> (tensor<8xf32> {kernel.offset = 128 : i64})
+  func.func private @placed(tensor<8xf32> {kernel.offset = 64 : i64}) -> (tensor<8xf32> {kernel.offset = 128 : i64})
   // CHECK: kernel.dispatch "product"
   // CHECK-SAME: launches = [#kernel.launch<@kernels0::@k0 grid = 4, 1, 1 args = 0, 1, -1>, #kernel.launch<@kernels0::@k0_reduce grid = 2 args = -1, 2>]
   // CHECK-SAME: schedule = #kernel.contraction<wgmma 128x256x64 stages=4 pingpong=1 splits=2 cluster_m=2>
@@ -25,9 +30,13 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
     }
     return %y : tensor<8xf32>
   }
-  module @kernels0 {
-    llvm.func @k0(!llvm.ptr<1>, !llvm.ptr<1>, !llvm.ptr<1>)
-    llvm.func @k0_reduce(!llvm.ptr<1>, !llvm.ptr<1>)
+  // CHECK: module @kernels0 attributes {kernel.target = #kernel.target<"sm_90a">}
+  module @kernels0 attributes {kernel.target = #kernel.target<"sm_90a">} {
+    // CHECK: kernel.entry = #kernel.entry<threads = 384, resident = 1, cluster = 2, min_blocks = 1, maps = [#{{.*}}]>
+    llvm.func @k0(!llvm.ptr<1>, !llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 384, min_blocks = 1, resident = 1, cluster = 2,
+        maps = [#kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>]>}
+    // CHECK: kernel.entry = #kernel.entry<threads = 256>
+    llvm.func @k0_reduce(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 256>}
     llvm.func @k1(!llvm.ptr, i64, i64)
   }
 }

@@ -180,23 +180,22 @@ llvm.func @columns(%s: !llvm.ptr<3>) {
 // -----
 // Ops name the maps of their kernel.
 #map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
-llvm.func @position(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+llvm.func @position(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.entry = #kernel.entry<threads = 128, maps = [#map]>} {
   // expected-error @+1 {{names tensor map 1, which the kernel does not have}}
   kernel.tensor_load %s, %s map 1 [%c, %c]
   llvm.return
 }
 
 // -----
-llvm.func @no_maps(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32} {
+llvm.func @no_maps(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   // expected-error @+1 {{names tensor map 0, which the kernel does not have}}
   kernel.tensor_store %s map 0 [%c, %c]
   llvm.return
 }
 
 // -----
-// A function without threads is no kernel.
-#map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
-llvm.func @no_kernel(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.tensor_maps = [#map]} {
+// A function without an entry is no kernel.
+llvm.func @no_kernel(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) {
   // expected-error @+1 {{names tensor map 0, which the kernel does not have}}
   kernel.tensor_store %s map 0 [%c, %c]
   llvm.return
@@ -204,7 +203,7 @@ llvm.func @no_kernel(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {ke
 
 // -----
 #map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
-llvm.func @coordinates(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+llvm.func @coordinates(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.entry = #kernel.entry<threads = 128, maps = [#map]>} {
   // expected-error @+1 {{has 3 coordinates in a tensor of 2 dimensions}}
   kernel.tensor_store %s map 0 [%c, %c, %c]
   llvm.return
@@ -212,7 +211,7 @@ llvm.func @coordinates(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {
 
 // -----
 #map = #kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>
-llvm.func @offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32, %o: i16) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+llvm.func @offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32, %o: i16) attributes {kernel.entry = #kernel.entry<threads = 128, maps = [#map]>} {
   // expected-error @+1 {{has an offset for each spatial dimension in im2col mode, and none otherwise}}
   kernel.tensor_load %s, %s map 0 [%c, %c] im2col [%o]
   llvm.return
@@ -220,7 +219,7 @@ llvm.func @offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32, %o: i16) attribu
 
 // -----
 #map = #kernel.tensor_map<0 : f16 sizes [64, 8, 8, 2] strides [128, 1024, 8192] box [64] steps [1, 1, 1, 1] b128 im2col 64 lower [0, 0] upper [0, 0]>
-llvm.func @no_offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [#map]} {
+llvm.func @no_offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {kernel.entry = #kernel.entry<threads = 128, maps = [#map]>} {
   // expected-error @+1 {{has an offset for each spatial dimension in im2col mode, and none otherwise}}
   kernel.tensor_load %s, %s map 0 [%c, %c, %c, %c]
   llvm.return
@@ -228,7 +227,7 @@ llvm.func @no_offsets(%x: !llvm.ptr<1>, %s: !llvm.ptr<3>, %c: i32) attributes {k
 
 // -----
 
-llvm.func @no_map() attributes {kernel.threads = 32 : i32} {
+llvm.func @no_map() attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // expected-error@+1 {{names tensor map 0, which the kernel does not have}}
   kernel.tensor_prefetch 0
   llvm.return

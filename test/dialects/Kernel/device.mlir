@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s | mpc-opt | FileCheck %s
 
 // CHECK-LABEL: llvm.func @kernel
-llvm.func @kernel(%x: !llvm.ptr<1>, %p: i1) attributes {kernel.threads = 128 : i32} {
+llvm.func @kernel(%x: !llvm.ptr<1>, %p: i1) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   // CHECK: kernel.thread_id
   %t = kernel.thread_id
   // CHECK: kernel.block_id y

@@ -234,7 +234,7 @@ func.func @no_scratch(%x: tensor<8xf32>) {
 
 // -----
 module attributes {kernel.target = #kernel.target<"sm_90a">} {
-  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.threads = 128 : i32}
+  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>}
   func.func @few_arguments(%x: tensor<8xf32>) {
     // expected-error @+1 {{launches @k with 1 of its 2 arguments}}
     %0 = kernel.dispatch "d" (%x) {launches = [#kernel.launch<@k grid = 1, 1, 1 args = 0>]} : (tensor<8xf32>) -> tensor<8xf32> {
@@ -248,7 +248,7 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
 
 // -----
 module attributes {kernel.target = #kernel.target<"sm_90a">} {
-  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32, kernel.resident = 1 : i32}
+  llvm.func @k(!llvm.ptr<1>, !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128, cluster = 2, resident = 1>}
   func.func @clusters(%x: tensor<8xf32>) {
     // expected-error @+1 {{launches @k with 3 blocks, which are no clusters of 2}}
     %0 = kernel.dispatch "d" (%x) {launches = [#kernel.launch<@k grid = 3, 1, 1 args = 0, 1>]} : (tensor<8xf32>) -> tensor<8xf32> {
@@ -292,4 +292,36 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
   }
   return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @member_in_place(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = kernel.dispatch "b" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    // expected-error @+1 {{is a member of a batch, whose memory is planned as a whole, and has places of its own}}
+    %1 = kernel.dispatch "m" (%a) {in_place = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%b: tensor<8xf32>):
+      kernel.yield %b : tensor<8xf32>
+    }
+    kernel.yield %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+func.func @input_of_another_member(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // expected-error @+1 {{in_place lets result 0 share the buffer of input 1, which the member that computes it does not read}}
+  %0:2 = kernel.dispatch "b" (%x, %y) {in_place = array<i64: 1, -1>} : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    %1 = kernel.dispatch "m" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    %2 = kernel.dispatch "n" (%b) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    kernel.yield %1, %2 : tensor<8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
 }

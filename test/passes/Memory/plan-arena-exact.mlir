@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-plan-arena --split-input-file | FileCheck %s
 
 // Variables come first, then constants, each at a multiple of 64 bytes. Each has a place of its own, even without elements; equal constants share theirs.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 512 : i64, constant_bytes = 128 : i64, peak_bytes = 512 : i64, saved_bytes = 0 : i64, state_bytes = 256 : i64, temporary_bytes = 128 : i64}}
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 512, state_bytes = 256, constant_bytes = 128, temporary_bytes = 128, peak_bytes = 512, saved_bytes = 0>}
 // CHECK: train.variable @a {{.*}}kernel.offset = 0 : i64
 // CHECK: train.variable @b {{.*}}kernel.offset = 64 : i64
 // CHECK: train.variable @none {{.*}}kernel.offset = 192 : i64
@@ -30,7 +30,7 @@ module {
 
 // -----
 // Large buffers are placed first, each where no other buffer is live at the same time. Two of 1024 bytes are at 0, all others at 1024.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 1536 : i64, constant_bytes = 0 : i64, peak_bytes = 1536 : i64, saved_bytes = 0 : i64, state_bytes = 0 : i64, temporary_bytes = 1536 : i64}}
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 1536, state_bytes = 0, constant_bytes = 0, temporary_bytes = 1536, peak_bytes = 1536, saved_bytes = 0>}
 // CHECK: func.func @chain(%{{.*}}: tensor<64xf32> {kernel.offset = 1024 : i64}) -> (tensor<64xf32> {kernel.offset = 1024 : i64})
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 1024, 0>
 // CHECK: kernel.dispatch "second"{{.*}}args = array<i64: 0, 1024>
@@ -62,7 +62,7 @@ func.func @chain(%x: tensor<64xf32>) -> tensor<64xf32> {
 
 // -----
 // A value lives until its last view has been read.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 768,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 0, 256>
 // CHECK: kernel.dispatch "between"{{.*}}args = array<i64: 0, 512>
 // CHECK: kernel.dispatch "last"{{.*}}args = array<i64: 256, 512, 0>
@@ -89,7 +89,7 @@ func.func @view(%x: tensor<64xf32>) -> tensor<8x8xf32> {
 
 // -----
 // Scratch lives only during its launch. It takes 1000 bytes at 0, and another launch's scratch is later at the same place.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 1536 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 1536,
 // CHECK: kernel.dispatch "split"{{.*}}args = array<i64: 1024, 1280>{{.*}}scratch_bytes = 1000 : i64, scratch_offset = 0 : i64
 // CHECK: kernel.dispatch "again"{{.*}}args = array<i64: 1280, 960>{{.*}}scratch_bytes = 900 : i64, scratch_offset = 0 : i64
 // CHECK: kernel.dispatch "whole"{{.*}}args = array<i64: 960, 0>
@@ -115,7 +115,7 @@ func.func @scratch(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 // A launch of the entry writes each result, so a result that is an argument, a variable or a constant is copied.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 320 : i64, constant_bytes = 64 : i64, peak_bytes = 320 : i64, saved_bytes = 0 : i64, state_bytes = 64 : i64, temporary_bytes = 192 : i64}}
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 320, state_bytes = 64, constant_bytes = 64, temporary_bytes = 192, peak_bytes = 320, saved_bytes = 0>}
 // CHECK: func.func @results(%{{.*}}: tensor<4xf32> {kernel.offset = 128 : i64}) -> (tensor<4xf32> {kernel.offset = 192 : i64}, tensor<4xf32> {kernel.offset = 128 : i64}, tensor<4xf32> {kernel.offset = 256 : i64})
 // CHECK: kernel.dispatch "result"{{.*}}args = array<i64: 128, 192>
 // CHECK: kernel.dispatch "result"{{.*}}args = array<i64: 0, 128>
@@ -131,7 +131,7 @@ module {
 
 // -----
 // Two variables change places, so both old values are saved before the first is overwritten.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 256 : i64, constant_bytes = 0 : i64, peak_bytes = 256 : i64, saved_bytes = 0 : i64, state_bytes = 128 : i64, temporary_bytes = 128 : i64}}
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 256, state_bytes = 128, constant_bytes = 0, temporary_bytes = 128, peak_bytes = 256, saved_bytes = 0>}
 // CHECK: kernel.dispatch "save"{{.*}}args = array<i64: 0, 128>
 // CHECK: kernel.dispatch "save"{{.*}}args = array<i64: 64, 192>
 // CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: 192, 0>
@@ -152,7 +152,7 @@ module {
 
 // -----
 // A later launch reads the old value, so that the new one is copied at the end.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 192 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 192,
 // CHECK: kernel.dispatch "new"{{.*}}args = array<i64: 0, 64, 128>
 // CHECK: kernel.dispatch "old"{{.*}}args = array<i64: 0, 64>
 // CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: 128, 0>
@@ -178,7 +178,7 @@ module {
 // -----
 // The forward pass is what the loss needs. It leaves its argument and one value to other launches, which are 512 bytes. The entries use the same memory one
 // after the other; a trace needs more of it, but that does not count as a peak.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 4416 : i64, constant_bytes = 0 : i64, peak_bytes = 832 : i64, saved_bytes = 512 : i64, state_bytes = 256 : i64, temporary_bytes = 576 : i64}}
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 4416, state_bytes = 256, constant_bytes = 0, temporary_bytes = 576, peak_bytes = 832, saved_bytes = 512>}
 // CHECK: train.step @main(%{{.*}}: tensor<64xf32> {kernel.offset = 256 : i64}) -> (tensor<f32> {kernel.offset = 768 : i64})
 // CHECK: kernel.dispatch "forward"{{.*}}args = array<i64: 256, 512>
 // CHECK: kernel.dispatch "loss"{{.*}}args = array<i64: 512, 768>

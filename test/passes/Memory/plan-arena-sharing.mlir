@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-plan-arena --split-input-file | FileCheck %s
 
 // Results take over the buffers of inputs that die with them, as `may_reuse` says. The four values of a chain need one buffer of 1024 bytes.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 1088 : i64, constant_bytes = 0 : i64, peak_bytes = 1088 : i64, saved_bytes = 0 : i64, state_bytes = 0 : i64, temporary_bytes = 1088 : i64}}
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 1088, state_bytes = 0, constant_bytes = 0, temporary_bytes = 1088, peak_bytes = 1088, saved_bytes = 0>}
 // CHECK: func.func @chain(%{{.*}}: tensor<4xf32> {kernel.offset = 1024 : i64}) -> (tensor<64x4xf32> {kernel.offset = 0 : i64})
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 1024, 0>}
 // CHECK: kernel.dispatch "second"{{.*}}args = array<i64: 0, 0>, in_place = array<i64: 0>
@@ -27,7 +27,7 @@ func.func @chain(%x: tensor<4xf32>) -> tensor<64x4xf32> {
 
 // -----
 // Without permission two buffers are used in turns.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 2048 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 2048,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 1024, 0>}
 // CHECK: kernel.dispatch "second"{{.*}}args = array<i64: 0, 1024>}
 // CHECK: kernel.dispatch "third"{{.*}}args = array<i64: 1024, 0>, may_reuse = [array<i64>]}
@@ -52,7 +52,7 @@ func.func @forbidden(%x: tensor<4xf32>) -> tensor<64x4xf32> {
 
 // -----
 // An argument keeps its buffer: the caller may read it again.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 512 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 512,
 // CHECK: kernel.dispatch "only"{{.*}}args = array<i64: 0, 256>, may_reuse
 func.func @argument(%x: tensor<64xf32>) -> tensor<64xf32> {
   %0 = kernel.dispatch "only" (%x) {may_reuse = [array<i64: 0>]} : (tensor<64xf32>) -> tensor<64xf32> {
@@ -65,7 +65,7 @@ func.func @argument(%x: tensor<64xf32>) -> tensor<64xf32> {
 
 // -----
 // A value that is read later, or returned, keeps its buffer; the last reader takes it over.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 768,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 0, 256>}
 // CHECK: kernel.dispatch "between"{{.*}}args = array<i64: 256, 0>, may_reuse
 // CHECK: kernel.dispatch "last"{{.*}}args = array<i64: 256, 0, 256>, in_place = array<i64: 0>
@@ -96,7 +96,7 @@ func.func @lives_on(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tens
 
 // -----
 // A buffer is not taken over if two inputs are views of it. Through a single view it is.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 512 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 512,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 0, 256>}
 // CHECK: kernel.dispatch "narrow"{{.*}}args = array<i64: 256, 0>}
 // CHECK: kernel.dispatch "both"{{.*}}args = array<i64: 0, 0, 128>, may_reuse
@@ -129,7 +129,7 @@ func.func @views(%x: tensor<64xf32>) -> tensor<8x8xf16> {
 
 // -----
 // Each of two results takes over a buffer of its own; the third result finds none left.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 1024 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 1024,
 // CHECK: kernel.dispatch "first"{{.*}}args = array<i64: 0, 256, 512>}
 // CHECK: kernel.dispatch "second"{{.*}}args = array<i64: 256, 512, 256, 512, 0>, in_place = array<i64: 0, 1, -1>
 // CHECK: kernel.dispatch "choosy"{{.*}}args = array<i64: 256, 512, 768, 256>, in_place = array<i64: -1, 0>
@@ -158,7 +158,7 @@ func.func @several(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tenso
 
 // -----
 // This is an update in place: the weight and its momentum are computed where they are, and nothing is copied.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64, constant_bytes = 0 : i64, peak_bytes = 768 : i64, saved_bytes = 0 : i64, state_bytes = 512 : i64, temporary_bytes = 256 : i64}}
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 768, state_bytes = 512, constant_bytes = 0, temporary_bytes = 256, peak_bytes = 768, saved_bytes = 0>}
 // CHECK: kernel.dispatch "update"{{.*}}args = array<i64: 0, 256, 512, 0, 256>, in_place = array<i64: 0, 1>
 // CHECK-NOT: "assign"
 // CHECK-NOT: "save"
@@ -183,7 +183,7 @@ module {
 
 // -----
 // Where only the gradient's buffer may be reused, the weight is not written while it is read, and is copied at the end.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 768,
 // CHECK: kernel.dispatch "update"{{.*}}args = array<i64: 0, 256, 512>, may_reuse
 // CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: 512, 0>
 module {
@@ -202,7 +202,7 @@ module {
 
 // -----
 // A later launch reads the old weight, so that permission does not help; nor does it where the launch reads the weight by two views.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 1280 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 1280,
 // CHECK: kernel.dispatch "update"{{.*}}args = array<i64: 0, 512, 768>, may_reuse
 // CHECK: kernel.dispatch "twice"{{.*}}args = array<i64: 256, 256, 512>, may_reuse
 // CHECK: kernel.dispatch "old"{{.*}}args = array<i64: 0, 1024>}
@@ -238,7 +238,7 @@ module {
 
 // -----
 // One value is assigned to two variables, so it is computed into the first and copied into the second.
-// CHECK: module attributes {kernel.plan = {arena_bytes = 768 : i64,
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = 768,
 // CHECK: kernel.dispatch "update"{{.*}}args = array<i64: 0, 512, 0>, in_place = array<i64: 0>
 // CHECK: train.assign @w
 // CHECK: kernel.dispatch "assign"{{.*}}args = array<i64: 0, 256>

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-form-dispatches --mpc-plan-arena --split-input-file | FileCheck %s
 
 // The variable comes first, then room for x (live until the matmul), its product and the result.
-// CHECK: module attributes {kernel.plan = {arena_bytes = {{[0-9]+}} : i64, constant_bytes = 0 : i64, peak_bytes = {{[0-9]+}} : i64, saved_bytes = 0 : i64, state_bytes = 64 : i64
+// CHECK: module attributes {kernel.plan = #kernel.plan<arena_bytes = {{[0-9]+}}, state_bytes = 64, constant_bytes = 0, temporary_bytes = {{[0-9]+}}, peak_bytes = {{[0-9]+}}, saved_bytes = 0>}
 // CHECK: train.variable @w {{.*}}kernel.offset = 0 : i64
 // CHECK: func.func @predict(%{{.*}}: tensor<8x4xf32> {kernel.offset = [[X:[0-9]+]] : i64}) -> (tensor<8x3xf32> {kernel.offset = [[Y:[0-9]+]] : i64})
 // CHECK: kernel.dispatch "matmul"{{.*}}args = array<i64: [[X]], 0, [[P:[0-9]+]]>

@@ -10,7 +10,7 @@
 // CHECK: llvm.call @mpc_emu_async_fence(
 // The granule is 8, and 384 threads start with 168 registers each.
 // CHECK: llvm.mlir.global external constant @barriers.about("mpc-emulated 1\0Athreads 384\0Abuffers 0\0Agranule 8\0Ashared 8 8\0Aasynchronous 168\0Asite
-llvm.func @barriers() attributes {kernel.threads = 384 : i32} {
+llvm.func @barriers() attributes {kernel.entry = #kernel.entry<threads = 384>} {
   %bar = kernel.shared 8 {alignment = 8 : i64}
   %parity = llvm.mlir.constant(0 : i32) : i32
   kernel.mbarrier_init %bar, 2
@@ -40,7 +40,7 @@ llvm.func @barriers() attributes {kernel.threads = 384 : i32} {
 // CHECK: llvm.call @mpc_emu_wgmma({{.*}}, %[[SUMS]], %{{.*}})
 // CHECK: llvm.call @mpc_emu_wgmma_commit(
 // CHECK: llvm.call @mpc_emu_wgmma_wait(
-llvm.func @products(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+llvm.func @products(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %s = kernel.shared 8192 {alignment = 1024 : i64}
   %z = llvm.mlir.constant(0.0 : f32) : f32
   kernel.wgmma_fence
@@ -62,9 +62,9 @@ llvm.func @products(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
 // CHECK: llvm.call @mpc_emu_tensor_store_wait(
 // CHECK: llvm.call @mpc_emu_store_matrix(
 // CHECK: @tensors.about({{.*}}\0Amap 0 2 3 0 2 128 100 256 64 32 1 1\0Amap 0 2 1 8 3 16 10 4 32 320 16 1 2 1 -1 -1\0Aasynchronous
-llvm.func @tensors(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.tensor_maps = [
+llvm.func @tensors(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128, maps = [
     #kernel.tensor_map<0 : f16 sizes [128, 100] strides [256] box [64, 32] steps [1, 1] b128>,
-    #kernel.tensor_map<0 : bf16 sizes [16, 10, 4] strides [32, 320] box [16] steps [1, 2, 1] b32 im2col 8 lower [-1] upper [-1]>]} {
+    #kernel.tensor_map<0 : bf16 sizes [16, 10, 4] strides [32, 320] box [16] steps [1, 2, 1] b32 im2col 8 lower [-1] upper [-1]>]>} {
   %s = kernel.shared 8192 {alignment = 1024 : i64}
   %bar = kernel.shared 8 {alignment = 8 : i64}
   %c = llvm.mlir.constant(0 : i32) : i32
@@ -89,8 +89,8 @@ llvm.func @tensors(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, ker
 // CHECK: %[[MASK:.*]] = llvm.zext %{{.*}} : i16 to i32
 // CHECK: llvm.call @mpc_emu_tensor_load({{.*}}, %[[MASK]], %{{.*}})
 // CHECK: @cluster.about({{.*}}\0Acluster 2\0Amap
-llvm.func @cluster(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32, kernel.tensor_maps = [
-    #kernel.tensor_map<0 : f16 sizes [64] box [64] steps [1] b128>]} {
+llvm.func @cluster(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128, cluster = 2, maps = [
+    #kernel.tensor_map<0 : f16 sizes [64] box [64] steps [1] b128>]>} {
   %s = kernel.shared 1024 {alignment = 1024 : i64}
   %bar = kernel.shared 8 {alignment = 8 : i64}
   %c = llvm.mlir.constant(0 : i32) : i32

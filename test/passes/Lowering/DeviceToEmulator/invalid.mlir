@@ -1,20 +1,20 @@
 // RUN: mpc-opt --mpc-device-to-emulator --split-input-file --verify-diagnostics %s
 
-// expected-error@+1 {{is an i32 from 32 to 1024, a multiple of 32, not 48 : i32}}
-llvm.func @threads() attributes {kernel.threads = 48 : i32} {
+// expected-error@+1 {{a block has 32 to 1024 threads, a multiple of 32, not 48}}
+llvm.func @threads() attributes {kernel.entry = #kernel.entry<threads = 48>} {
   llvm.return
 }
 
 // -----
 
 // expected-error@+1 {{has a parameter of type 'i32': the parameters of a kernel are buffers, !llvm.ptr<1>}}
-llvm.func @scalar(%n: i32) attributes {kernel.threads = 32 : i32} {
+llvm.func @scalar(%n: i32) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   llvm.return
 }
 
 // -----
 
-llvm.func @assembly() attributes {kernel.threads = 32 : i32} {
+llvm.func @assembly() attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // expected-error@+2 {{'llvm.inline_asm' has no emulated form}}
   // expected-note@+1 {{hint: say it with an op of dialects/Kernel/IR/DeviceOps.td}}
   llvm.inline_asm has_side_effects "bar.sync 0;", "" : () -> ()
@@ -23,7 +23,7 @@ llvm.func @assembly() attributes {kernel.threads = 32 : i32} {
 
 // -----
 
-llvm.func @generic(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @generic(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // expected-error@+2 {{generic pointers are not emulated}}
   // expected-note@+1 {{hint: keep the address space of the pointer}}
   %p = llvm.addrspacecast %x : !llvm.ptr<1> to !llvm.ptr
@@ -32,7 +32,7 @@ llvm.func @generic(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
 
 // -----
 
-llvm.func @copy(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @copy(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %n = llvm.mlir.constant(64 : i64) : i64
   // expected-error@+2 {{'llvm.intr.memcpy' on device memory has no emulated form}}
   // expected-note@+1 {{hint: use loads, stores, atomics}}
@@ -42,7 +42,7 @@ llvm.func @copy(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) attributes {kernel.threads =
 
 // -----
 
-llvm.func @sums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+llvm.func @sums(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %s = kernel.shared 2048
   %z = llvm.mlir.constant(0.0 : f32) : f32
   %d:4 = kernel.wgmma f16 %s[0] <none leading 128 stride 256 transposed false>, %s[0] <none leading 128 stride 256 transposed false> (%z, %z, %z, %z) : f32, f32, f32, f32
@@ -55,7 +55,7 @@ llvm.func @sums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
 
 // -----
 
-llvm.func @carriedSums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+llvm.func @carriedSums(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %s = kernel.shared 2048
   %z = llvm.mlir.constant(0.0 : f32) : f32
   %lo = arith.constant 0 : index
@@ -74,19 +74,19 @@ llvm.func @carriedSums(%x: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32}
 // -----
 
 // expected-error@+1 {{has clusters of 16 blocks: 1 to 8}}
-llvm.func @cluster() attributes {kernel.threads = 32 : i32, kernel.cluster = 16 : i32} {
+llvm.func @cluster() attributes {kernel.entry = #kernel.entry<threads = 32, cluster = 16>} {
   llvm.return
 }
 
 // -----
 
 // expected-error@+1 {{is not a kernel: it has no body, or returns a value}}
-llvm.func @declaration() attributes {kernel.threads = 32 : i32}
+llvm.func @declaration() attributes {kernel.entry = #kernel.entry<threads = 32>}
 
 // -----
 
 // expected-error@+1 {{is not a kernel: it has no body, or returns a value}}
-llvm.func @value(%x: !llvm.ptr<1>) -> i32 attributes {kernel.threads = 32 : i32} {
+llvm.func @value(%x: !llvm.ptr<1>) -> i32 attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %t = kernel.thread_id
   llvm.return %t : i32
 }
@@ -94,14 +94,14 @@ llvm.func @value(%x: !llvm.ptr<1>) -> i32 attributes {kernel.threads = 32 : i32}
 // -----
 
 // expected-error@+1 {{has a parameter of type '!llvm.ptr<3>': the parameters of a kernel are buffers, !llvm.ptr<1>}}
-llvm.func @shared(%s: !llvm.ptr<3>) attributes {kernel.threads = 32 : i32} {
+llvm.func @shared(%s: !llvm.ptr<3>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   llvm.return
 }
 
 // -----
 
 // Conversions of 8-bit floats become arithmetic before this pass.
-llvm.func @encode(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @encode(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %f = llvm.mlir.constant(1.0 : f32) : f32
   // expected-error@+2 {{'kernel.encode_f8' has no emulated form}}
   // expected-note@+1 {{hint: add it to runtime/abi/mpc/emulator.h and passes/Lowering/DeviceToEmulator}}
@@ -112,7 +112,7 @@ llvm.func @encode(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
 
 // -----
 
-llvm.func @register(%x: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @register(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // expected-error@+2 {{'nvvm.read.ptx.sreg.tid.x' has no emulated form}}
   // expected-note@+1 {{hint: say it with an op of dialects/Kernel/IR/DeviceOps.td}}
   %t = nvvm.read.ptx.sreg.tid.x : i32

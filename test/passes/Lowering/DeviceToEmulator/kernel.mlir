@@ -4,7 +4,7 @@
 // CHECK-DAG: llvm.func @mpc_emu_barrier(!llvm.ptr, i32, i32, i32){{$}}
 // CHECK-LABEL: llvm.func @kernel(
 // CHECK-SAME: %[[THREAD:.*]]: !llvm.ptr, %[[BUFFERS:.*]]: !llvm.ptr) {
-llvm.func @kernel(%x: !llvm.ptr<1> {llvm.noalias}, %y: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32} {
+llvm.func @kernel(%x: !llvm.ptr<1> {llvm.noalias}, %y: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   // CHECK: %[[SLOT:.*]] = llvm.getelementptr %[[BUFFERS]][0]
   // CHECK: %[[X:.*]] = llvm.load %[[SLOT]] : !llvm.ptr -> !llvm.ptr
   // CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[THREAD]][0] : (!llvm.ptr) -> !llvm.ptr, i8

@@ -8,7 +8,7 @@
 // CHECK: error: 'kernel.shared' op is one piece of shared memory too many: at most 256
 // CHECK-NEXT: kernel.shared 32 {{.*}}one more
 // CHECK-NOT: error
-llvm.func @k() attributes {kernel.threads = 32 : i32} {
+llvm.func @k() attributes {kernel.entry = #kernel.entry<threads = 32>} {
   kernel.shared 16 // many
   kernel.shared 32 // one more
   llvm.return

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-device-to-nvvm=arch=sm_90a | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-device-to-nvvm | FileCheck %s
 
 // A descriptor is the address in units of 16 bytes plus constants. A starts 32 bytes on and its k is contiguous; B is transposed. In the high half 0x40000000
 // is swizzle 128 and 1024 >> 4 = 64 the stride. The low halves add 1 << 16 and 2 (32 >> 4) for A, and 512 << 16 (8192 >> 4) for B.
@@ -22,7 +22,7 @@
 // CHECK: %[[S:.*]] = llvm.inline_asm has_side_effects "", "=f,=f,=f,=f,0,1,2,3" %[[D0]],
 // CHECK: %[[S3:.*]] = llvm.extractvalue %[[S]][3]
 // CHECK: llvm.store %[[S3]]
-llvm.func @product(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.threads = 128 : i32} {
+llvm.func @product(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %a = kernel.shared 32768 {alignment = 1024 : i64}
   kernel.wgmma_fence
   %d:4 = kernel.wgmma bf16 %a[32] #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>,
@@ -41,9 +41,9 @@ llvm.func @product(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.threads = 128
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]], %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm.ptr<7>, !llvm.ptr
 // CHECK: nvvm.setmaxregister decrease 40
-llvm.func @maps(%x: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.threads = 128 : i32, kernel.cluster = 2 : i32,
-    kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 64] steps [1, 1] b128>,
-                          #kernel.tensor_map<0 : f16 sizes [64] box [64] steps [1] none>]} {
+llvm.func @maps(%x: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.entry = #kernel.entry<threads = 128, cluster = 2,
+    maps = [#kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 64] steps [1, 1] b128>,
+                          #kernel.tensor_map<0 : f16 sizes [64] box [64] steps [1] none>]>} {
   %a = kernel.shared 8192 {alignment = 1024 : i64}
   %m = kernel.shared 8
   %i = kernel.cluster_rank

@@ -1,8 +1,10 @@
-// RUN: mpc-opt %s --mpc-device-to-nvvm=arch=sm_75 --split-input-file --verify-diagnostics
-// RUN: not mpc-opt %s --mpc-device-to-nvvm=arch=sm_61 2>&1 | FileCheck %s
-// CHECK: unknown architecture 'sm_61'; known are sm_60, sm_70, sm_75, sm_80, sm_86, sm_89, sm_90a
+// RUN: mpc-opt %s --mpc-set-target=name=sm_75 --mpc-device-to-nvvm --split-input-file --verify-diagnostics
+// RUN: not mpc-opt %s --mpc-device-to-nvvm --split-input-file 2>&1 | FileCheck %s
+// RUN: not mpc-opt %s --mpc-set-target=name=host --mpc-device-to-nvvm --split-input-file 2>&1 | FileCheck %s
+// CHECK: error: these kernels are for no GPU: their module has no kernel.target, or that of the host
+// CHECK: note: hint: set one first, as mpc-set-target=name=sm_80 does
 
-llvm.func @copies(%in: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
+llvm.func @copies(%in: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   %a = kernel.shared 4096
   // expected-error @+2 {{'kernel.copy_async' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
@@ -12,7 +14,7 @@ llvm.func @copies(%in: !llvm.ptr<1>) attributes {kernel.threads = 64 : i32} {
 
 // -----
 
-llvm.func @bf16(%a: i32, %f: f32) attributes {kernel.threads = 64 : i32} {
+llvm.func @bf16(%a: i32, %f: f32) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   // expected-error @+2 {{'kernel.mma' op is an instruction of sm_80 and later}}
   // expected-note @+1 {{hint}}
   %d:4 = kernel.mma bf16 16 (%a, %a, %a, %a) (%a, %a) (%f, %f, %f, %f)
@@ -23,14 +25,14 @@ llvm.func @bf16(%a: i32, %f: f32) attributes {kernel.threads = 64 : i32} {
 
 // expected-error @+2 {{kernel 'much' needs 70000 bytes of shared memory, a block of sm_75 has 65536}}
 // expected-note @+1 {{hint: take smaller tiles or fewer stages}}
-llvm.func @much() attributes {kernel.threads = 64 : i32} {
+llvm.func @much() attributes {kernel.entry = #kernel.entry<threads = 64>} {
   %a = kernel.shared 70000
   llvm.return
 }
 
 // -----
 
-llvm.func @hopper(%f: f32) attributes {kernel.threads = 128 : i32} {
+llvm.func @hopper(%f: f32) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %a = kernel.shared 8
   // expected-error @+2 {{'kernel.mbarrier_init' op is an instruction of sm_90a and later, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
@@ -40,7 +42,7 @@ llvm.func @hopper(%f: f32) attributes {kernel.threads = 128 : i32} {
 
 // -----
 
-llvm.func @groups() attributes {kernel.threads = 32 : i32} {
+llvm.func @groups() attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // expected-error @+2 {{'kernel.copy_async_commit' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
   kernel.copy_async_commit
@@ -53,7 +55,7 @@ llvm.func @groups() attributes {kernel.threads = 32 : i32} {
 // -----
 
 // A launch is no op of a kernel.
-llvm.func @nested() attributes {kernel.threads = 32 : i32} {
+llvm.func @nested() attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // expected-error @+2 {{'kernel.dispatch' op has no PTX form}}
   // expected-note @+1 {{hint: give it one in passes/Lowering/DeviceToNvvm}}
   kernel.dispatch "d" () : () -> () {
@@ -67,4 +69,4 @@ llvm.func @nested() attributes {kernel.threads = 32 : i32} {
 // -----
 
 // expected-error @+1 {{is not a kernel: it has no body, or returns a value}}
-llvm.func @outside(!llvm.ptr<1>) attributes {kernel.threads = 32 : i32, kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>]}
+llvm.func @outside(!llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32, maps = [#kernel.tensor_map<0 : f16 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>]>}

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-device-to-nvvm=arch=sm_80 --canonicalize | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-device-to-nvvm --canonicalize | FileCheck %s
 
 // CHECK-LABEL: llvm.func @where
 // CHECK-SAME: attributes {nvvm.kernel, nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 128>}
@@ -6,7 +6,7 @@
 // CHECK: nvvm.read.ptx.sreg.ctaid.x range <i32, 0, 2147483647>
 // CHECK: nvvm.read.ptx.sreg.ctaid.y range <i32, 0, 65535>
 // CHECK: nvvm.read.ptx.sreg.ctaid.z
-llvm.func @where(%out: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, kernel.min_blocks = 2 : i32} {
+llvm.func @where(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128, min_blocks = 2>} {
   %t = kernel.thread_id
   %x = kernel.block_id x
   %y = kernel.block_id y
@@ -19,7 +19,7 @@ llvm.func @where(%out: !llvm.ptr<1>) attributes {kernel.threads = 128 : i32, ker
 }
 
 // CHECK-LABEL: llvm.func @together
-llvm.func @together(%out: !llvm.ptr<1>, %p: i1, %v: f32, %i: i32) attributes {kernel.threads = 64 : i32} {
+llvm.func @together(%out: !llvm.ptr<1>, %p: i1, %v: f32, %i: i32) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   // CHECK-DAG: %[[ALL:.*]] = llvm.mlir.constant(-1 : i32)
   // CHECK-DAG: %[[C32:.*]] = llvm.mlir.constant(32 : i32)
   // CHECK-DAG: %[[C3:.*]] = llvm.mlir.constant(3 : i32)
@@ -52,7 +52,7 @@ llvm.func @together(%out: !llvm.ptr<1>, %p: i1, %v: f32, %i: i32) attributes {ke
 // CHECK-DAG: llvm.mlir.global internal @copies_shared0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<4096 x i8>
 // CHECK-DAG: llvm.mlir.global internal @copies_shared1() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<64 x i8>
 // CHECK-LABEL: llvm.func @copies
-llvm.func @copies(%in: !llvm.ptr<1>, %n: i32) attributes {kernel.threads = 64 : i32} {
+llvm.func @copies(%in: !llvm.ptr<1>, %n: i32) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   // CHECK-DAG: %[[A:.*]] = llvm.mlir.addressof @copies_shared0 : !llvm.ptr<3>
   // CHECK-DAG: %[[B:.*]] = llvm.mlir.addressof @copies_shared1 : !llvm.ptr<3>
   %a = kernel.shared 4096
@@ -71,7 +71,7 @@ llvm.func @copies(%in: !llvm.ptr<1>, %n: i32) attributes {kernel.threads = 64 : 
 }
 
 // CHECK-LABEL: llvm.func @matrices
-llvm.func @matrices(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.threads = 32 : i32} {
+llvm.func @matrices(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   %s = kernel.shared 2048
   // CHECK: %[[R4:.*]] = nvvm.ldmatrix %[[S:.*]] {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>, num = 4 : i32, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>}
   %a:4 = kernel.load_matrix %s : i32, i32, i32, i32
@@ -93,7 +93,7 @@ llvm.func @matrices(%out: !llvm.ptr<1>, %f: f32) attributes {kernel.threads = 32
 }
 
 // CHECK-LABEL: llvm.func @approximations
-llvm.func @approximations(%out: !llvm.ptr<1>, %x: f32) attributes {kernel.threads = 32 : i32} {
+llvm.func @approximations(%out: !llvm.ptr<1>, %x: f32) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"
   %0 = kernel.approx exp2 %x
   // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
@@ -110,7 +110,7 @@ llvm.func @approximations(%out: !llvm.ptr<1>, %x: f32) attributes {kernel.thread
 // CHECK: llvm.mlir.global external @much_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
 // CHECK-LABEL: llvm.func @much
 // CHECK-SAME: kernel.dynamic_shared = 65664 : i64
-llvm.func @much(%out: !llvm.ptr<1>) attributes {kernel.threads = 32 : i32} {
+llvm.func @much(%out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // CHECK: llvm.mlir.addressof @much_shared
   %0 = kernel.shared 65500
   // CHECK: llvm.getelementptr inbounds|nuw %{{.*}}[65536]

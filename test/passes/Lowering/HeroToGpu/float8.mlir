@@ -1,5 +1,5 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_90a | FileCheck %s
-// RUN: %if ptxas %{ mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_90a --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - | FileCheck %s
+// RUN: %if ptxas %{ mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 
 // A stage has 128 of k, which take four wgmmas, the first of which starts from zero; their sum is added in f32. Operands are loaded as boxes of 128 bytes.
 // PTXAS: k0: {{[0-9]+}} registers, 0 stack, 0 spill stores, 0 spill loads

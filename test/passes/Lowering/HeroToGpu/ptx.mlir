@@ -1,8 +1,8 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_80 | FileCheck %s --check-prefix=SM80
-// RUN: mpc-opt %s --mpc-set-target=name=sm_75 --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_75 | FileCheck %s --check-prefix=SM75
-// RUN: mpc-opt %s --mpc-set-target=name=sm_60 --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_60 | FileCheck %s --check-prefix=SM60
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-emit-kernels | mpc-ptx - | FileCheck %s --check-prefix=SM80
+// RUN: mpc-opt %s --mpc-set-target=name=sm_75 --mpc-schedule --mpc-emit-kernels | mpc-ptx - | FileCheck %s --check-prefix=SM75
+// RUN: mpc-opt %s --mpc-set-target=name=sm_60 --mpc-schedule --mpc-emit-kernels | mpc-ptx - | FileCheck %s --check-prefix=SM60
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-emit-kernels | FileCheck %s --check-prefix=ANNOTATED
-// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - --arch=sm_90a | FileCheck %s --check-prefix=SM90
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels | mpc-ptx - | FileCheck %s --check-prefix=SM90
 
 // The kernels use what the hardware has: 16-byte copies that bypass the registers, load_matrix (transposed where k is not contiguous), mma of the
 // architecture's depth, and stores of 16 bytes. They do not divide.

@@ -2,12 +2,14 @@
 
 // Two members compute the same, so blocks 0 and 1 are theirs and block 2 is the reduction's. A block has 256 threads, of which the reduction uses 128.
 // CHECK: kernel.dispatch "b"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 3, 1, 1
+// Emission leaves the members as they are: what is in place is said by the batch.
+// CHECK: kernel.dispatch "r"{{[^{]*}} : (
 // CHECK: kernel.dispatch "c"{{.*}}@k1 
 
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: %[[X:arg0]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
 // CHECK-SAME: %[[Y:arg1]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
-// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256>
 // CHECK: %[[BLOCK:.*]] = kernel.block_id x
 // CHECK: %[[TWO:.*]] = arith.cmpi ult, %[[BLOCK]], %c2_i32
 // CHECK: scf.if %[[TWO]]

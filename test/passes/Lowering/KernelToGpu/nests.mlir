@@ -8,7 +8,7 @@
 
 // A thread computes 16 bytes of f16: 8 neighbours at constant offsets.
 // CHECK-LABEL: llvm.func @k0(%arg0: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias, llvm.readonly}
-// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256>
 // CHECK: kernel.thread_id
 // CHECK: kernel.block_id x
 // CHECK-NOT: scf

@@ -1,7 +1,7 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels | mpc-ptx - --arch=sm_90a | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels | mpc-ptx - | FileCheck %s
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=DEVICE
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | mpc-ptx - --arch=sm_80 | FileCheck %s --check-prefix=SM80
-// RUN: %if ptxas %{ mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels | mpc-ptx - --arch=sm_90a --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | mpc-ptx - | FileCheck %s --check-prefix=SM80
+// RUN: %if ptxas %{ mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels | mpc-ptx - --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 
 // A thread reads 16 neighbours of x in two accesses, encodes them in pairs and stores them in one; then it stores 16 neighbours of the transpose in one. A
 // block handles 64 x 64 elements.
