@@ -35,6 +35,8 @@ inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";
 inline constexpr llvm::StringLiteral kRoleAttr = "train.role";
 
 inline constexpr llvm::StringLiteral kOfAttr = "train.of";
+/// These attributes of a graph.batch_norm name the variables with the running statistics that the norm has in evaluation.
+inline constexpr llvm::StringLiteral kRunningMeanAttr = "train.running_mean", kRunningVarianceAttr = "train.running_variance";
 /// This attribute of the module is an array of {name, kind, logits, labels}, one for each metric that `eval` measures.
 inline constexpr llvm::StringLiteral kMetricsAttr = "train.metrics";
 /// The trace form of step `main` is `main.trace`.
