@@ -164,9 +164,5 @@ LogicalResult StepOp::verify() {
     if (!trained.insert(parameter).second)
       return emitOpError("trains ") << parameter << " twice";
   }
-  if (!getOptimizer().getAs<StringAttr>("name"))
-    return emitOpError("optimizer needs a name");
-  if (!getScaler().getAs<StringAttr>("kind"))
-    return emitOpError("scaler needs a kind");
   return success();
 }
