@@ -8,7 +8,7 @@
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "dialects/Train/IR/Train.h"
-#include "passes/Precision/ScalerState.h"
+#include "dialects/Train/Optimizers/Registry.h"
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
@@ -107,7 +107,7 @@ json ManifestBuilder::steps() {
     json s = {{"name", name}, {"entry", name}, {"accumulate", int64_t(step.getAccumulate())}};
     if (module.lookupSymbol(name + ".trace"))
       s["trace"] = name + ".trace";
-    s["optimizer"] = step.getOptimizer().getAs<StringAttr>("name").str();
+    s["optimizer"] = step.getOptimizer().getRule()->name.str();
     if (auto rate = module.lookupSymbol<train::VariableOp>(name + "/lr")) {
       // The variable starts with the user's rate, or with the optimizer's own default.
       double standard = cast<train::FillAttr>(rate.getInit()).getValue().getValueAsDouble();
@@ -119,24 +119,23 @@ json ManifestBuilder::steps() {
       s["nan_guard"] = name + "/nan_guard";
     if (has(name + "/skipped")) {
       json &scaler = s["scaler"];
-      scaler["kind"] = step.getScaler().getAs<StringAttr>("kind").str();
+      const train::Scaler &options = step.getScaler().getOptions();
+      scaler["kind"] = nameOf(options.kind).str();
       for (auto [key, variable] : {std::pair("scale", "/scale"), std::pair("tracker", "/growth_tracker"), std::pair("skipped", "/skipped")})
         if (has(name + variable))
           scaler[key] = name + variable;
       // The rule that a bounded scale follows is included, so that the runtime can report when a bound takes
       // effect.
-      if (FailureOr<precision::ScalerOptions> options = precision::parseScaler(step);
-          succeeded(options) && options->kind == precision::ScalerOptions::Kind::Dynamic) {
-        if (options->hysteresis > 1)
-          scaler["hysteresis"] = options->hysteresis;
-        if (options->minScale)
-          scaler["lower"] = {{"bound", *options->minScale}, {"factor", options->backoffFactor}};
-        if (options->maxScale)
-          scaler["upper"] = {{"bound", *options->maxScale}, {"factor", options->growthFactor}};
+      if (options.kind == train::ScalerKind::Dynamic) {
+        if (options.hysteresis > 1)
+          scaler["hysteresis"] = options.hysteresis;
+        if (options.minScale)
+          scaler["lower"] = {{"bound", *options.minScale}, {"factor", options.backoffFactor}};
+        if (options.maxScale)
+          scaler["upper"] = {{"bound", *options.maxScale}, {"factor", options.growthFactor}};
       }
-      // A static scale is not a variable.
-      if (auto value = step.getScaler().getAs<FloatAttr>("init_scale"); !scaler.contains("scale"))
-        scaler["value"] = value ? value.getValueAsDouble() : 65536.0;
+      if (!options.varies())
+        scaler["value"] = options.initScale;
     }
     result.push_back(std::move(s));
   }

@@ -5,8 +5,12 @@
 using namespace mlir;
 
 LogicalResult mpc::emitErrorWithHint(Location loc, const Twine &message, const Twine &hint) {
-  InFlightDiagnostic diagnostic = emitError(loc) << message;
-  diagnostic.attachNote(loc) << "hint: " << hint;
+  return emitErrorWithHint([&] { return emitError(loc); }, message, hint);
+}
+
+LogicalResult mpc::emitErrorWithHint(function_ref<InFlightDiagnostic()> emitError, const Twine &message, const Twine &hint) {
+  InFlightDiagnostic diagnostic = emitError() << message;
+  diagnostic.attachNote() << "hint: " << hint;
   return diagnostic;
 }
 

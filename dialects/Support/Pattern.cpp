@@ -4,10 +4,14 @@
 using namespace mlir;
 
 FailureOr<llvm::Regex> mpc::compilePattern(Location loc, StringRef text) {
+  return compilePattern([&] { return emitError(loc); }, text);
+}
+
+FailureOr<llvm::Regex> mpc::compilePattern(function_ref<InFlightDiagnostic()> emitError, StringRef text) {
   llvm::Regex regex(text);
   std::string why;
   if (regex.isValid(why))
     return regex;
-  return emitErrorWithHint(loc, "'" + text + "' is not a regular expression: " + why,
+  return emitErrorWithHint(emitError, "'" + text + "' is not a regular expression: " + why,
                            "write a POSIX extended regular expression, as in '^conv1\\.'");
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #ifndef MPC_SUPPORT_PATTERN_H
 #define MPC_SUPPORT_PATTERN_H
-#include "mlir/IR/Location.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/Regex.h"
 
@@ -14,6 +14,8 @@ namespace mpc {
 
 /// Compiles `text`, and reports an error at `loc` when it is malformed.
 mlir::FailureOr<llvm::Regex> compilePattern(mlir::Location loc, llvm::StringRef text);
+/// Does the same with the error that `emitError` begins.
+mlir::FailureOr<llvm::Regex> compilePattern(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, llvm::StringRef text);
 
 } // namespace mpc
 #endif

@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 def OptimizersPass : Pass<"mpc-optimizers", "::mlir::ModuleOp"> {
   let summary = "expands train.update into the arithmetic of the step's optimizer";
   let description = [{
-    With `optimizer = {name = "sgd", lr = 0.1, momentum = 0.9}`
+    With `optimizer = #train.optimizer<sgd, lr = 0.1, momentum = 0.9>`
     ```mlir
       train.update @w, %g unless %skip : tensor<4xf32>, tensor<i1>
     ```
@@ -24,7 +24,7 @@ def OptimizersPass : Pass<"mpc-optimizers", "::mlir::ModuleOp"> {
     updates that were not skipped. Hyperparameters other than the learning rate are constants. `groups` change the learning
     rate (by a factor) and the weight decay of the parameters that they match; the first group that matches applies.
 
-    Each optimizer has a file of its own with its hyperparameters and slots; Registry.cpp lists the optimizers.
+    Each optimizer has a file of its own with its hyperparameters and slots; dialects/Train/Optimizers/Registry.cpp lists the optimizers.
   }];
   let statistics = [
     Statistic<"numUpdates", "updates", "train.updates expanded">,

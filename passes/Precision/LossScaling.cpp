@@ -33,8 +33,8 @@ struct Gradient {
 
 class StepScaler {
 public:
-  StepScaler(train::StepOp step, const ScalerOptions &options, bool guardsLoss)
-      : step(step), options(options), guardsLoss(guardsLoss), variables(step), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
+  StepScaler(train::StepOp step, bool guardsLoss)
+      : step(step), options(step.getScaler().getOptions()), guardsLoss(guardsLoss), variables(step), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
 
   void run(train::SeedOp seed);
 
@@ -54,7 +54,7 @@ private:
   bool accumulates() { return step.getAccumulate() > 1; }
 
   train::StepOp step;
-  const ScalerOptions &options;
+  const train::Scaler &options;
   bool guardsLoss;
   train::VariableTable variables;
   OpBuilder b;
@@ -301,24 +301,21 @@ public:
       if (!step.getBody().front().getOps<train::SeedOp>().empty())
         steps.push_back(step);
     for (train::StepOp step : steps) {
-      FailureOr<ScalerOptions> options = parseScaler(step);
-      if (failed(options))
-        return signalPassFailure();
-      numScaled += options->scales();
+      numScaled += step.getScaler().getOptions().scales();
       if (keepGradients) {
         OpBuilder b(step->getBlock(), std::next(Block::iterator(step)));
         auto trace = cast<train::StepOp>(b.clone(*step));
         trace.setSymName((step.getSymName() + train::kTraceSuffix).str());
         trace.setTrace(true);
-        scale(trace, *options, /*counts=*/false);
+        scale(trace, /*counts=*/false);
       }
-      scale(step, *options, /*counts=*/true);
+      scale(step, /*counts=*/true);
     }
   }
 
 private:
-  void scale(train::StepOp step, const ScalerOptions &options, bool counts) {
-    StepScaler scaler(step, options, guardLoss);
+  void scale(train::StepOp step, bool counts) {
+    StepScaler scaler(step, guardLoss);
     scaler.run(*step.getBody().front().getOps<train::SeedOp>().begin());
     if (counts) {
       numChecked += scaler.numChecked;

@@ -95,7 +95,7 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
   let summary = "scales the loss, unscales and checks the gradients, keeps the scaler's state";
   let description = [{
     The pass builds what `scaler`, `clip_value`, `clip_norm` and `accumulate` of a differentiated `train.step` ask for,
-    between its backward pass and its `train.update`s, on scalar variables of the step. With `scaler = {kind = "dynamic"}`
+    between its backward pass and its `train.update`s, on scalar variables of the step. With `scaler = #train.scaler<dynamic>`
     ```mlir
       %seed = train.seed : tensor<f32>
       ...
@@ -114,7 +114,7 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
     The rules are those of torch's GradScaler, with `>=` at the growth interval. The options `min_scale`, `max_scale` and `hysteresis` are additions: with
     hysteresis an overflow spends a unit, the scale shrinks when the last unit is spent, and growth refills the units. A static scale checks and skips too.
 
-    `scaler = {kind = "calibrate", steps = 100, headroom = 4.0}` watches the first `steps` updates and then stays with the scale that suits
+    `scaler = #train.scaler<calibrate, steps = 100, headroom = 4>` watches the first `steps` updates and then stays with the scale that suits
     them. While it watches, the scale is `init_scale` (1024), times `backoff_factor` after each overflow; an update that overflows is
     skipped and does not count. M is the largest unscaled magnitude of all 16-bit values of the backward pass and of the fp32 gradients. At
     the end the scale becomes the largest power of two S with M * headroom * S < 65504 (the largest f16 number; Micikevicius et al. 2018,

@@ -1,7 +1,5 @@
 #include "passes/Precision/ScalerState.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Support/Attributes.h"
-#include "dialects/Support/Diagnostics.h"
 #include <cmath>
 
 using namespace mlir;
@@ -9,98 +7,20 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::precision;
 
-//===-- Options -------------------------------------------------------------------===//
-
-/// Returns v as an integer, or 0 if v is not a whole number; no count may be 0.
-static int64_t wholeNumber(double v) { return v == std::floor(v) && std::fabs(v) < 1e15 ? int64_t(v) : 0; }
-
-FailureOr<ScalerOptions> precision::parseScaler(train::StepOp step) {
-  ScalerOptions options;
-  DictionaryAttr dictionary = step.getScaler();
-  auto fail = [&](const Twine &message, const Twine &hint) {
-    return emitErrorWithHint(step.getLoc(), "loss scaler of step @" + step.getSymName() + ": " + message,
-                             hint);
-  };
-  StringRef kind = dictionary.getAs<StringAttr>("kind").getValue();
-  if (kind == "static")
-    options.kind = ScalerOptions::Kind::Static;
-  else if (kind == "dynamic")
-    options.kind = ScalerOptions::Kind::Dynamic;
-  else if (kind == "calibrate")
-    options.kind = ScalerOptions::Kind::Calibrate;
-  else if (kind != "none")
-    return fail("'" + kind + "' is no kind", "none, static, dynamic or calibrate");
-
-  bool dynamic = options.kind == ScalerOptions::Kind::Dynamic, calibrate = options.calibrates();
-  // 1024 is the usual static scale: it is below what overflows in practice and above what vanishes. An overflow lowers it.
-  if (calibrate)
-    options.initScale = 1024;
-  for (NamedAttribute entry : dictionary) {
-    StringRef key = entry.getName();
-    if (key == "kind")
-      continue;
-    std::optional<double> number = asNumber(entry.getValue());
-    if (!number || !std::isfinite(*number))
-      return fail("'" + key + "' is not a finite number", "write " + key + "=NUMBER");
-    if (key == "init_scale" && options.scales())
-      options.initScale = *number;
-    else if (key == "growth_factor" && dynamic)
-      options.growthFactor = *number;
-    else if (key == "backoff_factor" && options.varies())
-      options.backoffFactor = *number;
-    else if (key == "growth_interval" && dynamic)
-      options.growthInterval = wholeNumber(*number);
-    else if (key == "hysteresis" && dynamic)
-      options.hysteresis = wholeNumber(*number);
-    else if (key == "min_scale" && options.varies())
-      options.minScale = *number;
-    else if (key == "max_scale" && options.varies())
-      options.maxScale = *number;
-    else if (key == "steps" && calibrate)
-      options.steps = wholeNumber(*number);
-    else if (key == "headroom" && calibrate)
-      options.headroom = *number;
-    else
-      return fail("'" + key + "' is no option of kind " + kind,
-                  "static takes init_scale; dynamic also growth_factor, backoff_factor, growth_interval, "
-                  "min_scale, max_scale and hysteresis; calibrate takes init_scale, steps, headroom, "
-                  "backoff_factor, min_scale and max_scale");
-  }
-  // The inverse of a scale unscales the gradients, so both must be normal fp32 numbers.
-  for (double scale : {options.initScale, options.minScale.value_or(1), options.maxScale.value_or(1)})
-    if (!(scale > 0 && std::isnormal(float(scale)) && std::isnormal(float(1 / scale))))
-      return fail("a scale must be a positive fp32 number whose inverse is one, too",
-                  "65536 is the usual initial scale, 1024 a usual static one");
-  if (!(options.growthFactor > 1) || !(options.backoffFactor > 0 && options.backoffFactor < 1))
-    return fail("growth_factor must exceed 1, backoff_factor lie between 0 and 1",
-                "the defaults are 2 and 0.5");
-  if (options.growthInterval < 1 || options.growthInterval > INT32_MAX || options.hysteresis < 1 ||
-      options.hysteresis > INT32_MAX)
-    return fail("growth_interval and hysteresis are positive 32-bit integers", "the defaults are 2000 and 1");
-  if (options.steps < 1 || options.steps > INT32_MAX || !(options.headroom >= 1 && options.headroom <= 65504))
-    return fail("steps is a positive 32-bit integer, headroom lies between 1 and 65504",
-                "the defaults are 100 and 4");
-  if (options.minScale.value_or(0) > options.initScale ||
-      options.maxScale.value_or(INFINITY) < options.initScale)
-    return fail("the initial scale does not lie between min_scale and max_scale",
-                "change init_scale or the bound");
-  return options;
-}
-
 //===-- Scale ---------------------------------------------------------------------===//
 
-static train::VariableOp scaleVariable(train::StepOp step, const ScalerOptions &options) {
+static train::VariableOp scaleVariable(train::StepOp step, const train::Scaler &options) {
   return train::getOrCreateScalar(step, "scale", train::Role::scaler, Float32Type::get(step.getContext()),
                                   options.initScale);
 }
 
-Value precision::currentScale(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options) {
+Value precision::currentScale(OpBuilder &b, Location loc, train::StepOp step, const train::Scaler &options) {
   if (options.varies())
     return train::readVariable(b, loc, scaleVariable(step, options));
   return scalar(b, loc, b.getF32Type(), options.scales() ? options.initScale : 1.0);
 }
 
-Value precision::inverseScale(OpBuilder &b, Location loc, Value scale, const ScalerOptions &options,
+Value precision::inverseScale(OpBuilder &b, Location loc, Value scale, const train::Scaler &options,
                               int64_t divisor) {
   if (!options.varies()) {
     double s = options.scales() ? double(float(options.initScale)) : 1.0;
@@ -148,7 +68,7 @@ static Value largestScaleBelow(Scalars &s, Value bound) {
 }
 
 /// Assigns the scale while gradients are watched, when the watching ends, and after it; Passes.td has the rules.
-static void advanceCalibration(Scalars &s, train::StepOp step, const ScalerOptions &options, Value scale,
+static void advanceCalibration(Scalars &s, train::StepOp step, const train::Scaler &options, Value scale,
                                const ScalerSignals &signals) {
   OpBuilder &b = s.b;
   Location loc = s.loc;
@@ -187,7 +107,7 @@ static void advanceCalibration(Scalars &s, train::StepOp step, const ScalerOptio
   train::assignVariable(b, loc, scaleVariable(step, options), s.select(ends, picked, adapted));
 }
 
-void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, const ScalerOptions &options,
+void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, const train::Scaler &options,
                               Value scale, const ScalerSignals &signals) {
   Scalars s{b, loc};
   Value overflow = signals.overflow, due = signals.due;
@@ -202,7 +122,7 @@ void precision::advanceScaler(OpBuilder &b, Location loc, train::StepOp step, co
                         AddOp::create(b, loc, skips, castTo(b, loc, overflow, b.getI64Type())));
   if (options.calibrates())
     advanceCalibration(s, step, options, scale, signals);
-  if (options.kind != ScalerOptions::Kind::Dynamic)
+  if (options.kind != train::ScalerKind::Dynamic)
     return;
 
   train::VariableOp trackerVariable =

@@ -97,19 +97,16 @@ private:
   /// Reads the parameter groups, and checks that each names at least one parameter: one that does not is a typing error.
   LogicalResult readGroups() {
     for (const std::string &text : groups) {
-      FailureOr<DictionaryAttr> group = parseGroup(forward.getLoc(), text);
-      if (failed(group))
+      train::GroupAttr group = parseGroup(forward.getLoc(), text);
+      if (!group)
         return failure();
-      StringRef pattern = group->getAs<StringAttr>("match").getValue();
-      FailureOr<llvm::Regex> regex = compilePattern(forward.getLoc(), pattern);
-      if (failed(regex))
-        return failure();
+      llvm::Regex regex(group.getMatch());
       if (llvm::none_of(getOperation().getOps<train::VariableOp>(), [&](train::VariableOp variable) {
-            return variable.getRole() == train::Role::parameter && regex->match(train::userName(variable));
+            return variable.getRole() == train::Role::parameter && regex.match(train::userName(variable));
           }))
-        return emitErrorWithHint(forward.getLoc(), "parameter group '" + pattern + "' matches no parameter",
+        return emitErrorWithHint(forward.getLoc(), "parameter group '" + group.getMatch() + "' matches no parameter",
                                  "`mpc check` lists what is trained");
-      groupAttrs.push_back(*group);
+      groupAttrs.push_back(group);
     }
     return success();
   }
@@ -196,14 +193,22 @@ private:
     return ArrayAttr::get(&getContext(), names);
   }
 
+  /// Returns the attribute that a text stands for, or null. Steps share texts, and a mistake in one is reported once.
+  template <typename AttrT>
+  AttrT parseOnce(llvm::StringMap<AttrT> &parsed, StringRef text, AttrT (*parse)(Location, StringRef)) {
+    auto [it, isNew] = parsed.try_emplace(text);
+    if (isNew)
+      it->second = parse(forward.getLoc(), text);
+    return it->second;
+  }
+
   LogicalResult buildStep(OpBuilder &at, const StepSpec &spec, bool first, bool several) {
-    Location loc = forward.getLoc();
     EntryBuilder entry(forward);
     FailureOr<Value> lossValue = attachLoss(entry, spec.loss);
     FailureOr<ArrayAttr> trained = trainedParameters(spec.parameters);
-    FailureOr<DictionaryAttr> optimizerAttr = parseDictionary(loc, "name", spec.optimizer);
-    FailureOr<DictionaryAttr> scalerAttr = parseDictionary(loc, "kind", spec.scaler);
-    if (failed(lossValue) || failed(trained) || failed(optimizerAttr) || failed(scalerAttr))
+    train::OptimizerAttr optimizerAttr = parseOnce(optimizerAttrs, spec.optimizer, parseOptimizer);
+    train::ScalerAttr scalerAttr = parseOnce(scalerAttrs, spec.scaler, parseScaler);
+    if (failed(lossValue) || failed(trained) || !optimizerAttr || !scalerAttr)
       return failure();
     for (const std::string &choice : entry.assumptions())
       if (!llvm::is_contained(assumed, choice)) // steps may share a loss
@@ -218,7 +223,7 @@ private:
         if (variables->lookup(assign.getVariableAttr()).getRole() != train::Role::buffer)
           assign.erase();
     entry.addResult(*lossValue, "loss", "loss");
-    train::StepOp step = entry.finishStep(at, spec.name, *trained, *optimizerAttr, *scalerAttr);
+    train::StepOp step = entry.finishStep(at, spec.name, *trained, optimizerAttr, scalerAttr);
     if (!groupAttrs.empty())
       step.setGroupsAttr(at.getArrayAttr(groupAttrs));
     if (clipNorm > 0)
@@ -317,6 +322,8 @@ private:
   llvm::StringSet<> claimed;
   SmallVector<std::string> assumed;
   SmallVector<Attribute> groupAttrs;
+  llvm::StringMap<train::OptimizerAttr> optimizerAttrs;
+  llvm::StringMap<train::ScalerAttr> scalerAttrs;
 };
 
 } // namespace

@@ -178,7 +178,7 @@ func::FuncOp EntryBuilder::finishFunction(OpBuilder &at, StringRef name) {
 }
 
 train::StepOp EntryBuilder::finishStep(OpBuilder &at, StringRef name, ArrayAttr parameters,
-                                       DictionaryAttr optimizer, DictionaryAttr scaler) {
+                                       train::OptimizerAttr optimizer, train::ScalerAttr scaler) {
   train::YieldOp::create(builder, loc, values(results));
   prune();
   auto step =

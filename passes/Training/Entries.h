@@ -59,7 +59,7 @@ public:
   mlir::func::FuncOp finishFunction(mlir::OpBuilder &at, llvm::StringRef name);
   /// Does the same into a train.step; the caller fills in what it trains.
   train::StepOp finishStep(mlir::OpBuilder &at, llvm::StringRef name, mlir::ArrayAttr parameters,
-                           mlir::DictionaryAttr optimizer, mlir::DictionaryAttr scaler);
+                           train::OptimizerAttr optimizer, train::ScalerAttr scaler);
 
   const mlir::Location loc;
   mlir::OpBuilder builder;

@@ -6,45 +6,35 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::training;
 
-/// Calls `visit` with each batch norm statistic (result 1 or 2) that `v` is computed from, not looking
-/// through the norms.
-static void visitStatistics(Value v, function_ref<void(OpResult)> visit) {
+SmallVector<graph::BatchNormOp> training::normsBehind(Value assigned) {
+  SmallVector<graph::BatchNormOp> norms;
   SetVector<Value> worklist;
-  worklist.insert(v);
+  worklist.insert(assigned);
   for (size_t i = 0; i < worklist.size(); ++i) {
     Operation *op = worklist[i].getDefiningOp();
     if (!op)
       continue;
-    if (isa<graph::BatchNormOp>(op)) {
-      if (auto result = cast<OpResult>(worklist[i]); result.getResultNumber() > 0)
-        visit(result);
+    if (auto norm = dyn_cast<graph::BatchNormOp>(op)) {
+      if (worklist[i] != norm.getY())
+        norms.push_back(norm);
       continue;
     }
     worklist.insert_range(op->getOperands());
   }
-}
-
-SmallVector<graph::BatchNormOp> training::normsBehind(Value assigned) {
-  SmallVector<graph::BatchNormOp> norms;
-  visitStatistics(assigned,
-                  [&](OpResult result) { norms.push_back(cast<graph::BatchNormOp>(result.getOwner())); });
   return norms;
 }
 
 EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
   EvalFormCounts counts;
-  // The running variable of a statistic is the one that is assigned something made of the statistic.
-  DenseMap<Value, FlatSymbolRefAttr> running;
+  DenseMap<Attribute, Type> assigned; // the type of each variable
   for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>())) {
-    visitStatistics(assign.getValue(), [&](OpResult statistic) {
-      if (statistic.getType() == assign.getValue().getType())
-        running.try_emplace(statistic, assign.getVariableAttr());
-    });
+    assigned[assign.getVariableAttr()] = assign.getValue().getType();
     assign.erase();
   }
   for (graph::BatchNormOp norm : llvm::make_early_inc_range(entry.block().getOps<graph::BatchNormOp>())) {
-    FlatSymbolRefAttr mean = running.lookup(norm.getMean()), variance = running.lookup(norm.getVariance());
-    if (!mean || !variance) {
+    auto mean = norm->getAttrOfType<FlatSymbolRefAttr>(train::kRunningMeanAttr), variance = norm->getAttrOfType<FlatSymbolRefAttr>(train::kRunningVarianceAttr);
+    // A variable that holds the statistic in another type is not what evaluation normalises by.
+    if (!mean || !variance || assigned.lookup(mean) != norm.getMean().getType() || assigned.lookup(variance) != norm.getVariance().getType()) {
       counts.withoutStatistics.push_back(norm);
       continue;
     }

@@ -38,72 +38,69 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
   return spec;
 }
 
-/// Parses a number, a bool, an array of numbers, or else a string.
-static Attribute parseValue(Builder &b, StringRef text) {
-  double number;
-  if (!text.getAsDouble(number))
-    return b.getF64FloatAttr(number);
-  if (text == "true" || text == "false")
-    return b.getBoolAttr(text == "true");
-  SmallVector<StringRef> parts;
-  text.split(parts, '/');
-  SmallVector<Attribute> numbers;
-  for (StringRef part : parts)
-    if (!part.getAsDouble(number))
-      numbers.push_back(b.getF64FloatAttr(number));
-  if (parts.size() > 1 && numbers.size() == parts.size())
-    return b.getArrayAttr(numbers);
-  return b.getStringAttr(text);
-}
-
-/// Appends `key=value` pairs separated by commas.
-static LogicalResult parsePairs(Location loc, StringRef text, NamedAttrList &attributes) {
-  Builder b(loc.getContext());
-  SmallVector<StringRef> pairs;
-  text.split(pairs, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef pair : pairs) {
+/// Splits `key=value` pairs, which are separated by commas.
+static FailureOr<SmallVector<std::pair<StringRef, StringRef>>> parsePairs(Location loc, StringRef text) {
+  SmallVector<std::pair<StringRef, StringRef>> pairs;
+  for (StringRef pair : llvm::split(text, ',')) {
+    if (pair.empty())
+      continue;
     auto [key, value] = pair.split('=');
     key = key.trim();
     value = value.trim();
     if (key.empty() || value.empty())
       return emitErrorWithHint(loc, "'" + pair + "' is not key=value", "separate key=value pairs by commas");
-    if (attributes.get(key))
+    if (llvm::is_contained(llvm::make_first_range(pairs), key))
       return emitErrorWithHint(loc, "'" + key + "' is given twice", "keep one of them");
-    attributes.set(key, parseValue(b, value));
+    pairs.emplace_back(key, value);
   }
-  return success();
+  return pairs;
 }
 
-FailureOr<DictionaryAttr> training::parseDictionary(Location loc, StringRef head, StringRef text) {
+static std::optional<double> parseNumber(StringRef text) {
+  double number;
+  return text.getAsDouble(number) ? std::nullopt : std::optional(number);
+}
+
+train::OptimizerAttr training::parseOptimizer(Location loc, StringRef text) {
   auto [name, rest] = text.split(',');
-  NamedAttrList attributes;
-  attributes.set(head, StringAttr::get(loc.getContext(), name.trim()));
-  if (failed(parsePairs(loc, rest, attributes)))
-    return failure();
-  return attributes.getDictionary(loc.getContext());
+  auto pairs = parsePairs(loc, rest);
+  if (failed(pairs))
+    return {};
+  SmallVector<train::NamedNumber> numbers;
+  for (auto [key, value] : *pairs) {
+    auto [first, second] = value.split('/');
+    if (key == "betas" && !second.empty()) { // torch writes both decays as one entry
+      numbers.emplace_back("beta1", parseNumber(first));
+      numbers.emplace_back("beta2", parseNumber(second));
+    } else {
+      numbers.emplace_back(key, value == "true" ? 1 : value == "false" ? 0 : parseNumber(value));
+    }
+  }
+  return train::OptimizerAttr::fromNumbers([&] { return emitError(loc); }, loc.getContext(), name.trim(), numbers);
 }
 
-FailureOr<DictionaryAttr> training::parseGroup(Location loc, StringRef text) {
+train::ScalerAttr training::parseScaler(Location loc, StringRef text) {
+  auto [kind, rest] = text.split(',');
+  auto pairs = parsePairs(loc, rest);
+  if (failed(pairs))
+    return {};
+  SmallVector<train::NamedNumber> numbers;
+  for (auto [key, value] : *pairs)
+    numbers.emplace_back(key, parseNumber(value));
+  return train::ScalerAttr::fromNumbers([&] { return emitError(loc); }, loc.getContext(), kind.trim(), numbers);
+}
+
+train::GroupAttr training::parseGroup(Location loc, StringRef text) {
   auto [match, rest] = text.rsplit(':');
   if (match.empty() || rest.empty())
-    return emitErrorWithHint(loc, "'" + text + "' is not a parameter group",
-                             "write REGEX:lr=FACTOR,weight_decay=VALUE");
-  NamedAttrList attributes;
-  attributes.set("match", StringAttr::get(loc.getContext(), match));
-  if (failed(parsePairs(loc, rest, attributes)))
-    return failure();
-  if (Attribute decay = attributes.get("wd")) { // `wd` is short for `weight_decay`
-    if (attributes.get("weight_decay"))
-      return emitErrorWithHint(loc, "'weight_decay' is given twice", "keep one of wd and weight_decay");
-    attributes.erase("wd");
-    attributes.set("weight_decay", decay);
-  }
-  for (NamedAttribute attribute : attributes)
-    if (attribute.getName() != "match" &&
-        ((attribute.getName() != "lr" && attribute.getName() != "weight_decay") ||
-         !isa<FloatAttr>(attribute.getValue())))
-      return emitErrorWithHint(
-          loc, "'" + attribute.getName().getValue() + "' of a parameter group is not a known number",
-          "a group sets lr (a factor) and weight_decay");
-  return attributes.getDictionary(loc.getContext());
+    return (void)emitErrorWithHint(loc, "'" + text + "' is not a parameter group", "write REGEX:lr=FACTOR,weight_decay=VALUE"), train::GroupAttr();
+  auto pairs = parsePairs(loc, rest);
+  if (failed(pairs))
+    return {};
+  SmallVector<train::NamedNumber> numbers;
+  for (auto [key, value] : *pairs)
+    numbers.emplace_back(key == "wd" ? "weight_decay" : key, parseNumber(value)); // `wd` is short for `weight_decay`
+  if (llvm::count(llvm::make_first_range(numbers), "weight_decay") > 1)
+    return (void)emitErrorWithHint(loc, "'weight_decay' is given twice", "keep one of wd and weight_decay"), train::GroupAttr();
+  return train::GroupAttr::fromNumbers([&] { return emitError(loc); }, loc.getContext(), match, numbers);
 }

@@ -1,8 +1,7 @@
 //===- Specs.h - the textual descriptions of losses, steps and optimizers -----===//
 #ifndef MPC_PASSES_TRAINING_SPECS_H
 #define MPC_PASSES_TRAINING_SPECS_H
-#include "mlir/IR/Builders.h"
-#include "llvm/ADT/SmallVector.h"
+#include "dialects/Train/IR/Train.h"
 
 namespace mpc::training {
 
@@ -15,13 +14,17 @@ struct StepSpec {
 /// known `key=` belongs to the value before it, so that loss forms keep their colons.
 mlir::FailureOr<StepSpec> parseStepSpec(mlir::Location loc, llvm::StringRef text, const StepSpec &base);
 
-/// Parses `NAME,key=value,...` to {`head` = "NAME", key = value...}: numbers become f64, true and false become bool, and the rest become
-/// strings; several numbers between slashes become an array (`betas=0.9/0.999`). The reader of the dictionary checks which keys exist.
-mlir::FailureOr<mlir::DictionaryAttr> parseDictionary(mlir::Location loc, llvm::StringRef head,
-                                                      llvm::StringRef text);
+// This is the only place that reads what a user wrote about optimizers, loss scalers and parameter groups. The functions report mistakes with a hint at `loc`
+// and return null then; the attributes know which keys there are and what their values may be.
 
-/// Parses `REGEX:lr=2,weight_decay=0` to {match = "REGEX", ...}. The last colon separates the two parts.
-mlir::FailureOr<mlir::DictionaryAttr> parseGroup(mlir::Location loc, llvm::StringRef text);
+/// Parses `NAME,hyperparameter=value,...`. A value is a number, true or false; `betas=0.9/0.999` gives beta1 and beta2.
+train::OptimizerAttr parseOptimizer(mlir::Location loc, llvm::StringRef text);
+
+/// Parses `KIND,option=value,...`.
+train::ScalerAttr parseScaler(mlir::Location loc, llvm::StringRef text);
+
+/// Parses `REGEX:lr=2,weight_decay=0`, where the last colon separates the two parts.
+train::GroupAttr parseGroup(mlir::Location loc, llvm::StringRef text);
 
 } // namespace mpc::training
 #endif

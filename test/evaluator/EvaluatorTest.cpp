@@ -174,7 +174,7 @@ TEST_F(EvaluatorTest, StateIsFunctionalWithinAnEntry) {
 TEST_F(EvaluatorTest, StepsDispatchesAndObservers) {
   auto module = parse(R"(
     train.variable @w parameter : tensor<2xf32> = dense<[3.0, 4.0]> : tensor<2xf32>
-    train.step @main(%x: tensor<2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+    train.step @main(%x: tensor<2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
       %w = train.read @w : tensor<2xf32>
       %loss = kernel.dispatch "dot" (%x, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32> {
       ^bb0(%a: tensor<2xf32>, %b: tensor<2xf32>):

@@ -1,5 +1,5 @@
 #include "tools/mpc/TrainingFlags.h"
-#include "passes/Optimizers/Registry.h"
+#include "dialects/Train/Optimizers/Registry.h"
 #include "passes/Training/LossSpec.h"
 #include "runtime/runner/Checks.h"
 #include "tools/mpc/Common.h"
@@ -147,9 +147,7 @@ void TrainingFlags::assumeOptimizer(std::vector<std::string> &lines) const {
   const optimizers::Optimizer *known = optimizers::findOptimizer(name);
   if (!known || hyperparameters.starts_with("lr=") || hyperparameters.contains(",lr="))
     return;
-  for (const optimizers::Hyperparameter &h : known->hyperparameters)
-    if (h.name == "lr")
-      lines.push_back((llvm::Twine("--lr=") + shortText(h.defaultValue) + ": the default of " + name + "; the program's own --lr changes it too").str());
+  lines.push_back((llvm::Twine("--lr=") + shortText(known->lr.defaultValue) + ": the default of " + name + "; the program's own --lr changes it too").str());
 }
 
 std::vector<std::string> TrainingFlags::assumed() const {

@@ -3,6 +3,7 @@
 #define MPC_TRAIN_IR_TRAIN_H
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Indexing.h"
+#include "dialects/Train/IR/Scaler.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -18,6 +19,18 @@
 
 #include "dialects/Train/IR/TrainEnums.h.inc"
 #include "dialects/Train/IR/TrainDialect.h.inc"
+
+namespace mpc::optimizers {
+struct Optimizer;
+class Hyperparameters;
+} // namespace mpc::optimizers
+
+namespace mpc::train {
+/// A number that was written by name, as `lr = 0.1`; nullopt stands for text that is no number.
+using NamedNumber = std::pair<llvm::StringRef, std::optional<double>>;
+using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+} // namespace mpc::train
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Train/IR/TrainAttrs.h.inc"
 #define GET_OP_CLASSES
@@ -35,6 +48,8 @@ inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";
 inline constexpr llvm::StringLiteral kRoleAttr = "train.role";
 
 inline constexpr llvm::StringLiteral kOfAttr = "train.of";
+/// These attributes of a graph.batch_norm name the variables with the running statistics that the norm has in evaluation.
+inline constexpr llvm::StringLiteral kRunningMeanAttr = "train.running_mean", kRunningVarianceAttr = "train.running_variance";
 /// This attribute of the module is an array of {name, kind, logits, labels}, one for each metric that `eval` measures.
 inline constexpr llvm::StringLiteral kMetricsAttr = "train.metrics";
 /// The trace form of step `main` is `main.trace`.

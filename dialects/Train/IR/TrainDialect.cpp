@@ -130,9 +130,12 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &tables) {
 ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &b, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
                       std::string &) { return b.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  SMLoc where = parser.getCurrentLocation();
+  if (function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+                                               getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name)))
+    return failure();
+  // An attribute of another type than the op declares would be dropped in silence otherwise.
+  return verifyInherentAttrs(result.name, result.attributes, [&] { return parser.emitError(where) << "'" << result.name.getStringRef() << "' op "; });
 }
 void StepOp::print(OpAsmPrinter &printer) {
   function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
@@ -161,9 +164,5 @@ LogicalResult StepOp::verify() {
     if (!trained.insert(parameter).second)
       return emitOpError("trains ") << parameter << " twice";
   }
-  if (!getOptimizer().getAs<StringAttr>("name"))
-    return emitOpError("optimizer needs a name");
-  if (!getScaler().getAs<StringAttr>("kind"))
-    return emitOpError("scaler needs a kind");
   return success();
 }

@@ -25,6 +25,9 @@ def Train_Dialect : Dialect {
     functions also say how they depend on the batch's samples: with `train.batched` the leading dimension counts the samples, and each sample alone
     decides its own part; with `train.fixed` the result does not depend on the samples; without either, samples are mixed or lie along another dimension.
 
+    A `graph.batch_norm` names the variables of its running statistics in `train.running_mean` and `train.running_variance`, which its evaluation form reads.
+    They also keep two norms of one input apart whose running statistics differ: such norms compute the same in training and merge without the attributes.
+
     Variables have `train.name`, too, where their symbol is not the initializer's name; `train.node` and `train.input` say which input of which node a
     variable serves where it does not stand for an initializer of its own (Names.h). Of the module, `train.metrics` is an array of {name, kind, logits, labels, axis[, ignore]},
     one for each metric that `eval` measures, and `train.assumed` is an array of texts that say what was chosen where the user said nothing.

@@ -1,7 +1,7 @@
 //===- TrainOps.td - ops of the train dialect ---------------------*- tablegen -*-===//
 #ifndef MPC_TRAIN_OPS
 #define MPC_TRAIN_OPS
-include "dialects/Train/IR/TrainDialect.td"
+include "dialects/Train/IR/TrainAttrs.td"
 include "dialects/Graph/IR/GraphBase.td"
 include "dialects/Interfaces/Differentiable.td"
 include "dialects/Interfaces/Indexing.td"
@@ -27,7 +27,7 @@ def Train_VariableOp : Train_Op<"variable", [Symbol, DeclareOpInterfaceMethods<S
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Train_RoleAttr:$role, TypeAttrOf<Graph_Tensor>:$type, AnyAttr:$init,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<FlatSymbolRefAttr>:$step);
-  let assemblyFormat = "$sym_name $role `:` $type `=` $init attr-dict";
+  let assemblyFormat = "$sym_name `` $role `:` $type `=` $init attr-dict";
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
     /// Returns the type before `train.permutation`, which is the type of `init`, of checkpoints and of the ONNX model.
@@ -55,16 +55,19 @@ def Train_StepOp : Train_Op<"step", [FunctionOpInterface, IsolatedFromAbove, Aut
     A step owns a loss (its first result, a scalar), the parameters that it trains, an optimizer and
     a loss scaler. A program may have several steps (a GAN has two); they run in order on each batch.
 
-    `optimizer` is {name = "sgd", ...hyperparameters}; `groups` is an array of {match = "regex", lr = factor, weight_decay = value};
-    `scaler` is {kind = "none" | "static" | "dynamic" | "calibrate", init_scale, growth_factor, backoff_factor, growth_interval, min_scale, max_scale, hysteresis,
-    steps, headroom};
+    ```mlir
+    train.step @main(...) -> tensor<f32> attributes {accumulate = 1 : i64, groups = [#train.group<"bias$", weight_decay = 0>],
+        optimizer = #train.optimizer<sgd, lr = 0.1, momentum = 0.9>, parameters = [@w, @bias], scaler = #train.scaler<dynamic>} { ... }
+    ```
+    Of the `groups`, the first that matches a parameter counts.
     `clip_norm` and `clip_value` act on unscaled gradients; `accumulate` is the number of scaled gradients that are summed per update.
 
     `trace` marks @"<name>.trace": the same step as @<name> on the same state, which also returns the unscaled fp32 gradients (role "grad").
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs, TypedArrayAttrBase<FlatSymbolRefAttr, "parameters">:$parameters,
-                       DictionaryAttr:$optimizer, DictionaryAttr:$scaler, OptionalAttr<ArrayAttr>:$groups,
+                       Train_OptimizerAttr:$optimizer, Train_ScalerAttr:$scaler,
+                       OptionalAttr<TypedArrayAttrBase<Train_GroupAttr, "parameter groups">>:$groups,
                        OptionalAttr<F64Attr>:$clip_norm, OptionalAttr<F64Attr>:$clip_value,
                        DefaultValuedAttr<I64Attr, "1">:$accumulate, UnitAttr:$trace);
   let regions = (region SizedRegion<1>:$body);

@@ -1,26 +1,26 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics
 
-train.step @main() -> tensor<f32> attributes {optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+train.step @main() -> tensor<f32> attributes {optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>} {
   // expected-error @+1 {{yields other types than the results of @main}}
   train.yield
 }
 
 // -----
 // expected-error @+1 {{accumulates at least one batch}}
-train.step @main() attributes {accumulate = 0 : i64, optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+train.step @main() attributes {accumulate = 0 : i64, optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>} {
   train.yield
 }
 
 // -----
 // expected-error @+1 {{clips at a positive number}}
-train.step @main() attributes {clip_norm = -1.0 : f64, optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+train.step @main() attributes {clip_norm = -1.0 : f64, optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>} {
   train.yield
 }
 
 // -----
 train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
 train.variable @v buffer : tensor<4xf32> = #train.fill<0.0 : f64>
-train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {
+train.step @main() attributes {optimizer = #train.optimizer<sgd>, parameters = [@w], scaler = #train.scaler<none>} {
   %w = train.read @w : tensor<4xf32>
   // expected-note @+1 {{the first is here}}
   train.assign @w, %w : tensor<4xf32>
@@ -48,7 +48,7 @@ func.func @second(%x: tensor<4xf32>) {
 
 // -----
 train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
-train.step @main(%g: tensor<4xf32>, %skip: tensor<4xi1>) attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {
+train.step @main(%g: tensor<4xf32>, %skip: tensor<4xi1>) attributes {optimizer = #train.optimizer<sgd>, parameters = [@w], scaler = #train.scaler<none>} {
   // expected-error @+1 {{operand #1 must be a flag: a scalar i1, but got 'tensor<4xi1>'}}
   train.update @w, %g unless %skip : tensor<4xf32>, tensor<4xi1>
   train.yield
@@ -143,7 +143,7 @@ func.func @assign_type(%x: tensor<2x2xf32>) {
 }
 
 // -----
-train.step @main(%g: tensor<4xf32>) attributes {optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+train.step @main(%g: tensor<4xf32>) attributes {optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>} {
   // expected-error @+1 {{'train.update' op no variable @w}}
   train.update @w, %g : tensor<4xf32>
   train.yield
@@ -153,7 +153,7 @@ train.step @main(%g: tensor<4xf32>) attributes {optimizer = {name = "sgd"}, para
 // A gradient may be f32 whatever type the parameter is stored in, but of no other type.
 // expected-note @+1 {{variable is here}}
 train.variable @w parameter : tensor<4xf16> = #train.fill<0.0 : f64>
-train.step @main(%g: tensor<4xf32>, %h: tensor<4xbf16>) attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {
+train.step @main(%g: tensor<4xf32>, %h: tensor<4xbf16>) attributes {optimizer = #train.optimizer<sgd>, parameters = [@w], scaler = #train.scaler<none>} {
   train.update @w, %g : tensor<4xf32>
   // expected-error @+1 {{'train.update' op uses @w as 'tensor<4xbf16>', but it is 'tensor<4xf16>'}}
   train.update @w, %h : tensor<4xbf16>
@@ -162,14 +162,14 @@ train.step @main(%g: tensor<4xf32>, %h: tensor<4xbf16>) attributes {optimizer = 
 
 // -----
 // expected-error @+1 {{trains @w, which is not a parameter}}
-train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {
+train.step @main() attributes {optimizer = #train.optimizer<sgd>, parameters = [@w], scaler = #train.scaler<none>} {
   train.yield
 }
 
 // -----
 train.variable @v buffer : tensor<4xf32> = #train.fill<0.0 : f64>
 // expected-error @+1 {{trains @v, which is not a parameter}}
-train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@v], scaler = {kind = "none"}} {
+train.step @main() attributes {optimizer = #train.optimizer<sgd>, parameters = [@v], scaler = #train.scaler<none>} {
   train.yield
 }
 
@@ -177,24 +177,12 @@ train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@v], sc
 train.variable @v parameter : tensor<4xf32> = #train.fill<0.0 : f64>
 train.variable @w parameter : tensor<4xf32> = #train.fill<0.0 : f64>
 // expected-error @+1 {{'train.step' op trains @w twice}}
-train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [@w, @v, @w], scaler = {kind = "none"}} {
-  train.yield
-}
-
-// -----
-// expected-error @+1 {{optimizer needs a name}}
-train.step @main() attributes {optimizer = {lr = 0.1 : f64}, parameters = [], scaler = {kind = "none"}} {
-  train.yield
-}
-
-// -----
-// expected-error @+1 {{scaler needs a kind}}
-train.step @main() attributes {optimizer = {name = "sgd"}, parameters = [], scaler = {init_scale = 4.0 : f64}} {
+train.step @main() attributes {optimizer = #train.optimizer<sgd>, parameters = [@w, @v, @w], scaler = #train.scaler<none>} {
   train.yield
 }
 
 // -----
 // expected-error @+1 {{clips at a positive number}}
-train.step @main() attributes {clip_value = 0.0 : f64, optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+train.step @main() attributes {clip_value = 0.0 : f64, optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>} {
   train.yield
 }

@@ -2,7 +2,7 @@
 
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
-train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // expected-note @+1 {{it depends on parameter @w}}
   %w = train.read @w : tensor<2xf32>
   // expected-note @+1 {{on the path: 'graph.mul'}}
@@ -18,7 +18,7 @@ train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@
 
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-warning @+1 {{the loss of step @main does not depend on parameter @w: it keeps its initial value}}
-train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   train.yield %x : tensor<f32>
 }
 
@@ -27,7 +27,7 @@ train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], 
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-error @+2 {{the loss of step @main is not tensor<f32>}}
 // expected-note @+1 {{hint: attach the loss with mpc-attach-loss}}
-train.step @main(%x: tensor<f16>) -> tensor<f16> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<f16>) -> tensor<f16> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   train.yield %x : tensor<f16>
 }
 
@@ -36,7 +36,7 @@ train.step @main(%x: tensor<f16>) -> tensor<f16> attributes {parameters = [@w], 
 // Every op without a gradient is reported, each with its path.
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
-train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // expected-note @+1 {{it depends on parameter @w}}
   %w = train.read @w : tensor<2xf32>
   // expected-note @+1 {{on the path: 'graph.mul'}}
@@ -61,7 +61,7 @@ train.step @main(%x: tensor<4x2xf32>) -> tensor<f32> attributes {parameters = [@
 // 8-bit factors are copies, and the product of copies has no gradient of its own.
 train.variable @w parameter : tensor<4x4xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
-train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // expected-note @+1 {{it depends on parameter @w}}
   %w = train.read @w : tensor<4x4xf32>
   // expected-note @+1 {{on the path: 'graph.cast'}}
@@ -79,7 +79,7 @@ train.step @main(%x: tensor<4x4xf8E4M3FN>) -> tensor<f32> attributes {parameters
 // This op does not state why it has no gradient.
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w'), or replace the op by ones that have a gradient}}
-train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // expected-note @+1 {{it depends on parameter @w}}
   %w = train.read @w : tensor<2xf32>
   // expected-error-re @+1 {{'kernel.dispatch' ({{.*}}) has no gradient}}
@@ -97,7 +97,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-error @+2 {{step @main has no loss}}
 // expected-note @+1 {{hint: yield a scalar f32 first}}
-train.step @main() attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main() attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   train.yield
 }
 
@@ -107,7 +107,7 @@ train.step @main() attributes {parameters = [@w], optimizer = {name = "sgd"}, sc
 train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
 // expected-error @+2 {{the loss of step @main is not tensor<f32>}}
 // expected-note @+1 {{hint: attach the loss with mpc-attach-loss, which reduces and casts it}}
-train.step @main(%x: tensor<1xf32>) -> tensor<1xf32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<1xf32>) -> tensor<1xf32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   train.yield %x : tensor<1xf32>
 }
 
@@ -116,7 +116,7 @@ train.step @main(%x: tensor<1xf32>) -> tensor<1xf32> attributes {parameters = [@
 // The statistics of the other norms are like those of a batch norm.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
-train.step @main(%x: tensor<4x3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<4x3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // expected-note @+1 {{it depends on parameter @w}}
   %w = train.read @w : tensor<3xf32>
   // expected-note @+1 {{on the path: 'graph.mul'}}
@@ -135,7 +135,7 @@ train.step @main(%x: tensor<4x3xf32>) -> tensor<f32> attributes {parameters = [@
 
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // expected-note @+1 {{hint: freeze the parameters before it (--freeze=REGEX, here 'w')}}
-train.step @main(%x: tensor<4x3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<4x3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // expected-note @+1 {{it depends on parameter @w}}
   %w = train.read @w : tensor<3xf32>
   // expected-error @+3 {{'graph.group_norm' has no gradient through its statistics}}

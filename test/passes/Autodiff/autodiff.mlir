@@ -7,7 +7,7 @@ train.variable @w parameter : tensor<4x3xf32> = #train.fill<1.0>
 train.variable @f parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
 // CHECK-SAME: %[[X:[^:]*]]: tensor<2x4xf16>
-train.step @main(%x: tensor<2x4xf16>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<2x4xf16>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   %w = train.read @w : tensor<4x3xf32>
   %f = train.read @f : tensor<3xf32>
   %w16 = graph.cast %w : tensor<4x3xf32> to tensor<4x3xf16>
@@ -31,7 +31,7 @@ train.step @main(%x: tensor<2x4xf16>) -> tensor<f32> attributes {parameters = [@
 // Contributions are added: those of two uses of one read, and those of two reads of one parameter.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
-train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   %a = train.read @w : tensor<3xf32>
   %b = train.read @w : tensor<3xf32>
   %e = graph.exp %a : tensor<3xf32>
@@ -51,7 +51,7 @@ train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w]
 // A derivative of zero ends its path without an error: the comparison gets no gradient, and the selected operand does.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
-train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   %w = train.read @w : tensor<3xf32>
   %c = graph.compare gt %w, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>
   %s = graph.select %c, %w, %x : (tensor<3xi1>, tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -65,7 +65,7 @@ train.step @main(%x: tensor<3xf32>) -> tensor<f32> attributes {parameters = [@w]
 // A slice of one element takes no step: its gradient pads around that element, whatever the stride is.
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
-train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   %w = train.read @w : tensor<3xf32>
   %s = graph.slice %w {starts = array<i64: 1>, sizes = array<i64: 1>, strides = array<i64: -9223372036854775808>} : (tensor<3xf32>) -> tensor<1xf32>
   %l = graph.reduce_sum %s {axes = array<i64: 0>, keepdims = false} : (tensor<1xf32>) -> tensor<f32>

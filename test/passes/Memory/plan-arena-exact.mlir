@@ -188,7 +188,7 @@ module {
 // CHECK: kernel.dispatch "gradients"{{.*}}args = array<i64: 4352, 256>
 module {
   train.variable @g buffer : tensor<64xf32> = #train.fill<0.0 : f64>
-  train.step @main(%x: tensor<64xf32>) -> tensor<f32> attributes {optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}} {
+  train.step @main(%x: tensor<64xf32>) -> tensor<f32> attributes {optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>} {
     %0 = kernel.dispatch "forward" (%x) : (tensor<64xf32>) -> tensor<64xf32> {
     ^bb0(%a: tensor<64xf32>):
       %r = graph.exp %a : tensor<64xf32>
@@ -207,7 +207,7 @@ module {
     train.assign @g, %2 : tensor<64xf32>
     train.yield %1 : tensor<f32>
   }
-  train.step @main.trace(%x: tensor<64xf32>) -> (tensor<f32>, tensor<1024xf32>) attributes {optimizer = {name = "sgd"}, parameters = [], scaler = {kind = "none"}, trace} {
+  train.step @main.trace(%x: tensor<64xf32>) -> (tensor<f32>, tensor<1024xf32>) attributes {optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>, trace} {
     %0 = kernel.dispatch "loss" (%x) : (tensor<64xf32>) -> tensor<f32> {
     ^bb0(%a: tensor<64xf32>):
       %r = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<64xf32>) -> tensor<f32>

@@ -16,7 +16,7 @@ func.func @before(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 // What reads a value outside of dispatches would not keep its buffer alive.
 train.variable @w parameter : tensor<4xf32> = #train.fill<0.5 : f64>
-train.step @main(%g: tensor<4xf32>) attributes {optimizer = {name = "sgd"}, parameters = [@w], scaler = {kind = "none"}} {
+train.step @main(%g: tensor<4xf32>) attributes {optimizer = #train.optimizer<sgd>, parameters = [@w], scaler = #train.scaler<none>} {
   // expected-error@+2 {{'train.update' op is in no dispatch, so its tensors have no place in the arena}}
   // expected-note@+1 {{hint: run mpc-form-dispatches before mpc-plan-arena}}
   train.update @w, %g : tensor<4xf32>

@@ -49,14 +49,14 @@ std::string number(double v) {
 
 std::string scalerAttributes(const ReferenceScaler &r) {
   std::string text =
-      "optimizer = {name = \"sgd\", lr = 0.125 : f64}, scaler = {kind = \"dynamic\", init_scale = " +
+      "optimizer = #train.optimizer<sgd, lr = 0.125>, scaler = #train.scaler<dynamic, init_scale = " +
       number(r.scale) + ", growth_factor = " + number(r.growth) + ", backoff_factor = " + number(r.backoff) +
       ", growth_interval = " + std::to_string(r.interval) + ", hysteresis = " + std::to_string(r.hysteresis);
   if (r.minScale > 0)
     text += ", min_scale = " + number(r.minScale);
   if (std::isfinite(r.maxScale))
     text += ", max_scale = " + number(r.maxScale);
-  return text + "}";
+  return text + ">";
 }
 
 /// Runs the pattern (true means overflow) and compares the whole state after every step.
@@ -129,17 +129,17 @@ TEST(LossScaling, RandomPatterns) {
 TEST(LossScaling, GrowthStaysFinite) { check({.scale = 0x1p126f, .interval = 1}, {0, 0, 0}); }
 
 TEST(LossScaling, NaNCountsAsOverflow) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"dynamic\"}"), kPasses);
+  PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<dynamic>"), kPasses);
   run.step({NAN, 1});
   EXPECT_EQ(run["main/scale"][0], 32768);
   EXPECT_EQ(run["w"][0], 1);
 }
 
 TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
-  for (const char *scaler : {"{kind = \"dynamic\"}", "{kind = \"static\", init_scale = 8.0}"}) {
+  for (const char *scaler : {"#train.scaler<dynamic>", "#train.scaler<static, init_scale = 8>"}) {
     PassRun run(
         linearStep(
-            std::string("optimizer = {name = \"adam\", weight_decay = 0.1}, clip_norm = 1.0, scaler = ") +
+            std::string("optimizer = #train.optimizer<adam, weight_decay = 0.1>, clip_norm = 1.0, scaler = ") +
             scaler),
         kPasses);
     run.step({1, 2});
@@ -154,9 +154,9 @@ TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
 }
 
 TEST(LossScaling, UnscaledGradientIsExactForPowersOfTwo) {
-  PassRun scaled(linearStep("optimizer = {name = \"sgd\", lr = 0.1}, scaler = {kind = \"dynamic\"}"),
+  PassRun scaled(linearStep("optimizer = #train.optimizer<sgd, lr = 0.1>, scaler = #train.scaler<dynamic>"),
                  kPasses);
-  PassRun plain(linearStep("optimizer = {name = \"sgd\", lr = 0.1}, scaler = {kind = \"none\"}"), kPasses);
+  PassRun plain(linearStep("optimizer = #train.optimizer<sgd, lr = 0.1>, scaler = #train.scaler<none>"), kPasses);
   for (int i = 0; i < 5; ++i) {
     scaled.step({0.3 * i, -0.7});
     plain.step({0.3 * i, -0.7});
@@ -167,19 +167,19 @@ TEST(LossScaling, UnscaledGradientIsExactForPowersOfTwo) {
 TEST(Clipping, GlobalNormAndValue) {
   // The gradient is (3, 4), so its norm is 5 and the step is lr * g / 5 (torch divides by norm + 1e-6).
   PassRun norm(
-      linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_norm = 1.0"),
+      linearStep("optimizer = #train.optimizer<sgd, lr = 1.0>, scaler = #train.scaler<dynamic>, clip_norm = 1.0"),
       kPasses);
   norm.step({3, 4});
   EXPECT_NEAR(norm["w"][0], 1 - 3 / 5.000001, 4 * 0x1p-24);
   EXPECT_NEAR(norm["w"][1], -2 - 4 / 5.000001, 8 * 0x1p-24);
   // A gradient below the bound is not changed.
   PassRun small(
-      linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}, clip_norm = 100.0"),
+      linearStep("optimizer = #train.optimizer<sgd, lr = 1.0>, scaler = #train.scaler<none>, clip_norm = 100.0"),
       kPasses);
   small.step({3, 4});
   EXPECT_EQ(small["w"], (std::vector<double>{-2, -6}));
   PassRun value(
-      linearStep("optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"dynamic\"}, clip_value = 0.5"),
+      linearStep("optimizer = #train.optimizer<sgd, lr = 1.0>, scaler = #train.scaler<dynamic>, clip_value = 0.5"),
       kPasses);
   value.step({3, -0.25});
   EXPECT_EQ(value["w"], (std::vector<double>{0.5, -1.75}));
@@ -188,8 +188,8 @@ TEST(Clipping, GlobalNormAndValue) {
 TEST(Accumulation, EqualsTheLargeBatch) {
   for (const char *scaler : {"none", "dynamic"}) {
     std::string optimizer =
-        std::string("optimizer = {name = \"sgd\", lr = 0.5, momentum = 0.5}, scaler = {kind = \"") + scaler +
-        "\"}";
+        std::string("optimizer = #train.optimizer<sgd, lr = 0.5, momentum = 0.5>, scaler = #train.scaler<") + scaler +
+        ">";
     PassRun micro(linearStep(optimizer + ", accumulate = 4 : i64"), kPasses);
     PassRun large(linearStep(optimizer), kPasses);
     for (int window = 0; window < 3; ++window) {
@@ -213,8 +213,8 @@ TEST(Accumulation, EqualsTheLargeBatch) {
 }
 
 TEST(Accumulation, OneOverflowSkipsTheWindowOnce) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\", "
-                         "growth_interval = 1}, accumulate = 3 : i64"),
+  PassRun run(linearStep("optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<dynamic, "
+                         "growth_interval = 1>, accumulate = 3 : i64"),
               kPasses);
   for (double x : {1.0, kInf, 1.0}) {
     EXPECT_EQ(run["main/scale"][0], 65536) << "the scale is constant within a window";
@@ -233,8 +233,8 @@ TEST(Accumulation, OneOverflowSkipsTheWindowOnce) {
 TEST(Calibration, PicksTheLargestPowerOfTwo) {
   for (double headroom : {1.0, 4.0})
     for (double largest : {1.0, 65504.0 / 1024, 65503.0 / 1024, 63.9, 64.0, 3e-8, 0x1p-40, 1e-20, 12345.0}) {
-      PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", init_scale = 1.0, steps = 2, headroom = " +
-                             number(headroom) + "}"),
+      PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, init_scale = 1, steps = 2, headroom = " +
+                             number(headroom) + ">"),
                   kPasses);
       run.step({largest / 2, -0.25 * largest});
       EXPECT_EQ(run["main/scale"][0], 1);
@@ -253,7 +253,7 @@ TEST(Calibration, PicksTheLargestPowerOfTwo) {
 }
 
 TEST(Calibration, OverflowsShrinkTheScaleAndDoNotCount) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"calibrate\", steps = 3, headroom = 1.0}"), kPasses);
+  PassRun run(linearStep("optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<calibrate, steps = 3, headroom = 1.0>"), kPasses);
   run.step({kInf, 1});
   EXPECT_EQ(run["w"], (std::vector<double>{1, -2}));
   EXPECT_EQ(run["main/scale"][0], 512);
@@ -274,8 +274,8 @@ TEST(Calibration, OverflowsShrinkTheScaleAndDoNotCount) {
 
 TEST(Calibration, BoundsHold) {
   for (auto [least, most, want] : {std::tuple(1.0, 4096.0, 4096.0), {131072.0, 1048576.0, 131072.0}}) {
-    PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1, init_scale = " + number(least) +
-                           ", min_scale = " + number(least) + ", max_scale = " + number(most) + "}"),
+    PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, init_scale = " + number(least) +
+                           ", min_scale = " + number(least) + ", max_scale = " + number(most) + ">"),
                 kPasses);
     run.step({1, 1}); // would give 8192 without bounds
     EXPECT_EQ(run["main/scale"][0], want);
@@ -283,7 +283,7 @@ TEST(Calibration, BoundsHold) {
 }
 
 TEST(Calibration, ZeroGradientsSayNothing) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1, headroom = 1.0}"), kPasses);
+  PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, headroom = 1.0>"), kPasses);
   run.step({0, 0});
   EXPECT_EQ(run["main/scale"][0], 1024);
   EXPECT_EQ(run["main/calibrated"][0], 0);
@@ -294,7 +294,7 @@ TEST(Calibration, ZeroGradientsSayNothing) {
 }
 
 TEST(Calibration, EveryMicroBatchIsWatched) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\"}, scaler = {kind = \"calibrate\", steps = 1, headroom = 1.0}, accumulate = 3 : i64"), kPasses);
+  PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, headroom = 1.0>, accumulate = 3 : i64"), kPasses);
   for (double x : {1.0, 100.0, 2.0}) {
     EXPECT_EQ(run["main/scale"][0], 1024) << "constant within a window";
     run.step({x, -x});
@@ -310,7 +310,7 @@ TEST(LossScaling, BuffersStayOnOverflow) {
     train.variable @square buffer : tensor<2xf32> = #train.fill<9.0>
     train.variable @"rng.step" counter : tensor<i64> = #train.fill<0.0>
     train.step @main(%x: tensor<2xf32>) -> tensor<f32>
-        attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic"}} {
+        attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<dynamic>} {
       %w = train.read @w : tensor<2xf32>
       train.assign @stat, %x : tensor<2xf32>
       %xx = graph.mul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>

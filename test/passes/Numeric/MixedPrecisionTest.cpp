@@ -30,7 +30,7 @@ std::string product(const std::string &factor, const std::string &attributes) {
 
 // The update is lr = 2^-12, which is half an f16 ULP of w = 1. The sum rounds to even, which is 1 again.
 const std::string kTinyUpdate =
-    "optimizer = {name = \"sgd\", lr = 2.44140625e-4}, scaler = {kind = \"none\"}";
+    "optimizer = #train.optimizer<sgd, lr = 2.44140625e-4>, scaler = #train.scaler<none>";
 
 TEST(MasterWeights, TinyUpdateIsLostWithoutMasters) {
   PassRun run(product("1.0", kTinyUpdate), passes("O3"));
@@ -56,7 +56,7 @@ TEST(MasterWeights, TinyUpdateIsKeptWithMasters) {
 TEST(LossScaling, SmallGradientsVanishWithoutScale) {
   // d loss/d y = 2^-26 is below half of f16's smallest subnormal, 2^-24.
   PassRun run(
-      product("1.4901161193847656e-8", "optimizer = {name = \"sgd\", lr = 1.0}, scaler = {kind = \"none\"}"),
+      product("1.4901161193847656e-8", "optimizer = #train.optimizer<sgd, lr = 1.0>, scaler = #train.scaler<none>"),
       passes("O2"));
   run.step({1});
   EXPECT_EQ(run["w"][0], 1);
@@ -64,20 +64,20 @@ TEST(LossScaling, SmallGradientsVanishWithoutScale) {
 
 TEST(LossScaling, SmallGradientsSurviveWithScale) {
   // With lr = 2^20 the update is 2^-6.
-  const std::string optimizer = "optimizer = {name = \"sgd\", lr = 1048576.0}, scaler = ";
-  for (const char *scaler : {"{kind = \"static\", init_scale = 1024.0}", "{kind = \"dynamic\"}"}) {
+  const std::string optimizer = "optimizer = #train.optimizer<sgd, lr = 1048576.0>, scaler = ";
+  for (const char *scaler : {"#train.scaler<static, init_scale = 1024>", "#train.scaler<dynamic>"}) {
     PassRun run(product("1.4901161193847656e-8", optimizer + scaler), passes("O2"));
     run.step({1});
     EXPECT_EQ(run["w"][0], 1 - 0x1p-6);
   }
-  PassRun bf16(product("1.4901161193847656e-8", optimizer + "{kind = \"none\"}"), passes("O2", "bf16"));
+  PassRun bf16(product("1.4901161193847656e-8", optimizer + "#train.scaler<none>"), passes("O2", "bf16"));
   bf16.step({1});
   EXPECT_EQ(bf16["w"][0], 1 - 0x1p-6) << "bf16 has fp32's range";
 }
 
 TEST(LossScaling, TooLargeAScaleIsFound) {
   // 65536 * 1 is infinite in f16, so the first update is skipped; the second, at 32768, is not.
-  PassRun run(product("1.0", "optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"dynamic\"}"),
+  PassRun run(product("1.0", "optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<dynamic>"),
               passes("O2"));
   run.step({1});
   EXPECT_EQ(run["w"][0], 1);

@@ -23,7 +23,7 @@ double gradient(int t, int element) {
 /// Checks that ten steps in fp32 stay within (roundings per step) * steps * 2^-24 of the largest intermediate value,
 /// which here is the parameter.
 void check(const std::string &optimizer, const Reference &reference, int roundings = 16) {
-  PassRun run(linearStep("optimizer = " + optimizer + ", scaler = {kind = \"none\"}"), kPasses);
+  PassRun run(linearStep("optimizer = " + optimizer + ", scaler = #train.scaler<none>"), kPasses);
   double w[2] = {1, -2}, state[2][2] = {};
   for (int t = 1; t <= kSteps; ++t) {
     run.step({gradient(t, 0), gradient(t, 1)});
@@ -37,11 +37,11 @@ void check(const std::string &optimizer, const Reference &reference, int roundin
 }
 
 TEST(Sgd, Plain) {
-  check("{name = \"sgd\", lr = 0.1}", [](double &w, double g, double(&)[2], int) { w -= 0.1 * g; });
+  check("#train.optimizer<sgd, lr = 0.1>", [](double &w, double g, double(&)[2], int) { w -= 0.1 * g; });
 }
 
 TEST(Sgd, MomentumAndDecay) {
-  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, weight_decay = 0.01}",
+  check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, weight_decay = 0.01>",
         [](double &w, double g, double(&s)[2], int t) {
           g += 0.01 * w;
           s[0] = t == 1 ? g : 0.9 * s[0] + g;
@@ -50,7 +50,7 @@ TEST(Sgd, MomentumAndDecay) {
 }
 
 TEST(Sgd, Dampening) {
-  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, dampening = 0.5}",
+  check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, dampening = 0.5>",
         [](double &w, double g, double(&s)[2], int t) {
           s[0] = t == 1 ? g : 0.9 * s[0] + 0.5 * g;
           w -= 0.1 * s[0];
@@ -58,7 +58,7 @@ TEST(Sgd, Dampening) {
 }
 
 TEST(Sgd, Nesterov) {
-  check("{name = \"sgd\", lr = 0.1, momentum = 0.9, nesterov = true}",
+  check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, nesterov = 1>",
         [](double &w, double g, double(&s)[2], int t) {
           s[0] = t == 1 ? g : 0.9 * s[0] + g;
           w -= 0.1 * (g + 0.9 * s[0]);
@@ -72,32 +72,32 @@ void adamStep(double &w, double g, double (&s)[2], int t, double lr, double beta
 }
 
 TEST(Adam, Defaults) {
-  check("{name = \"adam\"}",
+  check("#train.optimizer<adam>",
         [](double &w, double g, double(&s)[2], int t) { adamStep(w, g, s, t, 1e-3, 0.9, 0.999, 1e-8); });
 }
 
 TEST(Adam, LargeStepsWithL2) {
   check(
-      "{name = \"adam\", lr = 0.1, betas = [0.5, 0.9], eps = 1.0e-3, weight_decay = 0.1}",
+      "#train.optimizer<adam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, weight_decay = 0.1>",
       [](double &w, double g, double(&s)[2], int t) { adamStep(w, g + 0.1 * w, s, t, 0.1, 0.5, 0.9, 1e-3); });
 }
 
 TEST(AdamW, DecoupledDecay) {
-  check("{name = \"adamw\", lr = 0.1, weight_decay = 0.1}", [](double &w, double g, double(&s)[2], int t) {
+  check("#train.optimizer<adamw, lr = 0.1, weight_decay = 0.1>", [](double &w, double g, double(&s)[2], int t) {
     w *= 1 - 0.1 * 0.1;
     adamStep(w, g, s, t, 0.1, 0.9, 0.999, 1e-8);
   });
 }
 
 TEST(Adagrad, Defaults) {
-  check("{name = \"adagrad\"}", [](double &w, double g, double(&s)[2], int) {
+  check("#train.optimizer<adagrad>", [](double &w, double g, double(&s)[2], int) {
     s[0] += g * g;
     w -= 1e-2 * g / (std::sqrt(s[0]) + 1e-10);
   });
 }
 
 TEST(Adagrad, LargeStepsWithL2) {
-  check("{name = \"adagrad\", lr = 0.5, eps = 1.0e-3, weight_decay = 0.1}", [](double &w, double g, double(&s)[2], int) {
+  check("#train.optimizer<adagrad, lr = 0.5, eps = 1.0e-3, weight_decay = 0.1>", [](double &w, double g, double(&s)[2], int) {
     g += 0.1 * w;
     s[0] += g * g;
     w -= 0.5 * g / (std::sqrt(s[0]) + 1e-3);
@@ -105,7 +105,7 @@ TEST(Adagrad, LargeStepsWithL2) {
 }
 
 TEST(Optimizers, LearningRateIsReadFromTheDevice) {
-  PassRun run(linearStep("optimizer = {name = \"sgd\", lr = 0.5}, scaler = {kind = \"none\"}"), kPasses);
+  PassRun run(linearStep("optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<none>"), kPasses);
   run.step({1, 1});
   EXPECT_EQ(run["w"][0], 0.5);
   run["main/lr"][0] = 0.25;
@@ -115,8 +115,8 @@ TEST(Optimizers, LearningRateIsReadFromTheDevice) {
 
 TEST(Optimizers, Groups) {
   PassRun run(
-      linearStep("optimizer = {name = \"sgd\", lr = 0.5, weight_decay = 1.0}, scaler = {kind = \"none\"}, "
-                 "groups = [{match = \"v\", lr = 9.0}, {match = \"w\", lr = 0.5, weight_decay = 0.0}]"),
+      linearStep("optimizer = #train.optimizer<sgd, lr = 0.5, weight_decay = 1.0>, scaler = #train.scaler<none>, "
+                 "groups = [#train.group<\"v\", lr = 9>, #train.group<\"w\", lr = 0.5, weight_decay = 0>]"),
       kPasses);
   run.step({1, 1});
   EXPECT_EQ(run["w"], (std::vector<double>{0.75, -2.25}));

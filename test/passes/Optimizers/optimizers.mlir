@@ -9,7 +9,7 @@ train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
 // CHECK-SAME: %[[G:[^:]*]]: tensor<4xf32>, %[[SKIP:[^:]*]]: tensor<i1>
 train.step @main(%g: tensor<4xf32>, %skip: tensor<i1>, %l: tensor<f32>) -> tensor<f32>
-    attributes {parameters = [@w], optimizer = {name = "sgd", lr = 0.1 : f64, momentum = 0.5 : f64}, scaler = {kind = "none"}} {
+    attributes {parameters = [@w], optimizer = #train.optimizer<sgd, lr = 0.1, momentum = 0.5>, scaler = #train.scaler<none>} {
   // CHECK: %[[LR:.*]] = train.read @"main/lr"
   // CHECK: %[[T:.*]] = train.read @"main/step"
   // CHECK: %[[T1:.*]] = graph.add %[[T]],
@@ -38,8 +38,8 @@ train.variable @w.bias parameter : tensor<4xf16> = #train.fill<1.0>
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
 train.step @main(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32>
-    attributes {parameters = [@w.bias, @w], optimizer = {name = "sgd", weight_decay = 0.25 : f64}, scaler = {kind = "none"},
-                groups = [{match = ".*bias", lr = 2.0 : f64, weight_decay = 0.0 : f64}, {match = ".*", lr = 8.0 : f64}]} {
+    attributes {parameters = [@w.bias, @w], optimizer = #train.optimizer<sgd, weight_decay = 0.25>, scaler = #train.scaler<none>,
+                groups = [#train.group<".*bias", lr = 2, weight_decay = 0>, #train.group<".*", lr = 8>]} {
   // CHECK: %[[LR:.*]] = train.read @"main/lr"
   // CHECK-DAG: %[[TWO:.*]] = graph.constant dense<2.000000e+00>
   // CHECK-DAG: %[[LR2:.*]] = graph.mul %[[LR]], %[[TWO]]
@@ -64,11 +64,11 @@ train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK-DAG: @"w/exp_avg" slot : tensor<4xf32> = #train.fill<0.000000e+00 : f64> {of = @w, step = @a}
 // CHECK-DAG: @"w/b/exp_avg" slot : tensor<4xf32> = #train.fill<0.000000e+00 : f64> {of = @w, step = @b}
 // CHECK-DAG: @"a/beta1_power" counter : tensor<f64> = #train.fill<1.000000e+00 : f64> {step = @a}
-train.step @a(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "adam"}, scaler = {kind = "none"}} {
+train.step @a(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<adam>, scaler = #train.scaler<none>} {
   train.update @w, %g : tensor<4xf32>
   train.yield %l : tensor<f32>
 }
-train.step @b(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "adamw", betas = [0.5, 0.75]}, scaler = {kind = "none"}} {
+train.step @b(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<adamw, beta1 = 0.5, beta2 = 0.75>, scaler = #train.scaler<none>} {
   train.update @w, %g : tensor<4xf32>
   train.yield %l : tensor<f32>
 }

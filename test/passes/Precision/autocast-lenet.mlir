@@ -35,7 +35,7 @@ module {
   train.step @main(%x: tensor<8x1x28x28xf32> {train.name = "x", train.batched}, %labels: tensor<8xi64> {train.name = "labels", train.batched})
       -> (tensor<f32> {train.role = "loss"})
       attributes {parameters = [@"conv1.weight", @"conv1.bias", @"conv2.weight", @"conv2.bias", @"fc1.weight", @"fc1.bias", @"fc2.weight", @"fc2.bias",
-                                @"fc3.weight", @"fc3.bias"], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+                                @"fc3.weight", @"fc3.bias"], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
     // CHECK-NEXT: %[[X16:.*]] = graph.cast %[[X]] {mpc.reason = "conv computes in f16"} : tensor<8x1x28x28xf32> to tensor<8x1x28x28xf16>
     // CHECK-NEXT: %[[W1:.*]] = train.read @conv1.weight : tensor<6x1x5x5xf32>
     // CHECK-NEXT: %[[W1H:.*]] = graph.cast %[[W1]] {mpc.reason = "conv computes in f16"}

@@ -17,7 +17,7 @@
 // CHECK: graph.cast %[[STACK]]
 train.variable @w parameter : tensor<4x4xf32> = #train.fill<0.5 : f64>
 train.variable @b parameter : tensor<4xf32> = #train.fill<0.5 : f64>
-train.step @main(%x: tensor<3x2x4xf32>, %h0: tensor<2x4xf32>) -> tensor<f32> attributes {parameters = [@w, @b], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<3x2x4xf32>, %h0: tensor<2x4xf32>) -> tensor<f32> attributes {parameters = [@w, @b], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   %w = train.read @w : tensor<4x4xf32>
   %b = train.read @b : tensor<4xf32>
   %last, %all = graph.scan 3 carry(%h0 : tensor<2x4xf32>) with(%w, %b : tensor<4x4xf32>, tensor<4xf32>) over(%x : tensor<3x2x4xf32>) -> (tensor<2x4xf32>) stack(tensor<3x2x4xf32>) {

@@ -36,7 +36,7 @@ train.variable @mean buffer : tensor<3xf32> = #train.fill<0.0>
 // O3: @scale parameter : tensor<3xf16>
 // O3: @mean buffer : tensor<3xf32>
 // CHECK-LABEL: train.step @main
-train.step @main(%x: tensor<2x2x4x4xf32>) -> tensor<f32> attributes {parameters = [@w, @scale, @bias], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<2x2x4x4xf32>) -> tensor<f32> attributes {parameters = [@w, @scale, @bias], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   %w = train.read @w : tensor<3x2x1x1xf32>
   // O3: %[[S16:.*]] = train.read @scale : tensor<3xf16>
   // O3-NEXT: %[[S:.*]] = graph.cast %[[S16]] {mpc.reason = "batch_norm takes operand 1 in f32"}

@@ -10,7 +10,7 @@ train.variable @w parameter : tensor<4x3xf32> = #train.fill<1.0>
 // CHECK-NOT: growth_tracker
 // CHECK-LABEL: train.step @main
 train.step @main(%x: tensor<2x4xf16>) -> tensor<f32>
-    attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "calibrate", steps = 7 : i64, headroom = 2.0 : f64}} {
+    attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 7, headroom = 2.0>} {
   %l = graph.constant dense<0.0> : tensor<f32>
   // CHECK: %[[S:.*]] = train.read @"main/scale"
   // CHECK: %[[DY:.*]] = graph.cast %[[S]] : tensor<f32> to tensor<f16>

@@ -5,7 +5,7 @@ train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 train.variable @mean buffer : tensor<4xf32> = #train.fill<0.0>
 // CHECK: train.variable @"main/nan_guard" hyper : tensor<f32> = #train.fill<1.000000e+00 : f64> {step = @main}
 // CHECK-LABEL: train.step @main
-train.step @main(%x: tensor<4xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<4xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // CHECK: %[[LOSS:.*]] = graph.reduce_sum
   // CHECK: %[[BAD:.*]] = graph.is_nonfinite %[[LOSS]]
   // CHECK: %[[GUARD:.*]] = train.read @"main/nan_guard"
@@ -27,7 +27,7 @@ train.step @main(%x: tensor<4xf32>) -> tensor<f32> attributes {parameters = [@w]
 // With a scale, a non-finite loss or gradient skips the step, but only the gradients change the scale.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
-train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic"}} {
+train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<dynamic>} {
   // CHECK: %[[BADLOSS:.*]] = graph.and
   // CHECK: %[[OVERFLOW:.*]] = graph.is_nonfinite
   // CHECK: %[[ANY:.*]] = graph.reduce_any %[[OVERFLOW]]
@@ -45,7 +45,7 @@ train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], 
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK: train.variable @"main/bad_losses" counter : tensor<i64> = #train.fill<0.000000e+00 : f64>
 // CHECK-LABEL: train.step @main
-train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}, accumulate = 2 : i64} {
+train.step @main(%x: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>, accumulate = 2 : i64} {
   // CHECK: %[[BAD:.*]] = graph.and
   // CHECK: %[[DUE:.*]] = graph.compare ge
   // CHECK: %[[BEFORE:.*]] = train.read @"w/accumulator"

@@ -14,7 +14,7 @@ train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 // CHECK: %[[U:.*]] = graph.mul %[[G]]
 // CHECK: train.yield %[[LOSS]], %[[U]] : tensor<f32>, tensor<4xf32>
 train.step @main() -> (tensor<f32> {train.role = "loss"})
-    attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic"}, clip_norm = 1.0 : f64} {
+    attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<dynamic>, clip_norm = 1.0 : f64} {
   %w = train.read @w : tensor<4xf32>
   %l = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<4xf32>) -> tensor<f32>
   %seed = train.seed : tensor<f32>

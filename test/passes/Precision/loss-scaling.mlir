@@ -8,7 +8,7 @@ train.variable @stat buffer : tensor<4xf32> = #train.fill<0.0>
 // CHECK: train.variable @"main/skipped" scaler : tensor<i64>
 // CHECK: train.variable @"main/growth_tracker" scaler : tensor<i32>
 // CHECK-LABEL: train.step @main
-train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "dynamic"}} {
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<dynamic>} {
   // CHECK: %[[W:.*]] = train.read @w
   %w = train.read @w : tensor<4xf32>
   %l = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<4xf32>) -> tensor<f32>
@@ -41,7 +41,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
 // Without a scale nothing is checked. Gradients are clipped by value.
 train.variable @w parameter : tensor<4xf16> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
-train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}, clip_value = 0.5 : f64} {
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>, clip_value = 0.5 : f64} {
   // CHECK-NEXT: %[[ONE:.*]] = graph.constant dense<1.000000e+00> : tensor<f32>
   // CHECK-NEXT: %[[H:.*]] = graph.cast %[[ONE]]
   // CHECK-NEXT: %[[G:.*]] = graph.broadcast %[[H]]
@@ -61,7 +61,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {na
 // A static scale is a constant, and so is its inverse.
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @main
-train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "static", init_scale = 1024.0 : f64}} {
+train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<static, init_scale = 1024.0>} {
   // CHECK-NEXT: %[[W:.*]] = train.read @w
   // CHECK-NEXT: %[[S:.*]] = graph.constant dense<1.024000e+03>
   // CHECK-NEXT: %[[BAD:.*]] = graph.is_nonfinite %[[S]]

@@ -11,7 +11,7 @@ train.variable @stat buffer : tensor<4xf32> = #train.fill<0.0>
 // CHECK-NOT: @"stat/f16"
 
 // CHECK-LABEL: train.step @main
-train.step @main() -> tensor<f16> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main() -> tensor<f16> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // CHECK-NEXT: %[[W16:.*]] = train.read @"w/f16"
   // CHECK-NEXT: %[[W:.*]] = train.read @w : tensor<4xf32>
   // CHECK-NEXT: %[[F:.*]] = train.read @"frozen/f16"

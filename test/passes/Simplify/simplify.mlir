@@ -33,7 +33,7 @@ func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // Assignments stay, in order, although nothing reads them here.
 // CHECK-LABEL: train.step @main
-train.step @main(%x: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = {name = "sgd"}, scaler = {kind = "none"}} {
+train.step @main(%x: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
   // CHECK: train.assign @w
   train.assign @w, %x : tensor<4xf32>
   train.yield %l : tensor<f32>

@@ -46,7 +46,7 @@ module {
       -> (tensor<f32> {train.name = "loss"}) {
     %s = train.read @scale : tensor<3xf32>
     %b = train.read @bias : tensor<3xf32>
-    %y, %m, %v = graph.batch_norm %x, %s, %b {epsilon = 1.0e-5 : f64, axis = 1 : i64}
+    %y, %m, %v = graph.batch_norm %x, %s, %b {epsilon = 1.0e-5 : f64, axis = 1 : i64, train.running_mean = @running_mean, train.running_variance = @running_var}
       : (tensor<8x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<8x3xf32>, tensor<3xf32>, tensor<3xf32>)
     %keep = graph.constant dense<0.9> : tensor<f32>
     %take = graph.constant dense<0.1> : tensor<f32>

@@ -40,10 +40,10 @@ train.variable @v parameter : tensor<3xf32> = #train.fill<1.0>
 // EXISTING-SAME: -> (tensor<4x3xf32> {train.batched, train.name = "z", train.role = "output"})
 
 // STEPS-LABEL: train.step @G
-// STEPS-SAME: accumulate = 2 : i64, clip_norm = 1.000000e+00 : f64, groups = [{lr = 2.000000e+00 : f64, match = ".*", weight_decay = 0.000000e+00 : f64}]
-// STEPS-SAME: optimizer = {betas = [5.000000e-01, 9.000000e-01], name = "adam"}, parameters = [@w]
+// STEPS-SAME: accumulate = 2 : i64, clip_norm = 1.000000e+00 : f64, groups = [#train.group<".*", lr = 2, weight_decay = 0>]
+// STEPS-SAME: optimizer = #train.optimizer<adam, beta1 = 0.5>, parameters = [@w]
 // STEPS-LABEL: train.step @D
-// STEPS-SAME: optimizer = {lr = 1.000000e-02 : f64, name = "sgd"}, parameters = [@v]
+// STEPS-SAME: optimizer = #train.optimizer<sgd>, parameters = [@v]
 // The total is a sum of losses, so it does not split by samples.
 // STEPS-LABEL: func.func @eval
 // STEPS-SAME: -> (tensor<f32> {train.name = "loss", train.role = "loss"})

@@ -9,7 +9,7 @@ func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (te
   %w = train.read @w : tensor<3xf32>
   %y = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   %z = graph.exp %y : tensor<4x3xf32>
-  %u, %m, %v = graph.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  %u, %m, %v = graph.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64, train.running_mean = @running.mean_0, train.running_variance = @running.variance} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
   // expected-warning@+1 {{no step's loss depends on the normalisation that updates @running.mean: it keeps its initial value}}
   train.assign @running.mean_0, %m : tensor<3xf32>
   // expected-warning@+1 {{no step's loss depends on the normalisation that updates @running.variance: it keeps its initial value}}
@@ -28,7 +28,7 @@ func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (te
   // ONCE-NOT: warning: 'graph.batch_norm' op has no running statistics
   // expected-warning@+2 {{'graph.batch_norm' op has no running statistics: evaluation normalises by the batch}}
   // expected-note@+1 {{hint: give the norm a running mean and variance that are initializers}}
-  %y, %m, %v = graph.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  %y, %m, %v = graph.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64, train.running_mean = @running.mean} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
   train.assign @running.mean, %m : tensor<3xf32>
   %z = graph.exp %y : tensor<4x3xf32>
   return %y, %z : tensor<4x3xf32>, tensor<4x3xf32>

@@ -14,6 +14,13 @@
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=a.trace" 2>&1 | FileCheck %s --check-prefix=TRACE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=sgd,lr=1,lr=2" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t scaler=static,init_scale=" 2>&1 | FileCheck %s --check-prefix=PAIR
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=sgdd" 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=adam,betas=0.5/1.5" 2>&1 | FileCheck %s --check-prefix=BETAS
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=sgd,lr=fast" 2>&1 | FileCheck %s --check-prefix=RATE
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t optimizer=adam,momentum=0.9 step={a:params=w},{b:params=w}" 2>&1 | FileCheck %s --check-prefix=ONCE
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t scaler=often" 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t scaler=dynamic,init_scale=true" 2>&1 | FileCheck %s --check-prefix=SCALE
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=w:lr=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t params=(" 2>&1 | FileCheck %s --check-prefix=PARAMS
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=lr=2" 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group={{w:wd=1,weight_decay=2}}" 2>&1 | FileCheck %s --check-prefix=DECAY
@@ -44,6 +51,19 @@
 // TWICE: note: hint: keep one of them
 // PAIR: error: 'init_scale=' is not key=value
 // PAIR: note: hint: separate key=value pairs by commas
+// OPTIMIZER: error: there is no optimizer 'sgdd'
+// OPTIMIZER: note: hint: the optimizers are sgd (lr=0.01, momentum=0, dampening=0, nesterov=0, weight_decay=0); adam (lr=0.001
+// BETAS: error: optimizer adam: 'beta2' is 1.5, which does not lie in [0, 1)
+// BETAS: note: hint: beta2 is the decay of the second moment; default 0.999
+// RATE: error: optimizer sgd: 'lr' is no number, which does not lie in [0, inf)
+// The steps share the text, so its mistake is reported once.
+// ONCE: error: optimizer adam: no hyperparameter 'momentum'
+// ONCE-NOT: error: optimizer
+// KIND: error: loss scaler: 'often' is no kind
+// KIND: note: hint: none, static, dynamic or calibrate
+// SCALE: error: loss scaler: 'init_scale' is not a finite number
+// NEGATIVE: error: parameter group 'w': cannot set 'lr' so
+// NEGATIVE: note: hint: a group sets lr (a factor) and weight_decay, not negative
 // PARAMS: error: '(' is not a regular expression
 // PARAMS: note: hint: write a POSIX extended regular expression
 // GROUP: error: 'lr=2' is not a parameter group

@@ -11,7 +11,7 @@ module {
   // CHECK-SAME: %[[L:.*]]: tensor<8xi64> {train.batched, train.labels_below = 3 : i64, train.labels_ignore = -100 : i64, train.labels_of = {axis = 1 : i64, name = "logits", shape = array<i64: 8, 3>}, train.name = "labels"}
   // CHECK-SAME: -> (tensor<f32> {train.name = "loss", train.role = "loss"})
   // CHECK-SAME: accumulate = 1
-  // CHECK-SAME: optimizer = {lr = 1.000000e-02 : f64, name = "sgd"}, parameters = [@w, @b], scaler = {kind = "none"}
+  // CHECK-SAME: optimizer = #train.optimizer<sgd>, parameters = [@w, @b], scaler = #train.scaler<none>
   // CHECK: %[[Z:.*]] = graph.add
   // CHECK: %[[LOSS:.*]] = graph.softmax_cross_entropy %[[Z]], %[[L]]
   // CHECK-SAME: ignore_index = -100 : i64, reduction = #graph<reduction mean>

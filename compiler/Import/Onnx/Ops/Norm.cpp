@@ -69,9 +69,7 @@ static void batchNorm(Node &n) {
     next = n.cast(next, elementOf(running));
     if (!variable.empty()) {
       import.assign(variable, next, n.loc);
-      // The code that builds the inference form of this op reads these attributes.
-      op->setAttr(i == 0 ? "train.running_mean" : "train.running_variance",
-                  FlatSymbolRefAttr::get(n.context, variable));
+      op->setAttr(i == 0 ? train::kRunningMeanAttr : train::kRunningVarianceAttr, FlatSymbolRefAttr::get(n.context, variable));
     }
     if (wanted)
       n.out(i + 1, next);

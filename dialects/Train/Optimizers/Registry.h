@@ -1,9 +1,8 @@
 //===- Registry.h - what an optimizer is ---------------------------------------------===//
-#ifndef MPC_PASSES_OPTIMIZERS_REGISTRY_H
-#define MPC_PASSES_OPTIMIZERS_REGISTRY_H
+#ifndef MPC_TRAIN_OPTIMIZERS_REGISTRY_H
+#define MPC_TRAIN_OPTIMIZERS_REGISTRY_H
 #include "dialects/Train/IR/Train.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace mpc::optimizers {
 
@@ -16,6 +15,19 @@ struct Hyperparameter {
   llvm::StringLiteral doc;
 };
 
+/// The values of an optimizer's hyperparameters.
+class Hyperparameters {
+public:
+  /// `values` are in the order of the optimizer's hyperparameters.
+  Hyperparameters(const Optimizer &optimizer, llvm::ArrayRef<double> values) : optimizer(optimizer), values(values) {}
+  /// Returns the value of a hyperparameter that the optimizer has.
+  double operator[](const Hyperparameter &hyperparameter) const;
+
+private:
+  const Optimizer &optimizer;
+  llvm::ArrayRef<double> values;
+};
+
 /// Builds the update of one parameter; everything is fp32.
 class UpdateContext {
 public:
@@ -25,13 +37,14 @@ public:
   mlir::Value parameter, gradient;
   /// The learning rate of this parameter's group, a tensor<f32>.
   mlir::Value lr;
+  /// The weight decay of this parameter's group.
+  double weightDecay;
   /// The slots' values before the step, in the order of Optimizer::slots, and after the step, which the optimizer sets.
   llvm::SmallVector<mlir::Value> slots, newSlots;
   /// The values that Optimizer::shared returned, in its order.
   llvm::ArrayRef<mlir::Value> shared;
-  const llvm::StringMap<double> &hyper;
+  Hyperparameters hyper;
 
-  double get(llvm::StringRef name) const { return hyper.at(name); }
   // These build elementwise arithmetic; a double becomes a constant of x's element type, and scalars broadcast.
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value sub(mlir::Value x, mlir::Value y);
@@ -52,9 +65,8 @@ public:
   mlir::Value skip;
   /// The number of updates before this one, a tensor<i64>.
   mlir::Value count;
-  const llvm::StringMap<double> &hyper;
+  Hyperparameters hyper;
 
-  double get(llvm::StringRef name) const { return hyper.at(name); }
   /// Returns base^(updates including this one), a tensor<f64>, as a running product in `@"<step>/<suffix>"`. It is a product
   /// and not a power, because a product is exact enough (t roundings of 2^-53) and needs no library function on any target.
   mlir::Value runningPower(llvm::StringRef suffix, double base);
@@ -62,13 +74,18 @@ public:
 
 struct Optimizer {
   llvm::StringLiteral name, doc;
-  llvm::ArrayRef<Hyperparameter> hyperparameters;
+  /// Every optimizer has these two: the program's schedule writes the one, and parameter groups change both.
+  const Hyperparameter &lr, &weightDecay;
+  /// All hyperparameters, those two included, in the order in which `#train.optimizer` and messages have them.
+  llvm::ArrayRef<const Hyperparameter *> hyperparameters;
   /// Names the state variables of every parameter: `@"<parameter>/<slot>"`, which are f32 and zero at first. They may depend on hyperparameters.
-  llvm::SmallVector<llvm::StringRef> (*slots)(const llvm::StringMap<double> &hyper);
+  llvm::SmallVector<llvm::StringRef> (*slots)(const Hyperparameters &hyper);
   /// Builds the values that all parameters share; may be null.
   llvm::SmallVector<mlir::Value> (*shared)(StepContext &);
   /// Returns the new parameter and sets newSlots.
   mlir::Value (*update)(UpdateContext &);
+  /// Reports values that are in range but do not go together; may be null.
+  mlir::LogicalResult (*verify)(train::EmitError emitError, const Hyperparameters &hyper) = nullptr;
 };
 
 /// Returns all optimizers.

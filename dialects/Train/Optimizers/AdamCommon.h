@@ -1,11 +1,15 @@
 //===- AdamCommon.h - what Adam and AdamW share -------------------------------------------===//
-#ifndef MPC_PASSES_OPTIMIZERS_ADAMCOMMON_H
-#define MPC_PASSES_OPTIMIZERS_ADAMCOMMON_H
-#include "passes/Optimizers/Registry.h"
+#ifndef MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
+#define MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
+#include "dialects/Train/Optimizers/Registry.h"
+#include <cmath>
 
 namespace mpc::optimizers {
 
-llvm::SmallVector<llvm::StringRef> adamSlots(const llvm::StringMap<double> &hyper);
+inline constexpr Hyperparameter adamLr{"lr", 1e-3, 0, INFINITY, "learning rate"}, beta1{"beta1", 0.9, 0, 1, "decay of the first moment"},
+    beta2{"beta2", 0.999, 0, 1, "decay of the second moment"}, eps{"eps", 1e-8, 0, INFINITY, "added to the corrected square root"};
+
+llvm::SmallVector<llvm::StringRef> adamSlots(const Hyperparameters &hyper);
 
 /// Returns {1 - beta1^t, sqrt(1 - beta2^t)} of this update in f64, because near t = 1 the difference 1 - beta2^t has few correct bits in fp32.
 llvm::SmallVector<mlir::Value> adamShared(StepContext &context);

@@ -1,4 +1,4 @@
-#include "passes/Optimizers/Registry.h"
+#include "dialects/Train/Optimizers/Registry.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -26,13 +26,18 @@ std::string optimizers::describeOptimizers() {
       allOptimizers(), os,
       [&](const Optimizer *optimizer) {
         os << optimizer->name << " (";
-        llvm::interleaveComma(optimizer->hyperparameters, os, [&](const Hyperparameter &h) {
-          os << h.name << '=' << llvm::format("%g", h.defaultValue);
-        });
+        llvm::interleaveComma(optimizer->hyperparameters, os,
+                              [&](const Hyperparameter *h) { os << h->name << '=' << llvm::format("%g", h->defaultValue); });
         os << ")";
       },
       "; ");
   return text;
+}
+
+double Hyperparameters::operator[](const Hyperparameter &hyperparameter) const {
+  auto known = llvm::find(optimizer.hyperparameters, &hyperparameter);
+  assert(known != optimizer.hyperparameters.end() && "a hyperparameter of another optimizer");
+  return values[known - optimizer.hyperparameters.begin()];
 }
 
 Value UpdateContext::constant(Value like, double v) {

@@ -1,0 +1,35 @@
+//===- Adagrad.cpp - steps that shrink with the gradients seen so far ---------------------===//
+//
+// This is torch.optim.Adagrad (Duchi et al. 2011), with lr_decay = 0 and an accumulator that starts at zero:
+//   g = gradient + weight_decay * w
+//   s = s + g^2
+//   w = w - lr * g / (sqrt(s) + eps)
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Train/Optimizers/Registry.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::optimizers;
+
+static constexpr Hyperparameter lr{"lr", 1e-2, 0, INFINITY, "learning rate"},
+    eps{"eps", 1e-10, 0, INFINITY, "added to the root of the sum"},
+    weightDecay{"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"};
+static constexpr const Hyperparameter *hyperparameters[] = {&lr, &eps, &weightDecay};
+
+static SmallVector<StringRef> slots(const Hyperparameters &) { return {"sum"}; }
+
+static Value update(UpdateContext &u) {
+  Value g = u.gradient;
+  if (u.weightDecay != 0)
+    g = u.add(g, u.mul(u.parameter, u.weightDecay));
+  Value sum = u.add(u.slots[0], u.mul(g, g));
+  u.newSlots[0] = sum;
+  Value root = u.sqrt(sum);
+  Value step = u.div(u.mul(g, u.lr), u.add(root, u.constant(root, u.hyper[eps])));
+  return u.sub(u.parameter, step);
+}
+
+const Optimizer optimizers::adagrad{
+    "adagrad", "steps divided by the root of the sum of squared gradients", lr, weightDecay, hyperparameters, slots, nullptr, update};
