@@ -1,4 +1,5 @@
 #include "dialects/Interfaces/Indexing.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -8,4 +9,28 @@ std::optional<int64_t> mpc::alignedDim(OpOperand &operand, OpResult result, int6
   auto from = cast<RankedTensorType>(operand.get().getType()), to = cast<RankedTensorType>(result.getType());
   int64_t there = dim + to.getRank() - from.getRank();
   return there >= 0 && from.getDimSize(dim) == to.getDimSize(there) ? std::optional(there) : std::nullopt;
+}
+
+TypedAttr mpc::identityOf(Combiner combiner, Type element) {
+  bool isMax = combiner == Combiner::Max;
+  if (isMax || combiner == Combiner::Min) {
+    if (auto type = dyn_cast<FloatType>(element))
+      return FloatAttr::get(type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/isMax));
+    auto type = cast<IntegerType>(element);
+    unsigned width = type.getWidth();
+    APInt bound = type.isUnsigned() ? (isMax ? APInt::getMinValue(width) : APInt::getMaxValue(width))
+                                    : (isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+    return IntegerAttr::get(type, bound);
+  }
+  bool one = combiner == Combiner::Multiply;
+  return isa<FloatType>(element) ? TypedAttr(FloatAttr::get(element, double(one))) : IntegerAttr::get(element, int64_t(one));
+}
+
+Operation *mpc::rebuildPermuted(OpBuilder &builder, Operation *op, ArrayRef<int64_t> permutation, ValueRange operands) {
+  Operation *made = builder.clone(*op);
+  made->setOperands(operands);
+  for (Value v : made->getResults())
+    if (auto type = cast<RankedTensorType>(v.getType()); type.getRank() == int64_t(permutation.size()))
+      v.setType(type.clone(llvm::map_to_vector(permutation, [&](int64_t dim) { return type.getDimSize(dim); })));
+  return made;
 }
