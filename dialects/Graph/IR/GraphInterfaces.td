@@ -7,7 +7,7 @@
 #define MPC_GRAPH_INTERFACES
 include "mlir/IR/OpBase.td"
 
-def Graph_ConvolutionOpInterface : OpInterface<"ConvolutionOpInterface"> {
+def ConvolutionOpInterface : OpInterface<"ConvolutionOpInterface"> {
   let cppNamespace = "::mpc::graph";
   let description = "A convolution y = conv(x, w), or the cotangent of x or of w. One of the three tensors is the op's result, the other two are its operands.";
   let methods = [
@@ -24,7 +24,7 @@ def Graph_ConvolutionOpInterface : OpInterface<"ConvolutionOpInterface"> {
   ];
 }
 
-def Graph_ClassificationLossOpInterface : OpInterface<"ClassificationLossOpInterface"> {
+def ClassificationLossOpInterface : OpInterface<"ClassificationLossOpInterface"> {
   let cppNamespace = "::mpc::graph";
   let description = "The op compares scores [N, C, d...] with labels [N, d...]; the result has a loss for each label, or one number.";
   let methods = [
@@ -39,7 +39,7 @@ def Graph_ClassificationLossOpInterface : OpInterface<"ClassificationLossOpInter
   ];
 }
 
-def Graph_ProbabilityOpInterface : OpInterface<"ProbabilityOpInterface"> {
+def ProbabilityOpInterface : OpInterface<"ProbabilityOpInterface"> {
   let cppNamespace = "::mpc::graph";
   let description = "The op turns scores, its one operand, into probabilities or their logarithms.";
   let methods = [

@@ -44,7 +44,7 @@ def Graph_AcoshOp : Graph_UnaryOp<"acosh", Follow, Differentiable> { let summary
 def Graph_AtanhOp : Graph_UnaryOp<"atanh", Follow, Differentiable> { let summary = "inverse hyperbolic tangent"; }
 def Graph_ErfOp : Graph_UnaryOp<"erf", Follow, Differentiable> { let summary = "error function"; }
 def Graph_TanhOp : Graph_UnaryOp<"tanh", Follow, Differentiable> { let summary = "hyperbolic tangent"; }
-def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", Follow, Differentiable, Graph_Float, [Graph_ProbabilityOpInterface]> {
+def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", Follow, Differentiable, Graph_Float, [ProbabilityOpInterface]> {
   let summary = "1/(1 + e^-x)";
   let extraClassDeclaration = classDeclaration # "::std::optional<int64_t> getClassAxis() { return ::std::nullopt; }\n";
 }

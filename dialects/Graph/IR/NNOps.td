@@ -19,7 +19,7 @@ def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, Contractio
 
 // `input`, `weight` and `output` name the operand or result that is x, w and y of the convolution, or its cotangent.
 class Graph_ConvFamilyOp<string mnemonic, string input, string weight, string output, list<Trait> traits = []>
-    : Graph_Op<mnemonic, LowPrecision, Differentiable, ContractionLoop, !listconcat([SameOperandsAndResultElementType, Graph_ConvolutionOpInterface], traits)> {
+    : Graph_Op<mnemonic, LowPrecision, Differentiable, ContractionLoop, !listconcat([SameOperandsAndResultElementType, ConvolutionOpInterface], traits)> {
   let extraClassDeclaration = classDeclaration #
     "::mlir::Value getInput() { return get" # input # "(); }\n" #
     "::mlir::Value getWeight() { return get" # weight # "(); }\n" #
@@ -173,7 +173,7 @@ def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"sec
 
 //===-- Softmax and losses ------------------------------------------------------===//
 
-def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, CompositeLoop, [SameOperandsAndResultType, Graph_ProbabilityOpInterface]> {
+def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, CompositeLoop, [SameOperandsAndResultType, ProbabilityOpInterface]> {
   let extraClassDeclaration = classDeclaration # "::std::optional<int64_t> getClassAxis() { return getAxis(); }\n";
   let summary = "e^(x - max) / sum, along `axis`; fp32 arithmetic whatever the storage";
   let arguments = (ins Graph_Float:$x, I64Attr:$axis);
@@ -181,7 +181,7 @@ def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, CompositeLoop, [
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, CompositeLoop, [SameOperandsAndResultType, Graph_ProbabilityOpInterface]> {
+def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, CompositeLoop, [SameOperandsAndResultType, ProbabilityOpInterface]> {
   let extraClassDeclaration = classDeclaration # "::std::optional<int64_t> getClassAxis() { return getAxis(); }\n";
   let summary = "x - max - log(sum e^(x - max)), along `axis`";
   let arguments = (ins Graph_Float:$x, I64Attr:$axis);
@@ -189,7 +189,7 @@ def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, Comp
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor, Graph_ClassificationLossOpInterface]> {
+def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor, ClassificationLossOpInterface]> {
   let summary = "negative log-likelihood of integer labels";
   let description = [{
     log_probabilities is [N, C, d...], labels is [N, d...], weights is [C] (all ones if absent). The
@@ -201,7 +201,7 @@ def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeL
   let results = (outs Graph_Float:$loss);
   let hasVerifier = 1;
 }
-def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor, Graph_ClassificationLossOpInterface]> {
+def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor, ClassificationLossOpInterface]> {
   let summary = "nll_loss of the log_softmax along dimension 1";
   let arguments = (ins Graph_Float:$logits, Graph_Index:$labels, Optional<Graph_Float>:$weights,
                        Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
