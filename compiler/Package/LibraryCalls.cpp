@@ -29,12 +29,12 @@ static LogicalResult describeMatmul(MatMulOp op, mpc_library_desc &desc) {
   return success();
 }
 
-template <typename OpT>
-static LogicalResult describeConv(OpT op, mpc_library_op kind, Value x, Value w, Value y, mpc_library_desc &desc) {
+static LogicalResult describeConv(ConvolutionOpInterface op, mpc_library_desc &desc) {
   if (op.getLayout() != Layout::ChannelsLast)
-    return op.emitOpError("library calls take channels_last activations");
-  ArrayRef<int64_t> xs = shapeOf(x), ws = shapeOf(w), ys = shapeOf(y);
-  desc.op = kind;
+    return op->emitOpError("library calls take channels_last activations");
+  Value result = op->getResult(0);
+  desc.op = result == op.getOutput() ? MPC_CONV_FORWARD : result == op.getInput() ? MPC_CONV_INPUT_GRAD : MPC_CONV_WEIGHT_GRAD;
+  ArrayRef<int64_t> xs = shapeOf(op.getInput()), ws = shapeOf(op.getWeight()), ys = shapeOf(op.getOutput());
   desc.spatial = xs.size() - 2;
   desc.N = xs.front();
   desc.C = xs.back();
@@ -65,12 +65,8 @@ FailureOr<LibraryCall> mpc::describeLibraryCall(kernel::DispatchOp dispatch) {
   LogicalResult described = success();
   if (auto op = dyn_cast<MatMulOp>(hero))
     described = describeMatmul(op, desc);
-  else if (auto op = dyn_cast<ConvOp>(hero))
-    described = describeConv(op, MPC_CONV_FORWARD, op.getX(), op.getW(), op.getY(), desc);
-  else if (auto op = dyn_cast<ConvInputGradOp>(hero))
-    described = describeConv(op, MPC_CONV_INPUT_GRAD, op.getDx(), op.getW(), op.getDy(), desc);
-  else if (auto op = dyn_cast<ConvWeightGradOp>(hero))
-    described = describeConv(op, MPC_CONV_WEIGHT_GRAD, op.getX(), op.getDw(), op.getDy(), desc);
+  else if (auto op = dyn_cast<ConvolutionOpInterface>(hero))
+    described = describeConv(op, desc);
   else
     return dispatch.emitOpError("is not a library call: it starts with ") << hero->getName();
   if (failed(described))

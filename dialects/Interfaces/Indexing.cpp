@@ -1,4 +1,5 @@
 #include "dialects/Interfaces/Indexing.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -28,4 +29,28 @@ bool mpc::keepsNumbers(OpOperand &operand, OpResult result) {
     last = *there;
   }
   return true;
+}
+
+TypedAttr mpc::identityOf(Combiner combiner, Type element) {
+  bool isMax = combiner == Combiner::Max;
+  if (isMax || combiner == Combiner::Min) {
+    if (auto type = dyn_cast<FloatType>(element))
+      return FloatAttr::get(type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/isMax));
+    auto type = cast<IntegerType>(element);
+    unsigned width = type.getWidth();
+    APInt bound = type.isUnsigned() ? (isMax ? APInt::getMinValue(width) : APInt::getMaxValue(width))
+                                    : (isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+    return IntegerAttr::get(type, bound);
+  }
+  bool one = combiner == Combiner::Multiply;
+  return isa<FloatType>(element) ? TypedAttr(FloatAttr::get(element, double(one))) : IntegerAttr::get(element, int64_t(one));
+}
+
+Operation *mpc::rebuildPermuted(OpBuilder &builder, Operation *op, ArrayRef<int64_t> permutation, ValueRange operands) {
+  Operation *made = builder.clone(*op);
+  made->setOperands(operands);
+  for (Value v : made->getResults())
+    if (auto type = cast<RankedTensorType>(v.getType()); type.getRank() == int64_t(permutation.size()))
+      v.setType(type.clone(llvm::map_to_vector(permutation, [&](int64_t dim) { return type.getDimSize(dim); })));
+  return made;
 }

@@ -14,6 +14,10 @@ def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
   let description = "This interface says how the elements of an op's results depend on those of its operands.";
   let methods = [
     StaticInterfaceMethod<"What the op is in a nest of loops.", "::mpc::LoopKind", "getLoopKind">,
+    StaticInterfaceMethod<[{Returns whether the op draws random numbers: an element of its result depends on its own row-major number too, and costs much to compute
+      again.}], "bool", "drawsNumbers">,
+    InterfaceMethod<[{Returns how many neighbours along the last dimension of the result share work, or after how many of them the work repeats; 1 if neither.}],
+      "int64_t", "getPeriod">,
     InterfaceMethod<[{Returns whether `result` depends on the elements of `operand` at all, and not on its shape alone.}],
       "bool", "dependsOn", (ins "::mlir::OpOperand &":$operand, "::mlir::OpResult":$result), [{}], [{ return true; }]>,
     InterfaceMethod<[{Returns the dimension of `result` that follows dimension `dim` of `operand`, which is an operand that `result` depends on. Both dimensions
@@ -23,18 +27,30 @@ def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
       [{ return ::mpc::alignedDim(operand, result, dim); }]>,
     InterfaceMethod<[{Returns whether each element of the results is, but for its sign, an element of an operand or zero, so that no magnitude grows.}],
       "bool", "keepsMagnitudes", (ins), [{}],
-      [{ return ConcreteOp::getLoopKind() == ::mpc::LoopKind::View || ConcreteOp::getLoopKind() == ::mpc::LoopKind::Movement; }]>
+      [{ return ::mpc::moves(ConcreteOp::getLoopKind()); }]>,
+    InterfaceMethod<[{Builds the op for tensors whose dimensions come in another order. An operand that has as many dimensions as `permutation` is replaced by one
+      whose dimension i is dimension permutation[i] of the old one; the other operands stay. What an elementwise op or a norm over axes broadcasts is given
+      with all dimensions, or with none. The results with all dimensions are permuted in the same way; a reduction without keepdims leaves the others in their new order.
+      A convolution or pool changes its layout, and its weights stay. Returns null where the op has no such form.}],
+      "::mlir::Operation *", "permuted", (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<int64_t>":$permutation, "::mlir::ValueRange":$operands), [{}],
+      [{ return ConcreteOp::getLoopKind() == ::mpc::LoopKind::Elementwise && !ConcreteOp::drawsNumbers() ? ::mpc::rebuildPermuted(builder, $_op, permutation, operands) : nullptr; }]>
   ];
 }
 
 def StorageViewTrait : NativeOpTrait<"StorageView"> { let cppNamespace = "::mpc"; }
+def PermanentStorageTrait : NativeOpTrait<"PermanentStorage"> { let cppNamespace = "::mpc"; }
 
 def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let cppNamespace = "::mpc";
   let description = "The op combines the elements of its one operand along some dimensions.";
   let methods = [
+    StaticInterfaceMethod<"How two elements are combined.", "::mpc::Combiner", "getCombiner">,
+    StaticInterfaceMethod<"Whether the combined elements are divided by their number in the end.", "bool", "isMean">,
     InterfaceMethod<"The dimensions that are reduced, ascending.", "::llvm::ArrayRef<int64_t>", "getAxes">,
-    InterfaceMethod<"Whether they stay, with one index.", "bool", "getKeepdims">
+    InterfaceMethod<"Whether they stay, with one index.", "bool", "getKeepdims">,
+    InterfaceMethod<"Builds the same reduction of another tensor, over other dimensions.", "::mlir::Value", "over",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$x, "::llvm::ArrayRef<int64_t>":$axes, "bool":$keepdims),
+      [{ return ConcreteOp::create(builder, $_op.getLoc(), x, axes, keepdims); }]>
   ];
 }
 #endif

@@ -104,8 +104,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
   using DecomposePassBase::DecomposePassBase;
   void runOnOperation() override {
     getOperation()->walk([&](Operation *op) {
-      if (isa<ReduceMeanOp, ReduceL2Op, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp,
-              LayerNormOp, LayerNormGradOp, GroupNormOp, GroupNormGradOp>(op))
+      if (isOfKind(op, LoopKind::Composite) || isa<ReduceMeanOp>(op))
         ++numDecomposed;
     });
     RewritePatternSet patterns(&getContext());

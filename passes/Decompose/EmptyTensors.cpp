@@ -6,50 +6,30 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Decompose/Patterns.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-static int64_t countOf(Value v) { return typeOf(v).getNumElements(); }
-static bool isEmpty(Value v) { return countOf(v) == 0; }
+static bool isEmpty(Value v) { return typeOf(v).getNumElements() == 0; }
 
-/// The number of products that each element of a contraction's result sums.
-static int64_t productsOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case([](MatMulOp m) {
-        ArrayRef<int64_t> a = shapeOf(m.getA());
-        return m.getTransposeA() ? a[a.size() - 2] : a.back();
-      })
-      // A window may see nothing but padding.
-      .Case([](ConvOp c) { return isEmpty(c.getX()) || shapeOf(c.getW())[0] == 0 ? 0 : countOf(c.getW()) / shapeOf(c.getW())[0]; })
-      .Case([](ConvInputGradOp c) { return countOf(c.getDy()); })
-      .Case([](ConvWeightGradOp c) { return std::min(countOf(c.getDy()), countOf(c.getX())); })
-      .Default(int64_t(1));
-}
-
-/// The result of reducing no elements, as a constant; null for ops that are not reductions. Maxima and minima
-/// of integers are the bounds of their type, and their mean is 0.
-static Value reductionOfNothing(Operation *op, OpBuilder &b) {
-  if (!isa<ReductionOpInterface>(op))
+/// The constant that op gives where it computes from an empty tensor; null where that is no constant. A contraction of an empty tensor sums no products. Maxima and
+/// minima of no integers are the bounds of their type, and their mean is 0.
+static Attribute resultOfNothing(Operation *op) {
+  Type element = elementOf(op->getResult(0));
+  if (isOfKind(op, LoopKind::Contraction))
+    return llvm::any_of(op->getOperands(), isEmpty) ? identityOf(Combiner::Add, element) : Attribute();
+  if (!isEmpty(op->getOperand(0)))
     return {};
-  RankedTensorType type = typeOf(op->getResult(0));
-  bool isMax = isa<ReduceMaxOp>(op);
-  auto integer = dyn_cast<IntegerType>(type.getElementType());
-  if (integer && isa<ReduceMaxOp, ReduceMinOp>(op)) {
-    unsigned width = integer.getWidth();
-    APInt bound = integer.isUnsigned() ? (isMax ? APInt::getMinValue(width) : APInt::getMaxValue(width))
-                                       : (isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
-    return ConstantOp::create(b, op->getLoc(), DenseElementsAttr::get(type, bound));
-  }
-  double value = isa<ReduceProdOp>(op)             ? 1
-                 : isa<ReduceMeanOp>(op) && !integer ? std::nan("")
-                 : isa<ReduceMaxOp>(op)            ? -INFINITY
-                 : isa<ReduceMinOp>(op)            ? INFINITY
-                                                   : 0;
-  return splat(b, op->getLoc(), type, value);
+  if (isOfKind(op, LoopKind::Scatter))
+    return identityOf(Combiner::Add, element);
+  if (auto pad = dyn_cast<PadOp>(op))
+    return numberAttr(element, pad.getValue().convertToDouble());
+  auto reduction = dyn_cast<ReductionOpInterface>(op);
+  if (!reduction)
+    return {};
+  return reduction.isMean() && isFloat(element) ? numberAttr(element, std::nan("")) : identityOf(reduction.getCombiner(), element);
 }
 
 namespace {
@@ -73,16 +53,10 @@ struct EmptyResults : RewritePattern {
 struct EmptyOperands : RewritePattern {
   explicit EmptyOperands(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 10, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || op->getNumResults() != 1 || op->getNumOperands() == 0)
+    if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || op->getNumResults() != 1 || op->getNumOperands() == 0 || isEmpty(op->getResult(0)))
       return failure();
-    auto filled = [&](double value) { return splat(rewriter, op->getLoc(), typeOf(op->getResult(0)), value); };
-    Value constant;
-    if (productsOf(op) == 0)
-      constant = filled(0);
-    else if (isEmpty(op->getOperand(0)))
-      constant = isa<GatherGradOp>(op) ? filled(0) : isa<PadOp>(op) ? filled(cast<PadOp>(op).getValue().convertToDouble()) : reductionOfNothing(op, rewriter);
-    if (constant) {
-      rewriter.replaceOp(op, constant);
+    if (Attribute number = resultOfNothing(op)) {
+      rewriter.replaceOpWithNewOp<ConstantOp>(op, DenseElementsAttr::get(typeOf(op->getResult(0)), number));
       return success();
     }
     auto concat = dyn_cast<ConcatOp>(op);

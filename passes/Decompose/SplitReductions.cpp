@@ -70,7 +70,7 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
     if (auto dense = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return graph::ConstantOp::create(b, v.getLoc(), dense.resizeSplat(graph::typeOf(v).clone(result)));
-  if (op && isOfKind(op, LoopKind::Elementwise) && !isa<graph::DropoutOp, graph::RandomOp>(op) &&
+  if (op && isOfKind(op, LoopKind::Elementwise) && !drawsNumbers(op) &&
       op->getNumResults() == 1) {
     if (depth == 0)
       return {};
@@ -95,8 +95,9 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
 bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
   if (!isOfKind(op, LoopKind::Reduction))
     return false;
+  auto reduction = cast<ReductionOpInterface>(op);
   Value x = op->getOperand(0);
-  Shape shape(graph::shapeOf(x)), axes(cast<ReductionOpInterface>(op).getAxes());
+  Shape shape(graph::shapeOf(x)), axes(reduction.getAxes());
   int64_t rank = shape.size(), total = llvm::product_of(shape);
   if (axes.empty() || total < sizes.leastElements)
     return false;
@@ -159,19 +160,13 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
     keep = begin + 1;
     end = begin + 2;
   }
-  bool isMean = isa<graph::ReduceMeanOp>(op);
-  bool isSum = isMean || isa<graph::ReduceSumOp, graph::ReduceProdOp>(op);
-  if (isSum) // partial results are not rounded to the narrow type
+  bool rounds = reduction.getCombiner() == Combiner::Add || reduction.getCombiner() == Combiner::Multiply;
+  if (rounds) // partial results are not rounded to the narrow type
     partial = graph::castTo(b, loc, partial, graph::computeType(element));
   auto reduce = [&](Value v, ArrayRef<int64_t> over) -> Value {
-    if (isMean)
-      return graph::ReduceSumOp::create(b, loc, v, over, false);
-    OperationState state(loc, op->getName());
-    state.addOperands(v);
-    state.addAttribute("axes", b.getDenseI64ArrayAttr(over));
-    state.addAttribute("keepdims", b.getBoolAttr(false));
-    state.addTypes(graph::typeOf(v).clone(graph::reducedShape(graph::shapeOf(v), over, false)));
-    return b.create(state)->getResult(0);
+    if (reduction.isMean())
+      return graph::ReduceSumOp::create(b, loc, v, over, /*keepdims=*/false);
+    return reduction.over(b, v, over, /*keepdims=*/false);
   };
   Shape inner, outerAxes;
   for (int64_t axis : axes)
@@ -186,12 +181,9 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
     outerAxes.push_back(before + axis - begin);
   llvm::sort(inner);
   Value result = reduce(reduce(partial, inner), outerAxes);
-  if (isMean) {
+  if (reduction.isMean()) {
     double count = double(total) / double(kept);
-    result = isa<FloatType>(element)
-                 ? Value(graph::DivOp::create(b, loc, result,
-                                              graph::scalar(b, loc, graph::elementOf(result), count)))
-                 : Value(graph::DivOp::create(b, loc, result, graph::scalar(b, loc, element, count)));
+    result = graph::DivOp::create(b, loc, result, graph::scalar(b, loc, graph::elementOf(result), count));
   }
   result = graph::castTo(b, loc, result, element);
   op->getResult(0).replaceAllUsesWith(graph::reshapeTo(b, loc, result, graph::shapeOf(op->getResult(0))));

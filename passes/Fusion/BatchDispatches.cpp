@@ -160,7 +160,7 @@ Batcher::Change Batcher::changeOf(DispatchOp dispatch, int64_t later) const {
   llvm::SmallDenseSet<Value> seen;
   for (Value input : dispatch.getInputs()) {
     Value storage = storageOf(input);
-    if (!seen.insert(storage).second || isa_and_nonnull<train::ReadOp, ConstantOp>(storage.getDefiningOp()))
+    if (!seen.insert(storage).second || isPermanent(storage))
       continue;
     for (int64_t at = std::max(lastReader(storage), now) + 1; at <= later; ++at)
       change[at - now] += bytesOf(storage.getType());

@@ -42,13 +42,15 @@ OpKind fusion::kindOf(Operation *op) {
     if (auto cast = dyn_cast<CastOp>(op); cast && isWideningCast(cast))
       return OpKind::Free;
     return OpKind::Pointwise;
+  case LoopKind::Broadcast:
+    return OpKind::Free;
   case LoopKind::Movement:
-    // Neighbours stay neighbours, except in a transpose.
-    return isa<BroadcastOp>(op) ? OpKind::Free : isa<TransposeOp>(op) ? OpKind::Single : OpKind::Movement;
+    return OpKind::Movement; // neighbours stay neighbours
   case LoopKind::Reduction:
     return OpKind::Reduction;
   case LoopKind::Contraction:
     return OpKind::Library;
+  case LoopKind::Permutation:
   case LoopKind::Window:
   case LoopKind::Scatter:
   case LoopKind::Composite:
@@ -95,7 +97,7 @@ bool Grouping::canInline(Operation *producer, Operation *user) const {
   }
   if (kind == OpKind::Pointwise || isa<CastOp>(user))
     return resultShape(producer) == resultShape(user) || kindOf(producer) == OpKind::Free;
-  return isa<BroadcastOp>(user) && kindOf(producer) == OpKind::Free;
+  return isOfKind(user, LoopKind::Broadcast) && kindOf(producer) == OpKind::Free;
 }
 
 void Grouping::chooseRoots() {
@@ -127,7 +129,7 @@ void Grouping::chooseRoots() {
       users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
     bool cheapToRepeat = kind == OpKind::Free || (kind == OpKind::Pointwise && cost.loads.size() <= 2 && cost.ops <= 6);
     // A random number costs ten rounds of multiplications, so it is drawn only once.
-    cheapToRepeat &= !isa<DropoutOp, RandomOp>(op);
+    cheapToRepeat &= !drawsNumbers(&op);
     if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))
       inlined.insert(&op);
     costs[&op] = std::move(cost);
@@ -157,16 +159,15 @@ void Grouping::fuseEpilogue(Operation *hero) {
     for (int i = 0; i < kLongestEpilogue && user && kindOf(user) == OpKind::Pointwise && resultShape(user) == resultShape(hero); ++i) {
       // An op that adds two heroes belongs to the first; a dropout computes the mask of four neighbours at
       // once.
-      if (isa<DropoutOp>(user) || !absorbed.insert(user).second)
+      if (drawsNumbers(user) || !absorbed.insert(user).second)
         break;
       absorb(user);
       user = onlyUser(last);
     }
     return;
   }
-  if (!isa<MatMulOp, ConvOp>(hero) || elementOf(hero->getResult(0)).isF64())
-    return;
-  if (auto conv = dyn_cast<ConvOp>(hero); conv && conv.getLayout() != Layout::ChannelsLast)
+  std::optional<int64_t> dim = cast<ContractionOpInterface>(hero).getBiasDim();
+  if (dim != int64_t(resultShape(hero).size()) - 1 || elementOf(hero->getResult(0)).isF64())
     return;
   if (auto add = dyn_cast_or_null<AddOp>(user)) {
     Value bias = add.getLhs() == hero->getResult(0) ? add.getRhs() : add.getLhs();

@@ -99,7 +99,7 @@ static LogicalResult verifyDispatched(Block &block) {
     if (auto scan = dyn_cast<ScanOp>(op)) {
       if (failed(verifyDispatched(scan.getBlock())))
         return failure();
-    } else if (!isView(&op) && !isa<kernel::DispatchOp, ConstantOp, train::ReadOp, train::AssignOp>(op)) {
+    } else if (!isView(&op) && !op.hasTrait<PermanentStorage>() && !isa<kernel::DispatchOp, train::AssignOp>(op)) {
       return emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op is in no dispatch, so its tensors have no place in the arena",
                                "run mpc-form-dispatches before mpc-plan-arena");
     }

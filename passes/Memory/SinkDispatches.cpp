@@ -118,12 +118,9 @@ bool BlockSinker::sink(kernel::DispatchOp dispatch) {
     Value storage = storageOf(input);
     if (!seen.insert(storage).second)
       continue;
-    if (auto read = storage.getDefiningOp<train::ReadOp>()) {
-      if (assigned.contains(read.getVariableAttr()))
-        return false; // the dispatch would come after the assignment, which then could not be in place
-      continue;
-    }
-    if (storage.getDefiningOp<ConstantOp>())
+    if (auto read = storage.getDefiningOp<train::ReadOp>(); read && assigned.contains(read.getVariableAttr()))
+      return false; // the dispatch would come after the assignment, which then could not be in place
+    if (isPermanent(storage))
       continue;
     // An input counts only if nothing reads it at or after the new place anyway.
     if (places.isBefore(lastReader(storage), first))

@@ -298,7 +298,7 @@ void BlockCaster::restoreResults(ArrayRef<Type> types) {
 /// Erases reshapes, constants and casts of which only the low-precision twin is used.
 void BlockCaster::eraseDead() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op) && isa<ReshapeOp, TransposeOp, BroadcastOp, ConstantOp, CastOp>(op))
+    if (isOpTriviallyDead(&op) && (rearranges(&op) || isOfKind(&op, LoopKind::Generator) || isa<CastOp>(op)))
       op.erase();
 }
 

@@ -6,7 +6,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::precision;
 
-static bool isMove(Operation *op) { return isa_and_nonnull<ReshapeOp, TransposeOp, BroadcastOp>(op); }
+static bool isMove(Operation *op) { return op && rearranges(op); }
 
 Value precision::stripMoves(Value x) {
   while (isMove(x.getDefiningOp()))

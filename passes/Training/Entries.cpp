@@ -11,7 +11,7 @@ using namespace mpc::training;
 
 Value training::stripViews(Value x) {
   while (Operation *op = x.getDefiningOp()) {
-    if (!isa<graph::ReshapeOp, graph::CastOp>(op))
+    if (!isOfKind(op, LoopKind::View) && !isa<graph::CastOp>(op))
       break;
     x = op->getOperand(0);
   }

@@ -20,10 +20,14 @@ static LogicalResult notInferred(const EntryBuilder &entry, const Twine &why) {
   return lossIsNotInferred(entry.loc, names, why);
 }
 
+std::string training::onnxName(Operation *activation) {
+  return llvm::convertToCamelFromSnakeCase(activation->getName().stripDialect(), /*capitalizeFirst=*/true);
+}
+
 /// Returns the ONNX name of an activation whose results are no scores, or "" for other values.
-static StringRef activationOf(Value v) {
+static std::string activationOf(Value v) {
   Operation *op = stripViews(v).getDefiningOp();
-  return isa_and_nonnull<ClipOp>(op) ? "Clip" : isa_and_nonnull<SigmoidOp>(op) ? "Sigmoid" : isa_and_nonnull<TanhOp>(op) ? "Tanh" : isa_and_nonnull<ReluOp>(op) ? "Relu" : "";
+  return isa_and_nonnull<ClipOp, SigmoidOp, TanhOp, ReluOp>(op) ? onnxName(op) : "";
 }
 
 /// An integer input of a usual name that the network has but does not use is meant for the loss; otherwise a new input
@@ -53,7 +57,7 @@ FailureOr<InferredLoss> training::inferLoss(EntryBuilder &entry) {
     return notInferred(entry, output + " is of rank " + Twine(rank) + ", and scores of classes are of rank 2 or 3");
   if (entry.batchSize() != shapeOf(value)[0])
     return notInferred(entry, "the leading dimension of " + output + " does not count the samples of the batch");
-  if (StringRef activation = activationOf(value); !activation.empty())
+  if (std::string activation = activationOf(value); !activation.empty())
     return notInferred(entry, output + " is made by " + activation + ", so it is no score of a class");
 
   InferredLoss inferred;
@@ -66,15 +70,15 @@ FailureOr<InferredLoss> training::inferLoss(EntryBuilder &entry) {
   Value made = stripViews(value);
   while (auto turned = made.getDefiningOp<TransposeOp>())
     made = stripViews(turned.getX());
-  if (Operation *op = made.getDefiningOp(); isa_and_nonnull<SoftmaxOp, LogSoftmaxOp>(op)) {
+  auto probabilities = made.getDefiningOp<ProbabilityOpInterface>();
+  if (probabilities && probabilities.getClassAxis()) {
+    Operation *op = probabilities;
     if (made != stripViews(value) || shapeOf(op->getResult(0)) != shapeOf(value))
       return notInferred(entry, output + " is a softmax that was reshaped or transposed since");
     scores = op->getOperand(0);
-    axis = isa<SoftmaxOp>(op) ? cast<SoftmaxOp>(op).getAxis() : cast<LogSoftmaxOp>(op).getAxis();
+    axis = *probabilities.getClassAxis();
     spec.axis = axis;
-    spec.assumed = (Twine("--loss: softmax cross entropy on the input of the ") + (isa<SoftmaxOp>(op) ? "Softmax" : "LogSoftmax") +
-                    " that makes '" + name + "', the only float output")
-                       .str();
+    spec.assumed = "--loss: softmax cross entropy on the input of the " + onnxName(op) + " that makes '" + name + "', the only float output";
   }
   if (axis == 0 || shapeOf(value)[axis] < 2)
     return notInferred(entry, output + " has " + (axis == 0 ? Twine("its classes where the batch is") : Twine("fewer than two classes")));

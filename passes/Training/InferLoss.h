@@ -16,6 +16,9 @@ struct InferredLoss {
 /// by Sigmoid, Tanh, Relu or Clip. Behind a Softmax or LogSoftmax its input is taken. Anything else is an error that says why, and lists what --loss can be.
 mlir::FailureOr<InferredLoss> inferLoss(EntryBuilder &entry);
 
+/// Returns the ONNX name of an activation, such as LogSoftmax of graph.log_softmax.
+std::string onnxName(mlir::Operation *activation);
+
 /// Emits the error that no loss can be inferred, and why, as inferLoss does.
 mlir::LogicalResult lossIsNotInferred(mlir::Location loc, llvm::ArrayRef<std::string> outputs, const llvm::Twine &why);
 

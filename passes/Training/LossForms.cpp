@@ -97,12 +97,12 @@ static constexpr StringLiteral elementOptions[] = {"reduction"};
 
 ArrayRef<LossForm> training::lossForms() {
   static constexpr LossForm forms[] = {
-      {"softmax_cross_entropy", "LOGITS", "LABELS", true, entropyOptions, softmaxCrossEntropy},
-      {"nll", "LOG_PROBABILITIES", "LABELS", true, nllOptions, nll},
-      {"mse", "PREDICTION", "TARGET", false, elementOptions, mse},
-      {"l1", "PREDICTION", "TARGET", false, elementOptions, l1},
-      {"smooth_l1", "PREDICTION", "TARGET", false, elementOptions, smoothL1},
-      {"bce_with_logits", "LOGITS", "TARGET", false, elementOptions, bceWithLogits},
+      {"softmax_cross_entropy", "LOGITS", "LABELS", true, OwnActivation::OverClasses, entropyOptions, softmaxCrossEntropy},
+      {"nll", "LOG_PROBABILITIES", "LABELS", true, OwnActivation::None, nllOptions, nll},
+      {"mse", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, mse},
+      {"l1", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, l1},
+      {"smooth_l1", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, smoothL1},
+      {"bce_with_logits", "LOGITS", "TARGET", false, OwnActivation::PerElement, elementOptions, bceWithLogits},
   };
   return forms;
 }
@@ -148,20 +148,13 @@ std::string training::lossOutput(EntryBuilder &entry, StringRef spec) {
   return "";
 }
 
-/// Returns "Softmax", "LogSoftmax" or "Sigmoid" where such an op makes the value, reshapes and casts aside.
-static StringRef activationNamed(Value v) {
-  Operation *op = stripViews(v).getDefiningOp();
-  return isa_and_nonnull<SoftmaxOp>(op) ? "Softmax" : isa_and_nonnull<LogSoftmaxOp>(op) ? "LogSoftmax" : isa_and_nonnull<SigmoidOp>(op) ? "Sigmoid" : "";
-}
-
 /// Returns the prediction for a loss that has an activation of its own: the operand of the network's own activation.
 static Value scoresOf(const LossSpec &spec, Value v) {
-  Operation *op = stripViews(v).getDefiningOp();
-  if (!op || shapeOf(v) != shapeOf(op->getResult(0)))
+  auto probabilities = stripViews(v).getDefiningOp<ProbabilityOpInterface>();
+  if (!probabilities || shapeOf(v) != shapeOf(probabilities->getResult(0)))
     return v;
-  bool softmax = spec.form->name == "softmax_cross_entropy" && isa<SoftmaxOp, LogSoftmaxOp>(op);
-  bool sigmoid = spec.form->name == "bce_with_logits" && isa<SigmoidOp>(op);
-  return softmax || sigmoid ? op->getOperand(0) : v;
+  OwnActivation activation = probabilities.getClassAxis() ? OwnActivation::OverClasses : OwnActivation::PerElement;
+  return activation == spec.form->activation ? probabilities->getOperand(0) : v;
 }
 
 //===-- Attaching ---------------------------------------------------------------===//
@@ -220,7 +213,7 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
                              "a loss compares float predictions with a target");
   Value scores = scoresOf(*spec, v);
   if (scores != v)
-    entry.assume("--loss=" + text.str() + ": takes the input of the " + activationNamed(v).str() + " that makes '" + name.str() + "', for it has one of its own");
+    entry.assume("--loss=" + text.str() + ": takes the input of the " + onnxName(stripViews(v).getDefiningOp()) + " that makes '" + name.str() + "', for it has one of its own");
   return buildLoss(entry, loc, {name.str(), castTo(b, loc, scores, b.getF32Type())}, target, *spec);
 }
 

@@ -16,11 +16,19 @@ namespace mpc::training {
 
 struct LossSpec;
 
+/// The activation that a loss applies to its prediction itself. Where the network ends in such an activation (ProbabilityOpInterface), the loss takes its operand.
+enum class OwnActivation {
+  None,
+  OverClasses, ///< a softmax
+  PerElement   ///< a sigmoid
+};
+
 /// Each row of the table is one form.
 struct LossForm {
   llvm::StringLiteral name, prediction, target;
   /// True if the target is integer labels [N, d...] of scores, which have one more dimension, that of the classes; false if it is a tensor like the prediction.
   bool labels;
+  OwnActivation activation;
   llvm::ArrayRef<llvm::StringLiteral> options;
   /// Builds the scalar loss of an fp32 prediction. Scores are [N, C, d...].
   mlir::Value (*build)(mlir::OpBuilder &, mlir::Location, mlir::Value prediction, mlir::Value target,

@@ -10,32 +10,19 @@ using namespace mpc::training;
 namespace {
 /// A loss tree reduces everything to one element: classification scores, or element losses.
 struct LossTree {
-  Operation *classifier = nullptr; // graph.softmax_cross_entropy or graph.nll_loss
+  ClassificationLossOpInterface classifier;
   Value elements; // what graph.reduce_mean or reduce_sum reduces; null if the classifier itself does
   Value weights;  // the weights of a weighted mean, sum(elements) / sum(weights); null where each element counts once
   LossReduction reduction = LossReduction::none;
 };
 } // namespace
 
-static LossReduction reductionOf(Operation *classifier) {
-  if (auto op = dyn_cast<SoftmaxCrossEntropyOp>(classifier))
-    return op.getReduction();
-  return cast<NllLossOp>(classifier).getReduction();
-}
-static std::optional<int64_t> ignoreIndexOf(Operation *classifier) {
-  if (auto op = dyn_cast<SoftmaxCrossEntropyOp>(classifier))
-    return op.getIgnoreIndex();
-  return cast<NllLossOp>(classifier).getIgnoreIndex();
-}
-static bool isClassifier(Operation *op) { return isa_and_nonnull<SoftmaxCrossEntropyOp, NllLossOp>(op); }
-
 /// Collects the classification losses among the terms and factors that make each element of x.
-static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &found,
-                               llvm::SmallPtrSetImpl<Operation *> &seen) {
+static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &found, llvm::SmallPtrSetImpl<Operation *> &seen) {
   Operation *op = stripViews(x).getDefiningOp();
   if (!op || !seen.insert(op).second)
     return;
-  if (isClassifier(op))
+  if (isa<ClassificationLossOpInterface>(op))
     found.insert(op);
   else if (isOfKind(op, LoopKind::Elementwise))
     for (Value operand : op->getOperands())
@@ -51,13 +38,14 @@ static Value summed(Value x) {
 static LossTree parseLoss(Value loss) {
   LossTree tree;
   Operation *op = stripViews(loss).getDefiningOp();
-  if (isClassifier(op) && reductionOf(op) != LossReduction::none) {
-    tree.classifier = op;
-    tree.reduction = reductionOf(op);
+  if (auto classifier = dyn_cast_or_null<ClassificationLossOpInterface>(op); classifier && classifier.getReduction() != LossReduction::none) {
+    tree.classifier = classifier;
+    tree.reduction = classifier.getReduction();
     return tree;
   }
-  if (isa_and_nonnull<ReduceMeanOp, ReduceSumOp>(op) && typeOf(op->getResult(0)).getNumElements() == 1) {
-    tree.reduction = isa<ReduceMeanOp>(op) ? LossReduction::mean : LossReduction::sum;
+  auto sum = dyn_cast_or_null<ReductionOpInterface>(op);
+  if (sum && sum.getCombiner() == Combiner::Add && typeOf(op->getResult(0)).getNumElements() == 1) {
+    tree.reduction = sum.isMean() ? LossReduction::mean : LossReduction::sum;
     tree.elements = op->getOperand(0);
   } else if (auto mean = dyn_cast_or_null<DivOp>(op)) {
     if (Value elements = summed(mean.getLhs()), weights = summed(mean.getRhs()); elements && weights) {
@@ -71,17 +59,17 @@ static LossTree parseLoss(Value loss) {
     llvm::SmallPtrSet<Operation *, 16> seen;
     collectClassifiers(tree.elements, classifiers, seen);
     if (classifiers.size() == 1)
-      tree.classifier = classifiers.front();
+      tree.classifier = cast<ClassificationLossOpInterface>(classifiers.front());
   }
   return tree;
 }
 
 Classification training::findClassification(Value loss) {
-  Operation *op = parseLoss(loss).classifier;
+  ClassificationLossOpInterface op = parseLoss(loss).classifier;
   if (!op)
     return {};
-  Value scores = op->getOperand(0);
-  Classification result{scores, op->getOperand(1), shapeOf(scores)[1], ignoreIndexOf(op)};
+  Value scores = op.getScores();
+  Classification result{scores, op.getLabels(), shapeOf(scores)[1], op.getIgnoreIndex()};
   // The largest log-probability is the largest logit, and logits are what people expect of `predict`.
   if (auto logSoftmax = scores.getDefiningOp<LogSoftmaxOp>())
     result.logits = logSoftmax.getX();
@@ -117,16 +105,6 @@ Value training::labelWeights(OpBuilder &b, Location loc, Value labels, Value wei
   return SelectOp::create(b, loc, valid, gathered, scalar(b, loc, b.getF32Type(), 0));
 }
 
-/// Builds the same classification with one loss per label.
-static Value unreduced(OpBuilder &b, Operation *classifier) {
-  if (auto op = dyn_cast<SoftmaxCrossEntropyOp>(classifier))
-    return SoftmaxCrossEntropyOp::create(b, op.getLoc(), op.getLogits(), op.getLabels(), op.getWeights(),
-                                         LossReduction::none, op.getIgnoreIndexAttr());
-  auto op = cast<NllLossOp>(classifier);
-  return NllLossOp::create(b, op.getLoc(), op.getLogProbabilities(), op.getLabels(), op.getWeights(),
-                           LossReduction::none, op.getIgnoreIndexAttr());
-}
-
 std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
   std::optional<int64_t> samples = entry.batchSize();
   LossTree tree = parseLoss(loss);
@@ -138,18 +116,18 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
   // [N*T] rows belong to samples in order when the labels were [N, T...] before they were flattened.
   bool flattened = false;
   if (tree.classifier) {
-    Value source = stripViews(tree.classifier->getOperand(1));
+    Value source = stripViews(tree.classifier.getLabels());
     flattened = isa<BlockArgument>(source) && typeOf(source).getRank() > 0 && shapeOf(source)[0] == *samples;
   }
   SampleLoss split;
   Value weights = tree.weights;
   if (!tree.elements) {
-    Operation *classifier = tree.classifier;
-    split.losses = sumSamples(b, loc, unreduced(b, classifier), *samples, flattened);
-    Value classWeights = classifier->getNumOperands() > 2 ? classifier->getOperand(2) : Value();
-    std::optional<int64_t> ignored = ignoreIndexOf(classifier);
+    ClassificationLossOpInterface classifier = tree.classifier;
+    split.losses = sumSamples(b, loc, classifier.withReduction(b, LossReduction::none), *samples, flattened);
+    Value classWeights = classifier.getWeights();
+    std::optional<int64_t> ignored = classifier.getIgnoreIndex();
     if (split.losses && (classWeights || ignored) && tree.reduction == LossReduction::mean)
-      weights = labelWeights(b, loc, classifier->getOperand(1), classWeights, ignored);
+      weights = labelWeights(b, loc, classifier.getLabels(), classWeights, ignored);
   } else {
     split.losses = sumSamples(b, loc, tree.elements, *samples, flattened);
   }
@@ -159,7 +137,7 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
     return std::nullopt;
   if (!split.weights) {
     // A mean counts its elements; a sum is the loss of one batch.
-    Value counted = tree.elements ? tree.elements : tree.classifier->getOperand(1);
+    Value counted = tree.elements ? tree.elements : tree.classifier.getLabels();
     double weight = tree.reduction == LossReduction::mean
                         ? double(typeOf(counted).getNumElements()) / double(*samples)
                         : 1.0 / double(*samples);

@@ -27,7 +27,7 @@ TEST(OpKernel, EveryOpHasALowering) {
     mlir::Operation *op = mlir::Operation::create(state);
     std::optional<LoopKind> kind = loopKindOf(op);
     ASSERT_TRUE(kind) << name.getStringRef().str();
-    bool perElement = llvm::is_contained({LoopKind::Generator, LoopKind::View, LoopKind::Elementwise, LoopKind::Movement, LoopKind::Window}, *kind);
+    bool perElement = moves(*kind) || llvm::is_contained({LoopKind::Generator, LoopKind::Elementwise, LoopKind::Window}, *kind);
     EXPECT_TRUE(!perElement || mlir::isa<ElementalOpInterface>(op)) << name.getStringRef().str() << " has no elemental model";
     op->destroy();
     ++ops;

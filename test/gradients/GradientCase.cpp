@@ -1,5 +1,6 @@
 #include "GradientCase.h"
 #include "mlir/IR/Verifier.h"
+#include <gtest/gtest.h>
 #include <random>
 
 using namespace mlir;
@@ -154,4 +155,33 @@ FailureOr<BuiltCase> test::buildCase(const Case &c, FloatType element, function_
   if (failed(verify(*built.module)))
     return failure();
   return built;
+}
+
+void test::forEachOpRun(llvm::function_ref<void(Operation *, ArrayRef<HostTensor>)> visit) {
+  FloatType element = Float64Type::get(&testContext());
+  for (const Case &c : allCases()) {
+    SCOPED_TRACE(c.name);
+    auto built = buildCase(c, element, [](unsigned) { return true; });
+    ASSERT_TRUE(succeeded(built));
+    std::vector<HostTensor> arguments;
+    for (const Input &input : c.inputs)
+      arguments.push_back(inputTensor(input, element));
+    for (RankedTensorType type : built->cotangents) {
+      arguments.emplace_back(type);
+      for (auto [i, v] : llvm::enumerate(arguments.back().values))
+        v = 0.25 + double(i % 7);
+    }
+    std::vector<std::pair<Operation *, SmallVector<HostTensor>>> ran;
+    Evaluator evaluator(*built->module, EvalMode::Exact);
+    evaluator.observer = [&](Operation *op, ArrayRef<HostTensor> operands, ArrayRef<HostTensor>) { ran.emplace_back(op, SmallVector<HostTensor>(operands)); };
+    SmallVector<HostTensor> results;
+    ASSERT_TRUE(succeeded(evaluator.run("vjp", arguments, results)));
+    ASSERT_TRUE(succeeded(evaluator.run("primal", ArrayRef(arguments).take_front(c.inputs.size()), results)));
+    for (auto &[op, operands] : ran) {
+      SCOPED_TRACE(op->getName().getStringRef().str());
+      visit(op, operands);
+      if (testing::Test::HasFatalFailure())
+        return;
+    }
+  }
 }

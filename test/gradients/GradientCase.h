@@ -74,5 +74,8 @@ llvm::FailureOr<BuiltCase> buildCase(const Case &c, mlir::FloatType element,
                                      llvm::function_ref<bool(unsigned input)> needed);
 HostTensor inputTensor(const Input &input, mlir::FloatType element);
 
+/// Runs all cases in f64, without rounding, with cotangents that have no pattern, and calls `visit` with each op that has run, in @primal or in @vjp, and its operands' values.
+void forEachOpRun(llvm::function_ref<void(Operation *, llvm::ArrayRef<HostTensor> operands)> visit);
+
 } // namespace mpc::test
 #endif

@@ -217,7 +217,7 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
         part.from[d] += start;
         part.to[d] += start;
       }
-    } else if (!cast && (!isa<ReshapeOp, TransposeOp, BroadcastOp>(op) || !part.from.empty())) {
+    } else if (!cast && (!rearranges(op) || !part.from.empty())) {
       return false; // this includes ops that move the dimensions of which a part was taken
     }
     x = op->getOperand(0);

@@ -1,6 +1,7 @@
 //===- Graph.h - the graph dialect ------------------------------------------===//
 #ifndef MPC_GRAPH_IR_GRAPH_H
 #define MPC_GRAPH_IR_GRAPH_H
+#include "dialects/Interfaces/Contraction.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Indexing.h"
 #include "dialects/Interfaces/Precision.h"
@@ -17,6 +18,8 @@
 #include "dialects/Graph/IR/GraphDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Graph/IR/GraphAttrs.h.inc"
+
+#include "dialects/Graph/IR/GraphInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Graph/IR/GraphOps.h.inc"

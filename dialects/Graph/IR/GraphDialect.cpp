@@ -10,6 +10,7 @@ using namespace mpc::graph;
 #include "dialects/Graph/IR/GraphEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Graph/IR/GraphAttrs.cpp.inc"
+#include "dialects/Graph/IR/GraphInterfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/Graph/IR/GraphOps.cpp.inc"
 

@@ -5,6 +5,8 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/Graph/IR/GraphBase.td"
+include "dialects/Graph/IR/GraphInterfaces.td"
+include "dialects/Interfaces/Contraction.td"
 include "dialects/Interfaces/Differentiable.td"
 include "dialects/Interfaces/Indexing.td"
 include "dialects/Interfaces/Precision.td"
@@ -61,29 +63,35 @@ def Differentiable : Gradient<[DeclareOpInterfaceMethods<DifferentiableOpInterfa
 def ZeroGrad : Gradient<[ZeroGradientTrait]>;
 class NoGrad<string why> : Gradient<[NoGradientOpInterface], why>;
 
-// The loop kind states how an op reads its operands in a loop nest, see
-// dialects/Interfaces/Indexing.h. An op that is not aligned defines followingDim (Indexing.cpp).
-class Loop<string n, bit a = 0> { string name = n; bit aligned = a; }
+// The loop kind states how an op reads its operands in a loop nest, see dialects/Interfaces/Indexing.h. An op that is not aligned defines followingDim
+// (Indexing.cpp) and permuted (Permuted.cpp). `p` is the period of its neighbours; an op of period 0 defines getPeriod (Indexing.cpp).
+class Loop<string n, bit a = 0, int p = 1> { string name = n; bit aligned = a; int period = p; bit draws = 0; list<Trait> traits = []; }
 def GeneratorLoop : Loop<"Generator", 1>;
 def ElementwiseLoop : Loop<"Elementwise", 1>;
-def ViewLoop : Loop<"View">;
+def RandomLoop : Loop<"Elementwise", 1, 4> { let draws = 1; } // Philox makes four words at a time
+def ViewLoop : Loop<"View"> { let traits = [StorageViewTrait]; }
+def BroadcastLoop : Loop<"Broadcast">;
+def PermutationLoop : Loop<"Permutation">;
 def MovementLoop : Loop<"Movement">;
-def WindowLoop : Loop<"Window">;
+def WindowLoop : Loop<"Window", 0, 0>;
 def ReductionLoop : Loop<"Reduction">;
 def ScatterLoop : Loop<"Scatter">;
-def ContractionLoop : Loop<"Contraction">;
+def ContractionLoop : Loop<"Contraction"> { let traits = [DeclareOpInterfaceMethods<ContractionOpInterface>]; }
 def CompositeLoop : Loop<"Composite">;
 def RepeatLoop : Loop<"Repeat">;
 
 class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits, list<Trait> effects = [Pure]>
-    : Op<Graph_Dialect, mnemonic, !listconcat(effects, [PrecisionOpInterface, IndexingOpInterface], gradient.traits, traits)> {
+    : Op<Graph_Dialect, mnemonic, !listconcat(effects, [PrecisionOpInterface, IndexingOpInterface], gradient.traits, loop.traits, traits)> {
   // An op adds these to its declaration if it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
   string dependsOn = "bool dependsOn(::mlir::OpOperand &operand, ::mlir::OpResult result);\n";
   string keepsMagnitudes = "bool keepsMagnitudes() { return true; }\n";
+  string permuted = "::mlir::Operation *permuted(::mlir::OpBuilder &builder, ::llvm::ArrayRef<int64_t> permutation, ::mlir::ValueRange operands);\n";
   string classDeclaration =
     "static ::mpc::PrecisionClass getPrecisionClass() { return ::mpc::PrecisionClass::" # precision.name # "; }\n" #
     "static ::mpc::LoopKind getLoopKind() { return ::mpc::LoopKind::" # loop.name # "; }\n" #
-    !if(loop.aligned, "", "::std::optional<int64_t> followingDim(::mlir::OpOperand &operand, ::mlir::OpResult result, int64_t dim);\n") #
+    "static bool drawsNumbers() { return " # !if(loop.draws, "true", "false") # "; }\n" #
+    !if(loop.period, "static int64_t getPeriod() { return " # !cast<string>(loop.period) # "; }\n", "int64_t getPeriod();\n") #
+    !if(loop.aligned, "", permuted # "::std::optional<int64_t> followingDim(::mlir::OpOperand &operand, ::mlir::OpResult result, int64_t dim);\n") #
     !if(!empty(gradient.why), "",
         "static ::llvm::StringRef getNoGradientReason() { return \"" # gradient.why # "\"; }\n");
   let extraClassDeclaration = classDeclaration;

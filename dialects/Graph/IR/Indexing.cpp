@@ -1,4 +1,5 @@
-// Each op answers here which dimensions of its results follow which of its operands (IndexingOpInterface::followingDim).
+// Each op answers here which dimensions of its results follow which of its operands (IndexingOpInterface::followingDim), and a window also how its work repeats
+// (getPeriod).
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -58,6 +59,20 @@ Followed MaxPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { re
 Followed MaxPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
 Followed AvgPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
 Followed AvgPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
+
+/// The windows that an element of a pool's operand lies in repeat with the stride, for neighbours along the last dimension.
+template <typename Pool>
+static int64_t periodOf(Pool pool) {
+  int64_t stride = pool.getStrides().back();
+  return pool.getLayout() == Layout::ChannelsFirst && stride <= 4 ? stride : 1;
+}
+int64_t MaxPoolGradOp::getPeriod() { return periodOf(*this); }
+int64_t AvgPoolGradOp::getPeriod() { return periodOf(*this); }
+int64_t MaxPoolOp::getPeriod() { return 1; }
+int64_t AvgPoolOp::getPeriod() { return 1; }
+int64_t ResizeOp::getPeriod() { return 1; }
+int64_t ResizeGradOp::getPeriod() { return 1; }
+int64_t ArgMaxOp::getPeriod() { return 1; }
 
 template <typename Resize>
 static Followed besideResize(Resize resize, OpOperand &operand, OpResult result, int64_t dim) {

@@ -5,8 +5,8 @@ include "dialects/Graph/IR/GraphDialect.td"
 
 //===-- Unary ----------------------------------------------------------------===//
 
-class Graph_UnaryOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Float>
-    : Graph_Op<mnemonic, precision, gradient, ElementwiseLoop, [SameOperandsAndResultType]> {
+class Graph_UnaryOp<string mnemonic, Precision precision, Gradient gradient, Type type = Graph_Float, list<Trait> traits = []>
+    : Graph_Op<mnemonic, precision, gradient, ElementwiseLoop, !listconcat([SameOperandsAndResultType], traits)> {
   let arguments = (ins type:$x);
   let results = (outs type:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -44,7 +44,10 @@ def Graph_AcoshOp : Graph_UnaryOp<"acosh", Follow, Differentiable> { let summary
 def Graph_AtanhOp : Graph_UnaryOp<"atanh", Follow, Differentiable> { let summary = "inverse hyperbolic tangent"; }
 def Graph_ErfOp : Graph_UnaryOp<"erf", Follow, Differentiable> { let summary = "error function"; }
 def Graph_TanhOp : Graph_UnaryOp<"tanh", Follow, Differentiable> { let summary = "hyperbolic tangent"; }
-def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", Follow, Differentiable> { let summary = "1/(1 + e^-x)"; }
+def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", Follow, Differentiable, Graph_Float, [ProbabilityOpInterface]> {
+  let summary = "1/(1 + e^-x)";
+  let extraClassDeclaration = classDeclaration # "::std::optional<int64_t> getClassAxis() { return ::std::nullopt; }\n";
+}
 def Graph_ReluOp : Graph_UnaryOp<"relu", Follow, Differentiable, Graph_Number> { let summary = "max(x, 0)"; let hasFolder = 1; }
 def Graph_SoftplusOp : Graph_UnaryOp<"softplus", Fp32, Differentiable> { let summary = "log(1 + e^x), without overflow"; }
 def Graph_SoftsignOp : Graph_UnaryOp<"softsign", Follow, Differentiable> { let summary = "x / (1 + |x|)"; }
@@ -159,7 +162,7 @@ def Graph_BitcastOp : Graph_Op<"bitcast", Neutral, ZeroGrad, ElementwiseLoop, [S
 
 //===-- Random ------------------------------------------------------------------===//
 
-def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, ElementwiseLoop> {
+def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, RandomLoop> {
   let summary = "random numbers: `uniform` in [0, 1), or `normal` with mean 0 and variance 1";
   let description = [{
     Element i depends on its row-major index and the operands alone, so a recomputation draws the same numbers. It is made from the
@@ -175,7 +178,7 @@ def Graph_RandomOp : Graph_Op<"random", Neutral, ZeroGrad, ElementwiseLoop> {
   let hasVerifier = 1;
 }
 
-def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, ElementwiseLoop> {
+def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, RandomLoop> {
   let summary = "zeroes elements with probability `ratio`, scales the rest by 1/(1-ratio)";
   let description = [{
     The mask is a function, not a value: element i is kept when u(i) >= ratio, where u(i) is word i%4, as a fraction
@@ -191,7 +194,7 @@ def Graph_DropoutOp : Graph_Op<"dropout", Follow, Differentiable, ElementwiseLoo
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let builders = [];
   let hasVerifier = 1;
-  let extraClassDeclaration = classDeclaration # [{
+  let extraClassDeclaration = classDeclaration # permuted # [{
     /// Returns the shape of the mask: x's shape, with 1 in the dimensions that share a number.
     ::llvm::SmallVector<int64_t> getMaskShape();
   }];

@@ -17,13 +17,18 @@ def Graph_MatMulOp : Graph_Op<"matmul", LowPrecision, Differentiable, Contractio
   let hasVerifier = 1;
 }
 
-class Graph_ConvFamilyOp<string mnemonic, list<Trait> traits = []>
-    : Graph_Op<mnemonic, LowPrecision, Differentiable, ContractionLoop, !listconcat([SameOperandsAndResultElementType], traits)> {
+// `input`, `weight` and `output` name the operand or result that is x, w and y of the convolution, or its cotangent.
+class Graph_ConvFamilyOp<string mnemonic, string input, string weight, string output, list<Trait> traits = []>
+    : Graph_Op<mnemonic, LowPrecision, Differentiable, ContractionLoop, !listconcat([SameOperandsAndResultElementType, ConvolutionOpInterface], traits)> {
+  let extraClassDeclaration = classDeclaration #
+    "::mlir::Value getInput() { return get" # input # "(); }\n" #
+    "::mlir::Value getWeight() { return get" # weight # "(); }\n" #
+    "::mlir::Value getOutput() { return get" # output # "(); }\n";
   dag window = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pad_low,
                     DenseI64ArrayAttr:$pad_high, I64Attr:$groups, Graph_DefaultLayout:$layout, UnitAttr:$weight_channels_last);
   let hasVerifier = 1;
 }
-def Graph_ConvOp : Graph_ConvFamilyOp<"conv", [InferTypeOpAdaptor]> {
+def Graph_ConvOp : Graph_ConvFamilyOp<"conv", "X", "W", "Y", [InferTypeOpAdaptor]> {
   let summary = "cross-correlation of x with w, over one to three spatial dimensions";
   let description = [{
     x is [N, C, spatial...] or, `channels_last`, [N, spatial..., C]; w is [O, C/groups, kernel...] or, with
@@ -33,12 +38,12 @@ def Graph_ConvOp : Graph_ConvFamilyOp<"conv", [InferTypeOpAdaptor]> {
   let arguments = !con((ins Graph_Float:$x, Graph_Float:$w), window);
   let results = (outs Graph_Float:$y);
 }
-def Graph_ConvInputGradOp : Graph_ConvFamilyOp<"conv_input_grad"> {
+def Graph_ConvInputGradOp : Graph_ConvFamilyOp<"conv_input_grad", "Dx", "W", "Dy"> {
   let summary = "cotangent of a convolution's x, given that of y; also the forward of a transposed convolution";
   let arguments = !con((ins Graph_Float:$dy, Graph_Float:$w), window);
   let results = (outs Graph_Float:$dx);
 }
-def Graph_ConvWeightGradOp : Graph_ConvFamilyOp<"conv_weight_grad"> {
+def Graph_ConvWeightGradOp : Graph_ConvFamilyOp<"conv_weight_grad", "X", "Dw", "Dy"> {
   let summary = "cotangent of a convolution's w, given x and the cotangent of y";
   let arguments = !con((ins Graph_Float:$x, Graph_Float:$dy), window);
   let results = (outs Graph_Float:$dw);
@@ -168,21 +173,23 @@ def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"sec
 
 //===-- Softmax and losses ------------------------------------------------------===//
 
-def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, CompositeLoop, [SameOperandsAndResultType]> {
+def Graph_SoftmaxOp : Graph_Op<"softmax", Fp32, Differentiable, CompositeLoop, [SameOperandsAndResultType, ProbabilityOpInterface]> {
+  let extraClassDeclaration = classDeclaration # "::std::optional<int64_t> getClassAxis() { return getAxis(); }\n";
   let summary = "e^(x - max) / sum, along `axis`; fp32 arithmetic whatever the storage";
   let arguments = (ins Graph_Float:$x, I64Attr:$axis);
   let results = (outs Graph_Float:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, CompositeLoop, [SameOperandsAndResultType]> {
+def Graph_LogSoftmaxOp : Graph_Op<"log_softmax", Fp32Range, Differentiable, CompositeLoop, [SameOperandsAndResultType, ProbabilityOpInterface]> {
+  let extraClassDeclaration = classDeclaration # "::std::optional<int64_t> getClassAxis() { return getAxis(); }\n";
   let summary = "x - max - log(sum e^(x - max)), along `axis`";
   let arguments = (ins Graph_Float:$x, I64Attr:$axis);
   let results = (outs Graph_Float:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
+def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor, ClassificationLossOpInterface]> {
   let summary = "negative log-likelihood of integer labels";
   let description = [{
     log_probabilities is [N, C, d...], labels is [N, d...], weights is [C] (all ones if absent). The
@@ -194,7 +201,7 @@ def Graph_NllLossOp : Graph_Op<"nll_loss", Fp32Range, Differentiable, CompositeL
   let results = (outs Graph_Float:$loss);
   let hasVerifier = 1;
 }
-def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
+def Graph_SoftmaxCrossEntropyOp : Graph_Op<"softmax_cross_entropy", Fp32Range, Differentiable, CompositeLoop, [InferTypeOpAdaptor, ClassificationLossOpInterface]> {
   let summary = "nll_loss of the log_softmax along dimension 1";
   let arguments = (ins Graph_Float:$logits, Graph_Index:$labels, Optional<Graph_Float>:$weights,
                        Graph_LossReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);

@@ -62,7 +62,7 @@ int64_t graph::spatialAxis(Layout layout) { return layout == Layout::ChannelsFir
 
 std::optional<double> graph::splatNumber(Value v) {
   while (Operation *producer = v.getDefiningOp()) {
-    if (!isa<BroadcastOp, ReshapeOp, TransposeOp>(producer))
+    if (!rearranges(producer))
       break;
     v = producer->getOperand(0);
   }
@@ -108,17 +108,15 @@ Type graph::computeType(Type element) {
   return isLowPrecision(element) || isFloat8(element) ? Float32Type::get(element.getContext()) : element;
 }
 
+TypedAttr graph::numberAttr(Type element, double value) {
+  if (auto type = dyn_cast<FloatType>(element))
+    return FloatAttr::get(type, value);
+  auto type = cast<IntegerType>(element);
+  return IntegerAttr::get(type, APInt(64, uint64_t(int64_t(value))).trunc(type.getWidth()));
+}
+
 Value graph::splat(OpBuilder &b, Location loc, RankedTensorType type, double value) {
-  Attribute attr;
-  Type element = type.getElementType();
-  if (auto floatType = dyn_cast<FloatType>(element)) {
-    attr = FloatAttr::get(floatType, value);
-  } else {
-    auto intType = cast<IntegerType>(element);
-    APInt bits(64, uint64_t(int64_t(value)));
-    attr = IntegerAttr::get(intType, bits.trunc(intType.getWidth()));
-  }
-  return ConstantOp::create(b, loc, DenseElementsAttr::get(type, attr));
+  return ConstantOp::create(b, loc, DenseElementsAttr::get(type, Attribute(numberAttr(type.getElementType(), value))));
 }
 
 Value graph::scalar(OpBuilder &b, Location loc, Type element, double value) {

@@ -46,6 +46,8 @@ mlir::Type computeType(mlir::Type element);
 /// Returns the one number that a float constant holds everywhere, looking through reshapes, transposes and broadcasts of the constant.
 std::optional<double> splatNumber(mlir::Value v);
 
+/// Returns `value` as an attribute of the element type, rounded to it; a truncated integer for integers.
+mlir::TypedAttr numberAttr(mlir::Type element, double value);
 /// Makes a constant filled with `value`, rounded to the type's element type.
 mlir::Value splat(mlir::OpBuilder &b, mlir::Location loc, mlir::RankedTensorType type, double value);
 /// Makes a rank-0 constant of the element type.

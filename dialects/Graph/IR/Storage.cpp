@@ -16,6 +16,11 @@ bool mpc::graph::sameCells(Type a, Type b) {
 
 bool mpc::graph::isView(Operation *op) { return op && op->hasTrait<StorageView>(); }
 
+bool mpc::graph::isPermanent(Value v) {
+  Operation *op = v.getDefiningOp();
+  return op && op->hasTrait<PermanentStorage>();
+}
+
 Value mpc::graph::storageOf(Value v) {
   while (isView(v.getDefiningOp()))
     v = v.getDefiningOp()->getOperand(0);

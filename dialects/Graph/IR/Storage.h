@@ -21,6 +21,8 @@ mlir::Value storageOf(mlir::Value v);
 
 /// Returns whether the op is a view of its first operand.
 bool isView(mlir::Operation *op);
+/// Returns whether v lies in memory all the time, as constants and the values of variables do (PermanentStorage). v is no view.
+bool isPermanent(mlir::Value v);
 
 /// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`, parents before their children. A barrier that waits for v
 /// is a user.

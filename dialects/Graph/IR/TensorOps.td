@@ -3,7 +3,7 @@
 #define MPC_GRAPH_TENSOR_OPS
 include "dialects/Graph/IR/GraphDialect.td"
 
-def Graph_ConstantOp : Graph_Op<"constant", Neutral, ZeroGrad, GeneratorLoop, [ConstantLike, InferTypeOpAdaptor]> {
+def Graph_ConstantOp : Graph_Op<"constant", Neutral, ZeroGrad, GeneratorLoop, [ConstantLike, PermanentStorageTrait, InferTypeOpAdaptor]> {
   let summary = "a tensor known at compile time";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$result);
@@ -19,7 +19,7 @@ def Graph_IotaOp : Graph_Op<"iota", Neutral, ZeroGrad, GeneratorLoop> {
   let hasVerifier = 1;
 }
 
-def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, ViewLoop, [SameOperandsAndResultElementType, StorageViewTrait]> {
+def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, ViewLoop, [SameOperandsAndResultElementType]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);
@@ -29,7 +29,7 @@ def Graph_ReshapeOp : Graph_Op<"reshape", Follow, Differentiable, ViewLoop, [Sam
   let hasVerifier = 1;
 }
 
-def Graph_TransposeOp : Graph_Op<"transpose", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
+def Graph_TransposeOp : Graph_Op<"transpose", Follow, Differentiable, PermutationLoop, [InferTypeOpAdaptor]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$permutation);
   let results = (outs Graph_Tensor:$y);
@@ -37,7 +37,7 @@ def Graph_TransposeOp : Graph_Op<"transpose", Follow, Differentiable, MovementLo
   let hasCanonicalizer = 1;
 }
 
-def Graph_BarrierOp : Graph_OpBase<"barrier", Follow, Differentiable, ViewLoop, [AllTypesMatch<["x", "y"]>, StorageViewTrait]> {
+def Graph_BarrierOp : Graph_OpBase<"barrier", Follow, Differentiable, ViewLoop, [AllTypesMatch<["x", "y"]>]> {
   let extraClassDeclaration = classDeclaration # dependsOn;
   let summary = "x itself, once `after` is computed";
   let description = [{
@@ -53,7 +53,7 @@ def Graph_BarrierOp : Graph_OpBase<"barrier", Follow, Differentiable, ViewLoop, 
   let assemblyFormat = "$x (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` type($y)";
 }
 
-def Graph_BroadcastOp : Graph_Op<"broadcast", Follow, Differentiable, MovementLoop, [SameOperandsAndResultElementType]> {
+def Graph_BroadcastOp : Graph_Op<"broadcast", Follow, Differentiable, BroadcastLoop, [SameOperandsAndResultElementType]> {
   let summary = "numpy broadcast to the result's shape";
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);

@@ -36,7 +36,7 @@ def Train_VariableOp : Train_Op<"variable", [Symbol, DeclareOpInterfaceMethods<S
   let hasVerifier = 1;
 }
 
-def Train_ReadOp : Train_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Pure, ZeroGradientTrait]> {
+def Train_ReadOp : Train_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, Pure, ZeroGradientTrait, PermanentStorageTrait]> {
   let summary = "reads the value that a variable had before this entry started (hence pure)";
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs Graph_Tensor:$value);

@@ -1,50 +1,28 @@
 //===- Problem.h - a hero as an implicit matrix product ------------------------------===//
 //
-// The hero of a dispatch is its matrix product or convolution. All heroes are described as
-//
-//   C(z, m, n) = sum over k of A(z, m, k) B(z, k, n)
-//
-// An axis (m, n, k or z) may stand for several dimensions of a tensor: its index is a mixed-radix number whose
-// digits, outer to inner, are the indices of those dimensions. A position along a dimension of a tensor is an
-// affine form of digits. The digits of the axes are:
-//
-//                      z        m                  n             k
-//   matmul             batch    m                  n             k
-//   conv               group    n, out position    o             kernel position, c
-//   conv_input_grad    group    n, in position     c             kernel position, o
-//   conv_weight_grad   group    o                  kernel pos, c n, out position
+// The hero of a dispatch is its matrix product or convolution. All heroes are matrix products C(z, m, n) = sum over k of
+// A(z, m, k) B(z, k, n), whose axes have digits (dialects/Interfaces/Contraction.h). A problem adds what memory makes of them.
 //
 //===----------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_PROBLEM_H
 #define MPC_LOWERING_HEROTOGPU_PROBLEM_H
+#include "dialects/Interfaces/Contraction.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include <array>
 #include <optional>
 
 namespace mpc::hero {
 
-enum class Axis : unsigned { M, N, K, Z };
-inline constexpr unsigned axisCount = 4;
+using Axis = MatrixProduct::Axis;
+using Digits = MatrixProduct::Digits;
+using Term = MatrixProduct::Term;
+inline constexpr unsigned axisCount = MatrixProduct::axisCount;
 
-/// coefficient * digit
-struct Term {
-  Axis axis;
-  unsigned digit; ///< the number of the digit within its axis, outer to inner
-  int64_t coefficient;
+/// One dimension of a tensor in memory.
+struct Coordinate : MatrixProduct::Coordinate {
+  int64_t stride; ///< elements from one position to the next
+  bool checked;   ///< whether some digits lead outside of the tensor, or leave a remainder of the division
 };
-
-/// One dimension of a tensor: position = (sum of terms + constant) / divisor. Where that is not an integer in
-/// [0, extent), the element counts as zero.
-struct Coordinate {
-  llvm::SmallVector<Term, 3> terms;
-  int64_t constant = 0;
-  int64_t divisor = 1;
-  int64_t extent = 1;
-  int64_t stride = 1;   ///< elements from one position to the next
-  bool checked = false; ///< whether some digits lead outside of the tensor, or leave a remainder of the division
-};
-
-using Digits = llvm::SmallVector<int64_t, 4>; ///< the extents of an axis's digits, outer to inner
 
 /// A or B. Digits that memory walks through in one stride are merged into one digit here.
 struct Operand {
@@ -84,9 +62,7 @@ struct Problem {
   int storeVector(int most) const;
 };
 
-/// Describes the hero of a library dispatch. Fails with a diagnostic where the dispatch has no hero or two,
-/// where an operand of the hero is computed in the dispatch, or where an axis is too long for 32-bit
-/// counters.
+/// Describes the hero of a library dispatch. Fails with a diagnostic where an axis is too long for 32-bit counters.
 mlir::FailureOr<Problem> describeHero(kernel::DispatchOp dispatch);
 
 } // namespace mpc::hero

@@ -3,7 +3,6 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/HeroToGpu/Box.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -75,13 +74,12 @@ static void describe(MatMulOp op, const Problem &p, ProblemKey &key) {
   }
 }
 
-template <typename OpT>
-static void describe(OpT op, Value x, Value w, Value y, ProblemKey &key) {
+static void describe(ConvolutionOpInterface op, ProblemKey &key) {
   key.layout = op.getLayout() == Layout::ChannelsLast ? "nhwc," : "nchw,";
-  key.layout += op->hasAttr("weight_channels_last") ? "ohwi" : "oihw";
-  key.extents = {{"x", Digits(shapeOf(x))},
-                 {"w", Digits(shapeOf(w))},
-                 {"y", Digits(shapeOf(y))},
+  key.layout += op.getWeightChannelsLast() ? "ohwi" : "oihw";
+  key.extents = {{"x", Digits(shapeOf(op.getInput()))},
+                 {"w", Digits(shapeOf(op.getWeight()))},
+                 {"y", Digits(shapeOf(op.getOutput()))},
                  {"strides", Digits(op.getStrides())},
                  {"dilations", Digits(op.getDilations())},
                  {"pads", Digits(op.getPadLow())},
@@ -95,11 +93,10 @@ ProblemKey mpc::hero::keyOf(const Problem &problem) {
   if (Type a = elementOf(problem.a.tensor), b = elementOf(problem.b.tensor); isFloat8(a))
     element << a << ',' << b << ',';
   element << problem.element();
-  llvm::TypeSwitch<Operation *>(problem.hero)
-      .Case([&](MatMulOp op) { describe(op, problem, key); })
-      .Case([&](ConvOp op) { describe(op, op.getX(), op.getW(), op.getY(), key); })
-      .Case([&](ConvInputGradOp op) { describe(op, op.getDx(), op.getW(), op.getDy(), key); })
-      .Case([&](ConvWeightGradOp op) { describe(op, op.getX(), op.getDw(), op.getDy(), key); });
+  if (auto convolution = dyn_cast<ConvolutionOpInterface>(problem.hero))
+    describe(convolution, key);
+  else
+    describe(cast<MatMulOp>(problem.hero), problem, key);
   key.feedA = feedOf(problem.a);
   key.feedB = feedOf(problem.b);
   return key;

@@ -8,14 +8,6 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Combines two accumulators. A partial result is combined as an element would be, but it is an accumulator
-/// already.
-Value ThreadReducer::combine(Operation *reduction, Value a, Value b) {
-  if (isa<graph::ReduceAnyOp>(reduction))
-    b = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, b, e.constantInt(b.getType(), 0));
-  return reductionStep(reduction, a, b, e);
-}
-
 /// The value of the lane whose number differs by xor with `offset`; a shuffle moves 32 bits.
 Value ThreadReducer::exchange(Value v, int64_t offset) {
   Type type = v.getType(), i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
@@ -35,7 +27,7 @@ Value ThreadReducer::exchange(Value v, int64_t offset) {
 
 Value ThreadReducer::overWarp(Operation *reduction, Value accumulator) {
   for (int64_t offset = warpThreads / 2; offset >= columns; offset /= 2)
-    accumulator = combine(reduction, accumulator, exchange(accumulator, offset));
+    accumulator = reductionCombine(reduction, accumulator, exchange(accumulator, offset), e);
   return accumulator;
 }
 
@@ -88,7 +80,7 @@ ThreadReducer::Values ThreadReducer::totals(const Index &ofColumn, const Index &
   for (auto [op, buffer] : llvm::zip_equal(stage, partial)) {
     Value total = e.load(buffer, at);
     for (int64_t warp = 1; warp < warps; ++warp)
-      total = combine(op, total, e.load(buffer, at + Index(warp * columns * n)));
+      total = reductionCombine(op, total, e.load(buffer, at + Index(warp * columns * n)), e);
     result.push_back(total);
   }
   return result;

@@ -29,7 +29,6 @@ public:
   Values totals(const Index &ofColumn, const Index &i);
 
 private:
-  mlir::Value combine(mlir::Operation *reduction, mlir::Value a, mlir::Value b);
   mlir::Value overWarp(mlir::Operation *reduction, mlir::Value accumulator);
   mlir::Value exchange(mlir::Value v, int64_t offset);
 

@@ -311,12 +311,8 @@ int64_t NestEmitter::columns(Value begin, Value end) {
             });
             forColumns(0, [&](Index at) {
               for (Operation *op : stage) {
-                // A partial sum is combined as an element would be, but it is an accumulator already.
                 Value partial = read(arrays[op][0], at);
-                if (isa<graph::ReduceAnyOp>(op))
-                  partial = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, partial,
-                                                  e.constantInt(partial.getType(), 0));
-                write(arrays[op][1], at, reductionStep(op, read(arrays[op][1], at), partial, e));
+                write(arrays[op][1], at, reductionCombine(op, read(arrays[op][1], at), partial, e));
               }
             });
             return {};

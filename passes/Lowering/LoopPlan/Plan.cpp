@@ -89,18 +89,8 @@ static llvm::SmallVector<int64_t> divisorChain(ArrayRef<int64_t> required, const
 
 /// The number of neighbours along the innermost dimension that share work, or after which the work repeats.
 static int64_t repeatOf(Operation *op) {
-  if (isa<graph::DropoutOp, graph::RandomOp>(op))
-    return 4;
-  auto stride = [](auto pool) -> int64_t {
-    return pool.getLayout() == graph::Layout::ChannelsFirst && pool.getStrides().back() <= 4
-               ? pool.getStrides().back()
-               : 1;
-  };
-  if (auto pool = dyn_cast<graph::MaxPoolGradOp>(op))
-    return stride(pool);
-  if (auto pool = dyn_cast<graph::AvgPoolGradOp>(op))
-    return stride(pool);
-  return 1;
+  auto indexed = dyn_cast<IndexingOpInterface>(op);
+  return indexed ? indexed.getPeriod() : 1;
 }
 
 FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {

@@ -10,10 +10,7 @@
 using namespace mlir;
 
 /// Whether the op is a function that no target has instructions for.
-static bool isFunction(Operation *op) {
-  return isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::SinOp, math::CosOp, math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::SinhOp, math::CoshOp,
-             math::TanhOp, math::AsinhOp, math::AcoshOp, math::AtanhOp, math::ErfOp, math::ErfcOp, math::PowFOp, arith::RemFOp>(op);
-}
+static bool isFunction(Operation *op) { return isa<arith::RemFOp>(op) || mpc::expandsF64(op); }
 
 /// Replaces an op on a vector by one op for each element.
 static void scalarize(Operation *op) {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/DoubleMath.h"
 #include "passes/Lowering/MathApprox/FloatMath.h"
+#include "llvm/ADT/StringMap.h"
 #include <limits>
 #include <vector>
 
@@ -291,45 +292,37 @@ static Value powOf(FloatMath &f, Value x, Value y) {
   return f.select(f.equal(x, one), one, result);
 }
 
-Value mpc::expandF64(ImplicitLocOpBuilder &b, Operation *op, ValueRange x) {
+using Expansion = Value (*)(FloatMath &, ValueRange);
+
+/// Returns the arithmetic of a math op, or null where the op needs none (sqrt, fma, rounding) or is unknown.
+static Expansion expansionOf(Operation *op) {
+  static const llvm::StringMap<Expansion> expansions = {
+      {math::ExpOp::getOperationName(), [](FloatMath &f, ValueRange x) { return expOf(f, x[0]); }},
+      {math::ExpM1Op::getOperationName(), [](FloatMath &f, ValueRange x) { return expm1Of(f, x[0]); }},
+      {math::LogOp::getOperationName(), [](FloatMath &f, ValueRange x) { return logOf(f, x[0]); }},
+      {math::Log1pOp::getOperationName(), [](FloatMath &f, ValueRange x) { return log1pOf(f, x[0]); }},
+      {math::SinOp::getOperationName(), [](FloatMath &f, ValueRange x) { return sinOf(f, x[0], 0); }},
+      {math::CosOp::getOperationName(), [](FloatMath &f, ValueRange x) { return sinOf(f, x[0], 1); }},
+      {math::TanOp::getOperationName(), [](FloatMath &f, ValueRange x) { return tanOf(f, x[0]); }},
+      {math::AsinOp::getOperationName(), [](FloatMath &f, ValueRange x) { return asinOf(f, x[0]); }},
+      {math::AcosOp::getOperationName(), [](FloatMath &f, ValueRange x) { return acosOf(f, x[0]); }},
+      {math::AtanOp::getOperationName(), [](FloatMath &f, ValueRange x) { return atanOf(f, x[0]); }},
+      {math::SinhOp::getOperationName(), [](FloatMath &f, ValueRange x) { return sinhOf(f, x[0]); }},
+      {math::CoshOp::getOperationName(), [](FloatMath &f, ValueRange x) { return coshOf(f, x[0]); }},
+      {math::TanhOp::getOperationName(), [](FloatMath &f, ValueRange x) { return tanhOf(f, x[0]); }},
+      {math::AsinhOp::getOperationName(), [](FloatMath &f, ValueRange x) { return asinhOf(f, x[0]); }},
+      {math::AcoshOp::getOperationName(), [](FloatMath &f, ValueRange x) { return acoshOf(f, x[0]); }},
+      {math::AtanhOp::getOperationName(), [](FloatMath &f, ValueRange x) { return atanhOf(f, x[0]); }},
+      {math::ErfOp::getOperationName(), [](FloatMath &f, ValueRange x) { return erfOf(f, x[0]); }},
+      {math::ErfcOp::getOperationName(), [](FloatMath &f, ValueRange x) { return erfcOf(f, x[0]); }},
+      {math::PowFOp::getOperationName(), [](FloatMath &f, ValueRange x) { return powOf(f, x[0], x[1]); }},
+  };
+  return expansions.lookup(op->getName().getStringRef());
+}
+
+bool mpc::expandsF64(Operation *op) { return expansionOf(op); }
+
+Value mpc::expandF64(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands) {
   FloatMath f{b, b.getF64Type()};
-  if (isa<math::ExpOp>(op))
-    return expOf(f, x[0]);
-  if (isa<math::ExpM1Op>(op))
-    return expm1Of(f, x[0]);
-  if (isa<math::LogOp>(op))
-    return logOf(f, x[0]);
-  if (isa<math::Log1pOp>(op))
-    return log1pOf(f, x[0]);
-  if (isa<math::SinOp>(op))
-    return sinOf(f, x[0], 0);
-  if (isa<math::CosOp>(op))
-    return sinOf(f, x[0], 1);
-  if (isa<math::TanOp>(op))
-    return tanOf(f, x[0]);
-  if (isa<math::AsinOp>(op))
-    return asinOf(f, x[0]);
-  if (isa<math::AcosOp>(op))
-    return acosOf(f, x[0]);
-  if (isa<math::AtanOp>(op))
-    return atanOf(f, x[0]);
-  if (isa<math::SinhOp>(op))
-    return sinhOf(f, x[0]);
-  if (isa<math::CoshOp>(op))
-    return coshOf(f, x[0]);
-  if (isa<math::TanhOp>(op))
-    return tanhOf(f, x[0]);
-  if (isa<math::AsinhOp>(op))
-    return asinhOf(f, x[0]);
-  if (isa<math::AcoshOp>(op))
-    return acoshOf(f, x[0]);
-  if (isa<math::AtanhOp>(op))
-    return atanhOf(f, x[0]);
-  if (isa<math::ErfOp>(op))
-    return erfOf(f, x[0]);
-  if (isa<math::ErfcOp>(op))
-    return erfcOf(f, x[0]);
-  if (isa<math::PowFOp>(op))
-    return powOf(f, x[0], x[1]);
-  return {};
+  return expansionOf(op)(f, operands);
 }

@@ -5,8 +5,9 @@
 
 namespace mpc {
 
-/// Emits the function of a math op over f64 operands; returns null where the op needs no code (sqrt, fma,
-/// rounding) or is unknown.
+/// Returns whether the op is a math function that has arithmetic of f64: it is none that has instructions everywhere (sqrt, fma, rounding).
+bool expandsF64(mlir::Operation *op);
+/// Emits the arithmetic of such an op over f64 operands.
 mlir::Value expandF64(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 
 } // namespace mpc

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/MathApprox.h"
 #include "passes/Lowering/MathApprox/FloatMath.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -156,36 +157,27 @@ static Value expandSinCos(FloatMath &f, Value x, int64_t quadrant) {
 }
 
 void mpc::expandF32Math(Operation *root) {
+  using Expansion = Value (*)(FloatMath &, Value);
+  static const llvm::StringMap<Expansion> expansions = {
+      {math::ExpOp::getOperationName(), [](FloatMath &f, Value x) { return expandExp(f, x); }},
+      {math::LogOp::getOperationName(), [](FloatMath &f, Value x) { return expandLog(f, x); }},
+      {math::Log1pOp::getOperationName(), [](FloatMath &f, Value x) { return expandLog1p(f, x); }},
+      {math::ExpM1Op::getOperationName(), [](FloatMath &f, Value x) { return expandExpM1(f, x); }},
+      {math::TanhOp::getOperationName(), [](FloatMath &f, Value x) { return expandTanh(f, x); }},
+      {math::ErfOp::getOperationName(), [](FloatMath &f, Value x) { return expandErf(f, x); }},
+      {math::ErfcOp::getOperationName(), [](FloatMath &f, Value x) { return expandErfc(f, x); }},
+      {math::SinOp::getOperationName(), [](FloatMath &f, Value x) { return expandSinCos(f, x, 0); }},
+      {math::CosOp::getOperationName(), [](FloatMath &f, Value x) { return expandSinCos(f, x, 1); }},
+  };
   llvm::SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (op->getName().getDialectNamespace() == "math" && op->getNumOperands() == 1 && op->getResult(0).getType().isF32())
+    if (expansions.contains(op->getName().getStringRef()) && op->getResult(0).getType().isF32())
       ops.push_back(op);
   });
   for (Operation *op : ops) {
     ImplicitLocOpBuilder b(op->getLoc(), op);
     FloatMath f{b, b.getF32Type()};
-    Value x = op->getOperand(0), y;
-    if (isa<math::ExpOp>(op))
-      y = expandExp(f, x);
-    else if (isa<math::LogOp>(op))
-      y = expandLog(f, x);
-    else if (isa<math::Log1pOp>(op))
-      y = expandLog1p(f, x);
-    else if (isa<math::ExpM1Op>(op))
-      y = expandExpM1(f, x);
-    else if (isa<math::TanhOp>(op))
-      y = expandTanh(f, x);
-    else if (isa<math::ErfOp>(op))
-      y = expandErf(f, x);
-    else if (isa<math::ErfcOp>(op))
-      y = expandErfc(f, x);
-    else if (isa<math::SinOp>(op))
-      y = expandSinCos(f, x, 0);
-    else if (isa<math::CosOp>(op))
-      y = expandSinCos(f, x, 1);
-    else
-      continue;
-    op->getResult(0).replaceAllUsesWith(y);
+    op->getResult(0).replaceAllUsesWith(expansions.lookup(op->getName().getStringRef())(f, op->getOperand(0)));
     op->erase();
   }
 }

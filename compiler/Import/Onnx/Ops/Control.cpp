@@ -110,7 +110,7 @@ static void scanOp(Node &n) {
     }
   }
   draft.getBody().walk([&](Operation *inner) {
-    if (isa<DropoutOp, RandomOp>(inner))
+    if (drawsNumbers(inner))
       n.fail("its body draws random numbers, which would be the same in each iteration", "draw them before the Scan, and pass them as a scan input");
   });
   SmallVector<Type> stacks;

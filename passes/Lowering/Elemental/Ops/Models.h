@@ -39,6 +39,8 @@ void attachResizeModels(mlir::MLIRContext *);
 mlir::Type accumulatorType(mlir::Operation *reduction);
 mlir::Value reductionInit(mlir::Operation *reduction, ElementEmitter &e);
 mlir::Value reductionStep(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value element, ElementEmitter &e);
+/// Combines two accumulators, each of which has some of the elements.
+mlir::Value reductionCombine(mlir::Operation *reduction, mlir::Value a, mlir::Value b, ElementEmitter &e);
 /// Converts the accumulator to the result's register: divides for a mean, and rounds once.
 mlir::Value reductionFinish(mlir::Operation *reduction, mlir::Value accumulator, ElementEmitter &e);
 

@@ -5,6 +5,8 @@ using namespace mlir;
 using namespace mpc;
 
 static Type elementType(Operation *op) { return graph::elementOf(op->getOperand(0)); }
+static Combiner combinerOf(Operation *op) { return cast<ReductionOpInterface>(op).getCombiner(); }
+static bool isMean(Operation *op) { return cast<ReductionOpInterface>(op).isMean(); }
 
 Type mpc::accumulatorType(Operation *op) {
   Type type = ElementEmitter::registerType(elementType(op));
@@ -12,51 +14,55 @@ Type mpc::accumulatorType(Operation *op) {
   // but a mean does not, so it has 64 bits.
   if (type.isInteger(1))
     return IntegerType::get(op->getContext(), 8);
-  return isa<IntegerType>(type) && isa<graph::ReduceMeanOp>(op) ? IntegerType::get(op->getContext(), 64) : type;
+  return isa<IntegerType>(type) && isMean(op) ? IntegerType::get(op->getContext(), 64) : type;
 }
 
 Value mpc::reductionInit(Operation *op, ElementEmitter &e) {
   Type type = accumulatorType(op);
-  if (isa<graph::ReduceProdOp>(op))
-    return e.constant(type, 1);
-  bool isMax = isa<graph::ReduceMaxOp>(op);
-  if (!isMax && !isa<graph::ReduceMinOp>(op))
-    return e.constant(type, 0);
-  if (isa<FloatType>(type))
-    return e.constant(type, isMax ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
-  unsigned width = type.getIntOrFloatBitWidth();
-  bool isUnsigned = elementType(op).isUnsignedInteger();
-  APInt limit = isUnsigned ? (isMax ? APInt::getMinValue(width) : APInt::getMaxValue(width))
-                           : (isMax ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
-  return e.constantInt(type, limit.getSExtValue());
+  TypedAttr identity = identityOf(combinerOf(op), elementType(op));
+  if (auto number = dyn_cast<FloatAttr>(identity))
+    return e.constant(type, number.getValueAsDouble());
+  return e.constantInt(type, cast<IntegerAttr>(identity).getValue().getSExtValue());
+}
+
+Value mpc::reductionCombine(Operation *op, Value a, Value b, ElementEmitter &e) {
+  bool isFloat = isa<FloatType>(a.getType()), isUnsigned = elementType(op).isUnsignedInteger();
+  auto reassociate = arith::FastMathFlags::reassoc, noSignedZeros = arith::FastMathFlags::nsz;
+  switch (combinerOf(op)) {
+  case Combiner::Add:
+    return isFloat ? Value(arith::AddFOp::create(e.b, a, b, reassociate)) : arith::AddIOp::create(e.b, a, b);
+  case Combiner::Multiply:
+    return isFloat ? Value(arith::MulFOp::create(e.b, a, b, reassociate)) : arith::MulIOp::create(e.b, a, b);
+  case Combiner::Max:
+    if (isFloat)
+      return arith::MaximumFOp::create(e.b, a, b, noSignedZeros);
+    return isUnsigned ? Value(arith::MaxUIOp::create(e.b, a, b)) : arith::MaxSIOp::create(e.b, a, b);
+  case Combiner::Min:
+    if (isFloat)
+      return arith::MinimumFOp::create(e.b, a, b, noSignedZeros);
+    return isUnsigned ? Value(arith::MinUIOp::create(e.b, a, b)) : arith::MinSIOp::create(e.b, a, b);
+  case Combiner::Or:
+    return arith::OrIOp::create(e.b, a, b);
+  case Combiner::Hypot:
+    break;
+  }
+  llvm_unreachable("the op is a composite, which has no loops of its own");
 }
 
 Value mpc::reductionStep(Operation *op, Value acc, Value x, ElementEmitter &e) {
   Type type = acc.getType();
-  auto reassociate = arith::FastMathFlags::reassoc;
-  if (isa<graph::ReduceMeanOp>(op) && type.isInteger(64) && x.getType() != type)
-    x = elementType(op).isUnsignedInteger() ? Value(arith::ExtUIOp::create(e.b, type, x)) : arith::ExtSIOp::create(e.b, type, x);
-  if (isa<graph::ReduceSumOp, graph::ReduceMeanOp>(op))
-    return isa<FloatType>(type) ? Value(arith::AddFOp::create(e.b, acc, x, reassociate)) : arith::AddIOp::create(e.b, acc, x);
-  if (isa<graph::ReduceProdOp>(op))
-    return isa<FloatType>(type) ? Value(arith::MulFOp::create(e.b, acc, x, reassociate)) : arith::MulIOp::create(e.b, acc, x);
-  if (isa<graph::ReduceAnyOp>(op))
-    return arith::OrIOp::create(e.b, acc, arith::ExtUIOp::create(e.b, type, x));
-  bool isMax = isa<graph::ReduceMaxOp>(op);
-  if (isa<FloatType>(type)) {
-    auto flags = arith::FastMathFlags::nsz;
-    return isMax ? Value(arith::MaximumFOp::create(e.b, acc, x, flags)) : arith::MinimumFOp::create(e.b, acc, x, flags);
+  if (isa<IntegerType>(type) && x.getType() != type) {
+    bool isSigned = !x.getType().isInteger(1) && !elementType(op).isUnsignedInteger();
+    x = isSigned ? Value(arith::ExtSIOp::create(e.b, type, x)) : arith::ExtUIOp::create(e.b, type, x);
   }
-  if (elementType(op).isUnsignedInteger())
-    return isMax ? Value(arith::MaxUIOp::create(e.b, acc, x)) : arith::MinUIOp::create(e.b, acc, x);
-  return isMax ? Value(arith::MaxSIOp::create(e.b, acc, x)) : arith::MinSIOp::create(e.b, acc, x);
+  return reductionCombine(op, acc, x, e);
 }
 
 Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
   Type element = elementType(op), type = acc.getType();
-  if (isa<graph::ReduceAnyOp>(op))
+  if (element.isInteger(1))
     return arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, acc, e.constantInt(type, 0));
-  if (isa<graph::ReduceMeanOp>(op)) {
+  if (isMean(op)) {
     int64_t count = graph::typeOf(op->getOperand(0)).getNumElements() / std::max<int64_t>(graph::typeOf(op->getResult(0)).getNumElements(), 1);
     Value n = e.constant(type, std::max<int64_t>(count, 1));
     if (isa<FloatType>(type))

@@ -1,0 +1,4 @@
+#include "dialects/Interfaces/Contraction.h"
+
+using namespace mlir;
+#include "dialects/Interfaces/Contraction.cpp.inc"
