@@ -4,7 +4,6 @@
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/Bundle.h"
 #include "tools/mpc/Common.h"
-#include "tools/mpc/MlirOptions.h"
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/TrainingFlags.h"
 #include "mlir/IR/AsmState.h"
@@ -158,7 +157,7 @@ int compile(CompileFlags &flags) {
   TargetOptions targets;
   if (!parseTargets(flags.targets, flags.ptxas, targets))
     return 1;
-  HostOptions host;
+  HostOptions host = hostOptions();
   host.cpus.clear();
   SmallVector<StringRef> cpus;
   StringRef(flags.cpu).split(cpus, ',');
@@ -167,7 +166,6 @@ int compile(CompileFlags &flags) {
       return fail("--cpu", "unknown CPU '" + Twine(cpu) + "'", "known CPUs: x86-64-v3, x86-64-v4, native");
     host.cpus.push_back({cpu.str()});
   }
-  host.libraryScratch = libraryScratch();
   int64_t memoryLimit = 0;
   if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit))
     return fail("--memory-limit",
@@ -202,7 +200,6 @@ int compile(CompileFlags &flags) {
 
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
-  applyMlirOptions(session.context());
   DefaultTimingManager timing; // prints at the end what --mlir-timing requests
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope times = timing.getRootScope();
@@ -245,13 +242,13 @@ int compile(CompileFlags &flags) {
     module->print(stream, OpPrintingFlags().enableDebugInfo());
     return failed(writeFileAtomically(location, flags.output, text));
   }
-  FailureOr<CompiledProgram> program = flags.emit == "tuner" ? compileTuner(*module, targets.gpus, name)
+  FailureOr<CompiledProgram> program = flags.emit == "tuner" ? compileTuner(*module, targets.gpus, name, watch)
                                                              : compileProgram(*module, targets, name, &flags.training.options, watch);
   if (failed(program) || !addEmulator(targets, *program))
     return 1;
   if (!flags.dumpIr.empty() && !dumped)
     return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
-                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, kernels, all; those from "
+                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, kernels, all; candidates behind fusion in a tuner; those from "
                 "layout on of a second target: sm_80.layout and so on");
   program->sections["installation"] = executableFolder(); // the program looks for plugins there
   for (const TargetSummary &plan : program->targets)
