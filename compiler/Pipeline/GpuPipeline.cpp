@@ -6,6 +6,7 @@
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
 #include "passes/Lowering/HeroToGpu/Passes.h"
+#include "passes/Lowering/HeroToGpu/TuningFile.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Simplify/Passes.h"
 #include "passes/Target/Passes.h"
@@ -31,7 +32,7 @@ void mpc::buildGpuPlanPipeline(OpPassManager &manager, const GpuOptions &options
   manager.addPass(memory::createSinkDispatchesPass());
   manager.addPass(fusion::createBatchDispatchesPass());
   // This comes before the memory plan, which must know the scratch that schedules take.
-  manager.addPass(createSchedulePass(options.tuning));
+  manager.addPass(createSchedulePass({.tune = options.tune}));
   manager.addPass(memory::createFindReusePass());
   manager.addPass(memory::createPlanArenaPass());
   manager.addPass(memory::createVerifyArenaPass());
@@ -81,13 +82,13 @@ static std::string scheduleOf(kernel::DispatchOp dispatch) {
   return schedule ? schedule.getSchedule().text() : "";
 }
 
-static void addHero(kernel::DispatchOp dispatch, const GpuOptions &options, TargetSummary &summary) {
-  hero::PlannedHero plan = hero::planOf(dispatch, *options.arch, options.tuning.get());
+static void addHero(kernel::DispatchOp dispatch, const GpuArch &arch, const hero::Tuning *tuning, TargetSummary &summary) {
+  hero::PlannedHero plan = hero::planOf(dispatch, arch, tuning);
   auto report = llvm::find_if(summary.heroReports, [&](const auto &known) {
     return known.plan.problem == plan.problem && known.plan.schedule == plan.schedule;
   });
   if (report == summary.heroReports.end()) {
-    double seconds = plan.estimate.seconds(*options.arch);
+    double seconds = plan.estimate.seconds(arch);
     summary.heroReports.push_back({.plan = std::move(plan), .dispatch = dispatch.getName().str(), .seconds = seconds});
     report = std::prev(summary.heroReports.end());
   }
@@ -100,6 +101,13 @@ FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const Gpu
   if (failed(summarized))
     return failure();
   TargetSummary &summary = *summarized;
+  std::optional<hero::Tuning> tuning; // the report says which schedules were measured
+  if (!options.tune.empty()) {
+    FailureOr<hero::Tuning> read = hero::readTuningFile(module->getContext(), options.tune);
+    if (failed(read))
+      return failure();
+    tuning = std::move(*read);
+  }
   llvm::StringMap<size_t> reports;
   module->walk([&](kernel::DispatchOp dispatch) {
     if (!dispatch.getLaunches())
@@ -111,7 +119,7 @@ FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const Gpu
       ++summary.kernelReports[report->second].launches;
     }
     if (dispatch.getLibrary() && !dispatch.getLaunches()->empty())
-      addHero(dispatch, options, summary);
+      addHero(dispatch, *options.arch, tuning ? &*tuning : nullptr, summary);
   });
   // A network that computes nothing has no kernels, but the code below still needs a module.
   OwningOpRef<ModuleOp> none = ModuleOp::create(module->getLoc());

@@ -1,6 +1,5 @@
 //===- HostPipeline.cpp - from target-free entries to a host program --------------------===//
 #include "compiler/Codegen/NativeCpu.h"
-#include "compiler/Pipeline/LibraryScratch.h"
 #include "compiler/Pipeline/Targets.h"
 #include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
@@ -26,7 +25,7 @@ void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &optio
   mark(manager, "decompose");
   manager.addPass(fusion::createFormDispatchesPass());
   mark(manager, "fusion");
-  manager.addPass(createLibraryScratchPass(options.libraryScratch));
+  manager.addPass(createLibraryScratchPass(options.scratch, options.builtInLibrary));
   manager.addPass(memory::createSinkDispatchesPass());
   manager.addPass(memory::createFindReusePass());
   manager.addPass(memory::createPlanArenaPass());

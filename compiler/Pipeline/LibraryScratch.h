@@ -1,14 +1,20 @@
 //===- LibraryScratch.h - memory that library calls need ----------------------------===//
 #ifndef MPC_PIPELINE_LIBRARYSCRATCH_H
 #define MPC_PIPELINE_LIBRARYSCRATCH_H
-#include "compiler/Pipeline/Pipeline.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mpc/library.h"
 
 namespace mpc {
+#define GEN_PASS_DECL
+#include "compiler/Pipeline/Passes.h.inc"
 
-/// mpc-library-scratch sets `scratch_bytes` on every library dispatch of the host whose primitive needs
-/// scratch, because the memory plan must know it. Fails with a diagnostic at a dispatch that is not a library
-/// call, or that no provider computes. Without a function no dispatch needs scratch.
-std::unique_ptr<mlir::Pass> createLibraryScratchPass(LibraryScratchFn scratch);
+/// mpc-library-scratch (Passes.td). `builtIn` is the entry of the built-in loops, which belong to the runtime; where it is null only the
+/// plugin is asked.
+std::unique_ptr<mlir::Pass> createLibraryScratchPass(LibraryScratchPassOptions options, mpc_library_entry_fn builtIn);
+
+/// Opens a plugin, which then stays loaded. Returns null on failure, with a sentence in `why`.
+mpc_library_entry_fn openLibrary(const std::string &path, std::string &why);
 
 } // namespace mpc
 #endif

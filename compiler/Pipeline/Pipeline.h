@@ -9,12 +9,12 @@
 #include "compiler/Codegen/HostCodegen.h"
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Package/Manifest.h"
+#include "compiler/Pipeline/LibraryScratch.h"
 #include "passes/Lowering/HeroToGpu/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
-#include "mpc/library.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,8 +23,7 @@
 
 namespace mpc {
 
-/// The options of training. The strings are options of the passes that take them (passes/Training,
-/// passes/Precision).
+/// The options of training, as the passes take them (passes/Training, passes/Precision). TrainingFlags.h has what a user can write.
 struct TrainingOptions {
   std::string loss, parameters = ".*", optimizer = "sgd,lr=0.01";
   std::vector<std::string> steps, groups, outputs, metrics;
@@ -42,14 +41,9 @@ struct TrainingOptions {
   bool keepGradients = true;
 };
 
-/// Apex caps the dynamic scale of its opt levels (here O2) at 2^24; torch's autocast (O1) has no cap.
-inline constexpr const char *kApexCap = ",max_scale=16777216";
 /// The scaler for the precision and the opt level when the user names none.
 std::string defaultScaler(const TrainingOptions &options);
 
-/// Finds the scratch bytes that the providers need for a library call; on failure returns false and sets
-/// `error` to a sentence.
-using LibraryScratchFn = std::function<bool(const mpc_library_desc &, int64_t &bytes, std::string &error)>;
 /// Is called with the module after a stage.
 using StageObserver = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;
 /// The observers of a compilation.
@@ -67,8 +61,9 @@ enum class KernelForm { Shared, Relocatable, LlvmIR };
 struct HostOptions {
   KernelForm kernels = KernelForm::Shared;
   std::vector<HostCpu> cpus = {HostCpu::v3(), HostCpu::v4()};
-  unsigned threads = 2;
-  LibraryScratchFn libraryScratch;
+  unsigned threads = 2; ///< of the compiler
+  LibraryScratchPassOptions scratch = {};        ///< without threads no library call gets scratch
+  mpc_library_entry_fn builtInLibrary = nullptr; ///< is asked for scratch too
 };
 
 /// The form of a GPU's compiled kernels: modules for a program, or one file for inspection.
@@ -79,8 +74,8 @@ struct GpuOptions {
   GpuKernelForm kernels = GpuKernelForm::Program; ///< Cubin needs a ptxas that knows the architecture
   std::string ptxas;     ///< the path of ptxas; empty: only PTX is made
   bool emulator = false; ///< also compiles the kernels for the CPU (runtime/emulator)
-  std::shared_ptr<const hero::Tuning> tuning = {}; ///< may be null; decides about the schedules of problems that it knows
-  unsigned threads = 2;
+  std::string tune = {}; ///< a tuning file, which decides about the schedules of problems that it knows; empty: none
+  unsigned threads = 2;  ///< of the compiler
 };
 
 /// The targets of one program; there is at least one.
@@ -120,6 +115,13 @@ struct CompiledProgram {
   std::vector<TargetSummary> targets;             ///< the host comes first
 };
 
+/// What the tools lend of the runtime, which this folder does not include.
+struct RuntimeHooks {
+  mpc_library_entry_fn builtInLibrary = nullptr;
+  /// Writes the numbers of `weight=FILE.npy` into the text of a loss or step. Returns false after a message.
+  bool (*expandLossWeights)(std::string &text) = nullptr;
+};
+
 /// Registers the dialects, interfaces and external models of everything below.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
@@ -130,18 +132,20 @@ mlir::LogicalResult buildTraining(mlir::ModuleOp module, const TrainingOptions &
 /// Makes @forward the only entry, of kind predict.
 mlir::LogicalResult buildInference(mlir::ModuleOp module, const Watch &watch = {});
 
-// The passes of each pipeline, in their order. mpc-opt has them as mpc-training, mpc-host and mpc-gpu; `mpc
+// The passes of each pipeline, in their order. mpc-opt has them as mpc-training, mpc-inference, mpc-host, mpc-gpu and mpc-tuner; `mpc
 // compile` runs the same passes.
 void buildTrainingPipeline(mlir::OpPassManager &manager, const TrainingOptions &options, StageMark mark);
+void buildInferencePipeline(mlir::OpPassManager &manager, StageMark mark);
 /// These lead from a target-free module to dispatches, with a place in the arena for every tensor.
 void buildHostPlanPipeline(mlir::OpPassManager &manager, const HostOptions &options, StageMark mark);
 void buildGpuPlanPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
 /// These also emit the kernels.
 void buildHostPipeline(mlir::OpPassManager &manager, const HostOptions &options, StageMark mark);
 void buildGpuPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
-/// Registers all passes and these pipelines with MLIR, which then finds them by name. mpc-host uses
-/// `libraryScratch`.
-void registerAllPasses(LibraryScratchFn libraryScratch);
+/// The candidates of a tuner instead of the model's entries, with their kernels.
+void buildTunerPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
+/// Registers all passes and these pipelines with MLIR, which then finds them by name.
+void registerAllPasses(const RuntimeHooks &hooks);
 
 /// Brings the entries of a target-free module into the form that host code is made from: dispatches, and a
 /// place in the arena for every tensor.
@@ -156,8 +160,8 @@ mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const Tar
                                                 const TrainingOptions *training, const Watch &watch = {});
 
 /// Returns the sections of a tuner, a program that measures the schedules of the module's products and
-/// convolutions on these GPUs; there must be at least one.
-mlir::FailureOr<CompiledProgram> compileTuner(mlir::ModuleOp module, llvm::ArrayRef<GpuOptions> gpus, llvm::StringRef modelName);
+/// convolutions on these GPUs; there must be at least one. Stages are observed as above.
+mlir::FailureOr<CompiledProgram> compileTuner(mlir::ModuleOp module, llvm::ArrayRef<GpuOptions> gpus, llvm::StringRef modelName, const Watch &watch = {});
 
 } // namespace mpc
 #endif

@@ -46,23 +46,32 @@ static ProgramInfo describe(ModuleOp module, StringRef modelName, const Training
   return info;
 }
 
+FailureOr<OwningOpRef<ModuleOp>> mpc::lowerClone(ModuleOp module, StringRef target, bool first, const Watch &watch,
+                                                 llvm::function_ref<void(OpPassManager &, StageMark)> build) {
+  Watch named{.stage = watch.stage, .timing = watch.timing};
+  if (watch.stage && !first)
+    named.stage = [&](StringRef stage, ModuleOp shown) { watch.stage((target + "." + stage).str(), shown); };
+  OwningOpRef<ModuleOp> clone(module.clone());
+  if (failed(runPipeline(*clone, target, named, build)))
+    return failure();
+  return clone;
+}
+
 FailureOr<CompiledProgram> mpc::compileProgram(ModuleOp module, const TargetOptions &targets, StringRef modelName,
                                                const TrainingOptions *training, const Watch &watch) {
   assert((targets.host || !targets.gpus.empty()) && "a program has a target");
   // All passes, then all code: the linker of host code forgets MLIR's options (LLD resets every llvm::cl option).
   std::vector<OwningOpRef<ModuleOp>> planned;
-  auto run = [&](StringRef target, llvm::function_ref<void(OpPassManager &, StageMark)> build) {
-    Watch named{.stage = {}, .timing = watch.timing};
-    bool first = planned.empty();
-    if (watch.stage)
-      named.stage = [&, first](StringRef stage, ModuleOp shown) { watch.stage(first ? stage.str() : (target + "." + stage).str(), shown); };
-    planned.emplace_back(module.clone());
-    return runPipeline(*planned.back(), target, named, build);
+  auto lower = [&](StringRef target, llvm::function_ref<void(OpPassManager &, StageMark)> build) {
+    FailureOr<OwningOpRef<ModuleOp>> lowered = lowerClone(module, target, /*first=*/planned.empty(), watch, build);
+    if (succeeded(lowered))
+      planned.push_back(std::move(*lowered));
+    return success(succeeded(lowered));
   };
-  if (targets.host && failed(run("host", [&](OpPassManager &manager, StageMark mark) { buildHostPipeline(manager, *targets.host, mark); })))
+  if (targets.host && failed(lower("host", [&](OpPassManager &manager, StageMark mark) { buildHostPipeline(manager, *targets.host, mark); })))
     return failure();
   for (const GpuOptions &gpu : targets.gpus)
-    if (failed(run(gpu.arch->name, [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, gpu, mark); })))
+    if (failed(lower(gpu.arch->name, [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, gpu, mark); })))
       return failure();
 
   CompiledProgram program;

@@ -1,25 +1,13 @@
 //===- TrainingPipeline.cpp - from an imported network to target-free entries ------------===//
 #include "compiler/Pipeline/Targets.h"
-#include "dialects/Graph/IR/Graph.h"
-#include "dialects/Kernel/IR/Kernel.h"
-#include "dialects/Support/Diagnostics.h"
-#include "dialects/Train/IR/Train.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Optimizers/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Simplify/Passes.h"
 #include "passes/Training/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace mpc;
-
-std::string mpc::defaultScaler(const TrainingOptions &options) {
-  // fp16 gradients need a scale; bf16 has the range of fp32; O3 is Apex's pure fp16 with scale 1.
-  if (options.precision != "fp16" || options.optLevel == "O0" || options.optLevel == "O3")
-    return "none";
-  return options.optLevel == "O2" ? std::string("dynamic") + kApexCap : "dynamic";
-}
 
 static AutocastPassOptions autocastOptions(const TrainingOptions &options) {
   AutocastPassOptions result;
@@ -82,19 +70,10 @@ LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options
   return runPipeline(module, "training", watch, [&](OpPassManager &manager, StageMark mark) { buildTrainingPipeline(manager, options, mark); });
 }
 
-LogicalResult mpc::buildInference(ModuleOp module, const Watch &watch) {
-  auto forward = module.lookupSymbol<func::FuncOp>("forward");
-  if (!forward)
-    return module.emitError("no @forward to compile");
-  forward.setName("predict");
-  return runPipeline(module, "inference", watch, [](OpPassManager &manager, StageMark mark) {
-    manager.addPass(createSimplifyPass());
-    mark(manager, "simplify");
-  });
+void mpc::buildInferencePipeline(OpPassManager &manager, StageMark mark) {
+  manager.addPass(createPredictEntryPass());
+  manager.addPass(createSimplifyPass());
+  mark(manager, "simplify");
 }
 
-void mpc::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<func::FuncDialect, graph::GraphDialect, train::TrainDialect, kernel::KernelDialect>();
-  registerHostDialects(registry);
-  registerNvptxDialects(registry);
-}
+LogicalResult mpc::buildInference(ModuleOp module, const Watch &watch) { return runPipeline(module, "inference", watch, buildInferencePipeline); }

@@ -51,4 +51,17 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
 }
+
+def PredictEntryPass : Pass<"mpc-predict-entry", "::mlir::ModuleOp"> {
+  let summary = "makes @forward of an imported network the entry @predict";
+  let description = [{
+    Inference needs no other entry: there is no loss, and no step. A network that is trained gets its entries by mpc-attach-loss.
+
+    ```mlir
+    func.func @forward(%x: tensor<8x4xf32> {train.name = "x", train.batched}) -> (tensor<8x3xf32> {train.name = "logits"})
+    // becomes
+    func.func @predict(%x: tensor<8x4xf32> {train.name = "x", train.batched}) -> (tensor<8x3xf32> {train.name = "logits"})
+    ```
+  }];
+}
 #endif

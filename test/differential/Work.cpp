@@ -167,11 +167,9 @@ private:
   }
 
   HostOptions host() const {
-    static const LibraryScratchFn scratch = tool::libraryScratch();
-    HostOptions options;
+    HostOptions options = tool::hostOptions();
     options.cpus = {HostCpu::native()};
     options.threads = 1;
-    options.libraryScratch = scratch;
     return options;
   }
 

@@ -130,7 +130,7 @@ std::string compare(const rt::Tensor &got, const rt::TensorView &want, bool rand
 }
 
 /// Runs one folder; `why` receives what went wrong or is unsupported.
-Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std::string &why) {
+Outcome runCase(const std::string &folder, std::string &why) {
   tool::Session session(/*remarks=*/false);
   MLIRContext &context = session.context();
   std::string diagnostics;
@@ -171,10 +171,9 @@ Outcome runCase(const std::string &folder, const LibraryScratchFn &scratch, std:
     bool stated = !report.problems.empty() && llvm::all_of(report.problems, [&](const ImportProblem &problem) { return isStated(problem, outline); });
     return stated ? Outcome::Skipped : Outcome::Failed;
   }
-  HostOptions host;
+  HostOptions host = tool::hostOptions();
   host.cpus = {HostCpu::native()};
   host.threads = 1;
-  host.libraryScratch = scratch;
   FailureOr<CompiledProgram> program = failure();
   if (succeeded(buildInference(*module)))
     program = compileProgram(*module, {.host = host}, llvm::sys::path::filename(folder), nullptr);
@@ -258,7 +257,6 @@ int main(int argc, char **argv) {
       return tool::fail(root, code.message(), "give a folder of ONNX backend tests");
   }
   std::sort(cases.begin(), cases.end());
-  LibraryScratchFn scratch = tool::libraryScratch();
   int counts[3] = {};
   auto count = [&](size_t i, Outcome outcome, StringRef why) {
     ++counts[int(outcome)];
@@ -269,7 +267,7 @@ int main(int argc, char **argv) {
   // An answer consists of the outcome and the reason.
   auto work = [&](size_t i) {
     std::string why;
-    Outcome outcome = runCase(cases[i], scratch, why);
+    Outcome outcome = runCase(cases[i], why);
     return std::string(1, char('0' + int(outcome))) + why;
   };
   bool ran = tool::runInWorkers(

@@ -14,8 +14,8 @@ import sys
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DIALECTS = {"graph": "dialects/Graph/IR/GraphOps.td", "train": "dialects/Train/IR/TrainOps.td", "kernel": "dialects/Kernel/IR/Kernel.td"}
-# The areas are in the order of the pipeline (compiler/Pipeline).
-AREAS = ["Training", "Precision", "Autodiff", "Optimizers", "Simplify", "Target", "Layout", "Decompose", "Fusion", "Lowering/HeroToGpu", "Memory", "Lowering/EmitKernels", "Lowering/DeviceToNvvm", "Lowering/DeviceToEmulator"]
+# The areas are in the order of the pipeline (compiler/Pipeline); those without a top folder are in passes/.
+AREAS = ["Training", "Precision", "Autodiff", "Optimizers", "Simplify", "Target", "Layout", "Decompose", "Fusion", "compiler/Pipeline", "Lowering/HeroToGpu", "Memory", "Lowering/EmitKernels", "Lowering/DeviceToNvvm", "Lowering/DeviceToEmulator"]
 
 
 def output(*command):
@@ -34,12 +34,12 @@ def pages(build, llvm, examples):
     result = {"docs/ops.md": output(os.path.join(binaries, "mpc"), "ops", "--markdown", *(["--examples", examples] if os.path.isdir(examples) else [])), "docs/cli.md": output(os.path.join(binaries, "mpc-docs"))}
     for name, file in DIALECTS.items():
         result[f"docs/dialects/{name}.md"] = tblgen(llvm, os.path.join(SOURCE, file), "-gen-dialect-doc", f"-dialect={name}")
-    found = {os.path.relpath(f, os.path.join(SOURCE, "passes"))[:-len("/Passes.td")] for f in glob.glob(os.path.join(SOURCE, "passes", "**", "Passes.td"), recursive=True)}
+    found = {os.path.relpath(os.path.dirname(f), SOURCE).removeprefix("passes/") for top in ("passes", "compiler") for f in glob.glob(os.path.join(SOURCE, top, "**", "Passes.td"), recursive=True)}
     if found != set(AREAS):
-        sys.exit(f"error: generate.py: the list of pass areas is not what passes/ holds: {sorted(found ^ set(AREAS))}")
+        sys.exit(f"error: generate.py: the list of pass areas is not what passes/ and compiler/ hold: {sorted(found ^ set(AREAS))}")
     text = "# Passes\n\nPrinted from the `Passes.td` files (`make docs`), in the order of the pipeline. `mpc-opt --PASS='option=value ...'` runs one alone.\n"
     for area in AREAS:
-        text += f"\n## {area}\n\n" + tblgen(llvm, os.path.join(SOURCE, "passes", area, "Passes.td"), "-gen-pass-doc")
+        text += f"\n## {area}\n\n" + tblgen(llvm, os.path.join(SOURCE, area if area.startswith("compiler/") else f"passes/{area}", "Passes.td"), "-gen-pass-doc")
     result["docs/passes.md"] = text
     return result
 

@@ -4,7 +4,6 @@
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/Bundle.h"
 #include "tools/mpc/Common.h"
-#include "tools/mpc/MlirOptions.h"
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/TrainingFlags.h"
 #include "mlir/IR/AsmState.h"
@@ -27,6 +26,23 @@ struct CompileFlags {
   bool bundle = false, quiet = false, kernelReport = false;
   ImportOptions import;
   TrainingFlags training;
+};
+
+/// A value of --emit.
+struct Form {
+  const char *name = "", *what = ""; ///< neighbours of which the same is said share it in --help
+  const char *prefix = "", *suffix = ""; ///< of the default output, around the model's name
+  /// Makes the targets those of this form; null: any will do. Returns false after a message where that cannot be.
+  bool (*chooseTargets)(const CompileFlags &flags, TargetOptions &targets) = nullptr;
+  /// Lowers the target-free module; null: that module is the output.
+  FailureOr<CompiledProgram> (*lower)(ModuleOp module, const TargetOptions &targets, StringRef name, const TrainingOptions &training, const Watch &watch) = nullptr;
+  /// Writes the output and names its files. Returns false after a message.
+  bool (*write)(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program, const std::vector<std::string> &inputs,
+                std::vector<std::string> &written) = nullptr;
+  const char *runtime = ""; ///< the file beside mpc behind a copy of which the sections are written
+  bool loads = false;       ///< whether the output opens libraries, which --bundle puts beside it
+  bool header = false;      ///< whether a C header goes with it
+  bool trains = false;      ///< whether it is a command that trains
 };
 
 /// Parses "512MiB", "2G" or "1000000" into bytes, at least one.
@@ -61,16 +77,6 @@ std::string smallerHint(const TrainingOptions &options) {
   return options.optLevel == "O0" || options.optLevel == "O1" ? hint + ", or --opt-level=O2" : hint;
 }
 
-/// Returns `lenet`, `lenet-tuner`, `liblenet.so`, `lenet.mlir`, `lenet.o` or `lenet.ll` for lenet.onnx.
-std::string defaultOutput(const CompileFlags &flags) {
-  std::string stem = llvm::sys::path::stem(flags.model).str();
-  if (flags.emit == "lib")
-    return "lib" + stem + ".so";
-  if (flags.emit == "tuner")
-    return stem + "-tuner";
-  return stem + (flags.emit == "exe" ? "" : flags.emit == "obj" ? ".o" : flags.emit == "llvm" ? ".ll" : "." + flags.emit);
-}
-
 /// Returns dir/lenet.h for dir/liblenet.so.
 std::string headerOf(StringRef library) {
   StringRef stem = llvm::sys::path::stem(library);
@@ -82,8 +88,8 @@ std::string headerOf(StringRef library) {
 }
 
 /// Returns whether the outputs whose names are known before the compilation may be written: none is a file that is read, and an existing header must be ours.
-bool knownOutputsAreFree(const CompileFlags &flags, const std::vector<std::string> &inputs) {
-  if (flags.emit != "lib")
+bool knownOutputsAreFree(const CompileFlags &flags, const Form &form, const std::vector<std::string> &inputs) {
+  if (!form.header)
     return outputsAreFree(flags.output, inputs);
   std::string header = headerOf(flags.output);
   if (header == flags.output) {
@@ -102,7 +108,7 @@ bool knownOutputsAreFree(const CompileFlags &flags, const std::vector<std::strin
 }
 
 /// Writes the kernels of one CPU or GPU under the requested name, those of several as NAME.CPU.EXTENSION.
-bool writeKernels(Location location, const CompileFlags &flags, const CompiledProgram &program, const std::vector<std::string> &inputs,
+bool writeKernels(Location location, const CompileFlags &flags, const Form &, const CompiledProgram &program, const std::vector<std::string> &inputs,
                   std::vector<std::string> &written) {
   if (program.kernelFiles.empty()) {
     fail(flags.model, "has no kernels: library calls compute all of it", "write a program with --emit=exe");
@@ -123,18 +129,18 @@ bool writeKernels(Location location, const CompileFlags &flags, const CompiledPr
 }
 
 /// Writes a program, a tuner, or a library with its header: a copy of the file beside mpc with the sections behind it.
-bool writeRunnable(Location location, const CompileFlags &flags, const CompiledProgram &program, std::vector<std::string> &written) {
-  bool library = flags.emit == "lib";
+bool writeRunnable(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program, const std::vector<std::string> &,
+                   std::vector<std::string> &written) {
   // The program comes last, so that it exists only when everything that it needs does.
   if (flags.bundle && !writeBundle(flags.output))
     return false;
-  std::string base = executableFolder() + (library ? "/libmpc-program.so" : flags.emit == "tuner" ? "/mpc-tuner" : "/mpc-runner");
+  std::string base = executableFolder() + "/" + form.runtime;
   auto runtime = llvm::MemoryBuffer::getFile(base);
   if (!runtime) {
     fail(base, runtime.getError().message(), "it belongs beside mpc; build or install it again");
     return false;
   }
-  if (library) {
+  if (form.header) {
     // The header comes first, so that an existing library has its header.
     written = {headerOf(flags.output)};
     if (failed(writeFileAtomically(location, written[0], libraryHeader(program.sections.at("manifest.json"), flags.output))) ||
@@ -152,57 +158,190 @@ std::string nextCommand(const std::string &program, bool readsData) {
   return (program.find('/') == std::string::npos ? "./" : "") + program + " train" + (readsData ? " --data data.npz" : "") + " --checkpoint-dir checkpoints";
 }
 
-int compile(CompileFlags &flags) {
-  if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
-    return 1;
-  TargetOptions targets;
-  if (!parseTargets(flags.targets, flags.ptxas, targets))
-    return 1;
-  HostOptions host;
-  host.cpus.clear();
+//===-- The forms of the output --------------------------------------------------------------===//
+
+template <KernelForm kernels> bool chooseHostKernels(const CompileFlags &flags, TargetOptions &targets) {
+  if (!targets.gpus.empty()) {
+    fail("--emit", Twine(flags.emit) + " is a form of host code, and " + targets.gpus.front().arch->name + " is a GPU",
+         "leave it out of --target; --emit=ptx or cubin writes its kernels");
+    return false;
+  }
+  if (!targets.host) {
+    fail("--emit", Twine(flags.emit) + " is a form of host code", "add host to --target");
+    return false;
+  }
+  targets.host->kernels = kernels;
+  return true;
+}
+
+template <bool cubin> bool chooseGpuKernels(const CompileFlags &, TargetOptions &targets) { return emitGpuKernels(cubin, targets); }
+
+bool chooseGpus(const CompileFlags &flags, TargetOptions &targets) {
+  if (targets.gpus.empty()) {
+    fail("--emit", "a tuner measures GPU kernels, and there is no GPU", "add one to --target: --target=sm_90a");
+    return false;
+  }
+  if (!flags.tunings.empty()) {
+    fail("--tune", "a tuner measures and takes no measurements", "leave it out");
+    return false;
+  }
+  targets.host.reset();
+  return true;
+}
+
+FailureOr<CompiledProgram> lowerProgram(ModuleOp module, const TargetOptions &targets, StringRef name, const TrainingOptions &training, const Watch &watch) {
+  return compileProgram(module, targets, name, &training, watch);
+}
+
+FailureOr<CompiledProgram> lowerTuner(ModuleOp module, const TargetOptions &targets, StringRef name, const TrainingOptions &, const Watch &watch) {
+  return compileTuner(module, targets.gpus, name, watch);
+}
+
+constexpr const char *hostKernels = "the kernels as objects or LLVM IR, one file a CPU", *gpuKernels = "those of GPUs, one file a GPU";
+
+constexpr Form forms[] = {
+    {.name = "exe", .what = "a program", .lower = lowerProgram, .write = writeRunnable, .runtime = "mpc-runner", .loads = true, .trains = true},
+    {.name = "lib", .what = "a shared library and its C header", .prefix = "lib", .suffix = ".so", .lower = lowerProgram, .write = writeRunnable,
+     .runtime = "libmpc-program.so", .loads = true, .header = true},
+    {.name = "tuner", .what = "a program that measures schedules of the model's products and convolutions on a GPU, for --tune", .suffix = "-tuner",
+     .chooseTargets = chooseGpus, .lower = lowerTuner, .write = writeRunnable, .runtime = "mpc-tuner"},
+    {.name = "obj", .what = hostKernels, .suffix = ".o", .chooseTargets = chooseHostKernels<KernelForm::Relocatable>, .lower = lowerProgram, .write = writeKernels},
+    {.name = "llvm", .what = hostKernels, .suffix = ".ll", .chooseTargets = chooseHostKernels<KernelForm::LlvmIR>, .lower = lowerProgram, .write = writeKernels},
+    {.name = "ptx", .what = gpuKernels, .suffix = ".ptx", .chooseTargets = chooseGpuKernels<false>, .lower = lowerProgram, .write = writeKernels},
+    {.name = "cubin", .what = gpuKernels, .suffix = ".cubin", .chooseTargets = chooseGpuKernels<true>, .lower = lowerProgram, .write = writeKernels},
+    {.name = "mlir", .what = "the target-free module", .suffix = ".mlir"},
+};
+
+/// CLI11 has checked the name.
+const Form &formOf(const CompileFlags &flags) {
+  return *llvm::find_if(forms, [&](const Form &form) { return flags.emit == form.name; });
+}
+
+//===-- The command --------------------------------------------------------------------------===//
+
+/// Checks the options and completes them. Returns false after a message.
+bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) {
+  const Form &form = formOf(flags);
+  if (!parseDims(flags.dims, flags.import) || !flags.training.resolve() || !parseTargets(flags.targets, flags.ptxas, targets))
+    return false;
+  std::vector<HostCpu> known;
   SmallVector<StringRef> cpus;
   StringRef(flags.cpu).split(cpus, ',');
   for (StringRef cpu : cpus) {
-    if (cpu != "x86-64-v3" && cpu != "x86-64-v4" && cpu != "native")
-      return fail("--cpu", "unknown CPU '" + Twine(cpu) + "'", "known CPUs: x86-64-v3, x86-64-v4, native");
-    host.cpus.push_back({cpu.str()});
+    if (cpu != "x86-64-v3" && cpu != "x86-64-v4" && cpu != "native") {
+      fail("--cpu", "unknown CPU '" + Twine(cpu) + "'", "known CPUs: x86-64-v3, x86-64-v4, native");
+      return false;
+    }
+    known.push_back({cpu.str()});
   }
-  host.libraryScratch = libraryScratch();
-  int64_t memoryLimit = 0;
-  if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit))
-    return fail("--memory-limit",
-                "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
-                "write for example 512MiB or 2GiB; without the option there is no limit");
+  if (targets.host) {
+    targets.host = hostOptions();
+    targets.host->cpus = known;
+  }
+  if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit)) {
+    fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
+         "write for example 512MiB or 2GiB; without the option there is no limit");
+    return false;
+  }
   flags.import.openBatch = kOpenBatch;
   flags.import.mode = flags.mode == "train" ? TrainingMode::Train : flags.mode == "as-exported" ? TrainingMode::AsExported : TrainingMode::Auto;
   if (flags.output.empty())
-    flags.output = defaultOutput(flags);
-  if (flags.bundle && flags.emit != "exe" && flags.emit != "lib")
-    return fail("--bundle", "there is nothing to put libraries beside with --emit=" + Twine(flags.emit), "leave it out, or write a program or a library");
-  host.kernels = flags.emit == "obj" ? KernelForm::Relocatable : flags.emit == "llvm" ? KernelForm::LlvmIR : KernelForm::Shared;
-  bool gpuKernels = flags.emit == "ptx" || flags.emit == "cubin";
-  if (gpuKernels && !emitGpuKernels(flags.emit == "cubin", targets))
-    return 1;
-  if (host.kernels != KernelForm::Shared && !targets.gpus.empty())
-    return fail("--emit", Twine(flags.emit) + " is a form of host code, and " + targets.gpus.front().arch->name + " is a GPU",
-                "leave it out of --target; --emit=ptx or cubin writes its kernels");
-  if (flags.kernelReport && targets.gpus.empty())
-    return fail("--kernel-report", "there are no GPU kernels to report on", "add a GPU to --target: --target=sm_80");
-  if (host.kernels != KernelForm::Shared && !targets.host)
-    return fail("--emit", Twine(flags.emit) + " is a form of host code", "add host to --target");
-  if (flags.emit == "tuner") {
-    if (targets.gpus.empty())
-      return fail("--emit", "a tuner measures GPU kernels, and there is no GPU", "add one to --target: --target=sm_90a");
-    if (!flags.tunings.empty())
-      return fail("--tune", "a tuner measures and takes no measurements", "leave it out");
-    targets.host.reset();
+    flags.output = form.prefix + llvm::sys::path::stem(flags.model).str() + form.suffix;
+  if (flags.bundle && !form.loads) {
+    fail("--bundle", "there is nothing to put libraries beside with --emit=" + Twine(flags.emit), "leave it out, or write a program or a library");
+    return false;
   }
-  if (targets.host)
-    targets.host = host;
+  if (form.chooseTargets && !form.chooseTargets(flags, targets))
+    return false;
+  if (flags.kernelReport && targets.gpus.empty()) {
+    fail("--kernel-report", "there are no GPU kernels to report on", "add a GPU to --target: --target=sm_80");
+    return false;
+  }
+  return true;
+}
+
+/// Prints the module after the stages that --dump-ir names.
+class StageDump {
+public:
+  explicit StageDump(StringRef wanted) : wanted(wanted) {}
+
+  void operator()(StringRef stage, ModuleOp module) {
+    if (wanted != stage && wanted != "all")
+      return;
+    found = true;
+    OpPrintingFlags printing;
+    printing.elideLargeElementsAttrs(16).elideLargeResourceString(64);
+    if (wanted == "all")
+      llvm::errs() << "// ===== " << stage << '\n';
+    module->print(llvm::errs(), printing);
+    llvm::errs() << '\n';
+  }
+
+  /// Returns false after a message where there was no such stage.
+  bool printed() const {
+    if (wanted.empty() || found)
+      return true;
+    fail("--dump-ir", "no stage '" + Twine(wanted) + "'",
+         "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, kernels, all; candidates behind fusion in a tuner; "
+         "those from layout on of a second target: sm_80.layout and so on");
+    return false;
+  }
+
+private:
+  StringRef wanted;
+  bool found = false;
+};
+
+LogicalResult writeModule(Location location, StringRef path, ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, OpPrintingFlags().enableDebugInfo());
+  return writeFileAtomically(location, path, text);
+}
+
+/// Returns false after a message where a target's plan needs more memory than the limit, if there is one.
+bool fits(const CompileFlags &flags, const CompiledProgram &program, int64_t memoryLimit) {
+  for (const TargetSummary &plan : program.targets)
+    if (memoryLimit && plan.peakBytes > memoryLimit) {
+      fail(flags.model, "needs " + printBytes(plan.peakBytes) + " on " + plan.target + ", more than the limit of " + printBytes(memoryLimit),
+           smallerHint(flags.training.options));
+      return false;
+    }
+  return true;
+}
+
+void printSummary(const CompiledProgram &program, ArrayRef<std::string> written, double seconds, bool limited) {
+  for (const std::string &path : written) {
+    uint64_t fileBytes = 0;
+    if (!llvm::sys::fs::file_size(path, fileBytes))
+      llvm::outs() << path << ": " << printBytes(fileBytes) << '\n';
+  }
+  bool several = program.targets.size() > 1;
+  for (const TargetSummary &plan : program.targets) {
+    std::string prefix = several ? plan.target + ": " : "";
+    llvm::outs() << prefix << llvm::formatv("{0} launches, {1} kernels", plan.launches, plan.kernels);
+    if (several)
+      llvm::outs() << '\n';
+    else
+      llvm::outs() << llvm::formatv(", {0:f2} s\n", seconds);
+    llvm::outs() << prefix
+                 << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(plan.stateBytes),
+                                  printBytes(plan.temporaryBytes), printBytes(plan.savedBytes), printBytes(plan.peakBytes), limited ? " (fits)" : "");
+  }
+  if (several)
+    llvm::outs() << llvm::formatv("{0:f2} s\n", seconds);
+}
+
+int compile(CompileFlags &flags) {
+  TargetOptions targets;
+  int64_t memoryLimit = 0; // 0: none
+  if (!resolve(flags, targets, memoryLimit))
+    return 1;
+  const Form &form = formOf(flags);
+  const TrainingOptions &training = flags.training.options;
 
   auto start = std::chrono::steady_clock::now();
   Session session(!flags.quiet);
-  applyMlirOptions(session.context());
   DefaultTimingManager timing; // prints at the end what --mlir-timing requests
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope times = timing.getRootScope();
@@ -210,93 +349,62 @@ int compile(CompileFlags &flags) {
   if (!addTunings(session.context(), flags.tunings, targets))
     return 1;
   TimingScope importing = times.nest("import");
-  OwningOpRef<ModuleOp> module = importForTraining(session.context(), flags.model, flags.import, flags.training.options, report);
+  OwningOpRef<ModuleOp> module = importForTraining(session.context(), flags.model, flags.import, training, report);
   importing.stop();
   llvm::append_range(report.files, flags.tunings);
-  if (!module || !knownOutputsAreFree(flags, report.files))
+  if (!module || !knownOutputsAreFree(flags, form, report.files))
     return 1;
-  bool dumped = false;
-  auto dump = [&](StringRef stage, ModuleOp m) {
-    if (flags.dumpIr != stage && flags.dumpIr != "all")
-      return;
-    dumped = true;
-    OpPrintingFlags printing;
-    printing.elideLargeElementsAttrs(16).elideLargeResourceString(64);
-    if (flags.dumpIr == "all")
-      llvm::errs() << "// ===== " << stage << '\n';
-    m->print(llvm::errs(), printing);
-    llvm::errs() << '\n';
-  };
+
+  StageDump dump(flags.dumpIr);
   Watch watch{.stage = {}, .timing = &times};
   if (!flags.dumpIr.empty())
-    watch.stage = dump;
+    watch.stage = std::ref(dump);
   dump("import", *module);
-  if (failed(buildTraining(*module, flags.training.options, watch)))
+  if (failed(buildTraining(*module, training, watch)))
     return 1;
   if (!flags.quiet) {
     llvm::append_range(report.assumed, assumedLosses(*module));
     printAssumed(report.assumed, flags.training, dataArrays(*module));
   }
-  std::string name = llvm::sys::path::stem(flags.model).str();
   auto location = NameLoc::get(StringAttr::get(&session.context(), flags.output));
-  if (flags.emit == "mlir") {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    module->print(stream, OpPrintingFlags().enableDebugInfo());
-    return failed(writeFileAtomically(location, flags.output, text));
-  }
-  FailureOr<CompiledProgram> program = flags.emit == "tuner" ? compileTuner(*module, targets.gpus, name)
-                                                             : compileProgram(*module, targets, name, &flags.training.options, watch);
-  if (failed(program) || !addEmulator(targets, *program))
+  if (!form.lower)
+    return failed(writeModule(location, flags.output, *module));
+  FailureOr<CompiledProgram> program = form.lower(*module, targets, llvm::sys::path::stem(flags.model), training, watch);
+  if (failed(program) || !addEmulator(targets, *program) || !dump.printed() || !fits(flags, *program, memoryLimit))
     return 1;
-  if (!flags.dumpIr.empty() && !dumped)
-    return fail("--dump-ir", "no stage '" + Twine(flags.dumpIr) + "'",
-                "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, kernels, all; those from "
-                "layout on of a second target: sm_80.layout and so on");
   program->sections["installation"] = executableFolder(); // the program looks for plugins there
-  for (const TargetSummary &plan : program->targets)
-    if (memoryLimit && plan.peakBytes > memoryLimit)
-      return fail(flags.model,
-                  "needs " + printBytes(plan.peakBytes) + " on " + plan.target + ", more than the limit of " + printBytes(memoryLimit),
-                  smallerHint(flags.training.options));
-
   std::vector<std::string> written;
-  if (!(flags.emit == "obj" || flags.emit == "llvm" || gpuKernels ? writeKernels(location, flags, *program, report.files, written)
-                                                    : writeRunnable(location, flags, *program, written)))
+  if (!form.write(location, flags, form, *program, report.files, written))
     return 1;
-  if (!flags.quiet) {
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (const std::string &path : written) {
-      uint64_t fileBytes = 0;
-      if (!llvm::sys::fs::file_size(path, fileBytes))
-        llvm::outs() << path << ": " << printBytes(fileBytes) << '\n';
-    }
-    bool several = program->targets.size() > 1;
-    for (const TargetSummary &plan : program->targets) {
-      std::string prefix = several ? plan.target + ": " : "";
-      llvm::outs() << prefix << llvm::formatv("{0} launches, {1} kernels", plan.launches, plan.kernels);
-      if (several)
-        llvm::outs() << '\n';
-      else
-        llvm::outs() << llvm::formatv(", {0:f2} s\n", seconds);
-      llvm::outs() << prefix
-                   << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(plan.stateBytes),
-                                    printBytes(plan.temporaryBytes), printBytes(plan.savedBytes), printBytes(plan.peakBytes), memoryLimit ? " (fits)" : "");
-    }
-    if (several)
-      llvm::outs() << llvm::formatv("{0:f2} s\n", seconds);
-  }
+
+  if (!flags.quiet)
+    printSummary(*program, written, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), memoryLimit > 0);
   if (flags.kernelReport)
     printKernelReport(*program);
-  if (!flags.quiet && flags.emit == "exe")
+  if (!flags.quiet && form.trains)
     llvm::outs() << "next: " << nextCommand(flags.output, !dataArrays(*module).empty()) << '\n';
   return 0;
+}
+
+/// Returns "exe: a program; ...; obj, llvm: the kernels ...".
+std::string describeForms() {
+  std::string text;
+  StringRef said;
+  for (const Form &form : llvm::reverse(forms)) {
+    bool again = said == form.what;
+    text = std::string(form.name) + (again ? ", " : std::string(": ") + form.what + (said.empty() ? "" : "; ")) + text;
+    said = form.what;
+  }
+  return text;
 }
 
 } // namespace
 
 void addCompileCommand(CLI::App &app, int &status) {
   auto flags = std::make_shared<CompileFlags>();
+  std::vector<std::string> formNames;
+  for (const Form &form : forms)
+    formNames.push_back(form.name);
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
@@ -307,8 +415,7 @@ void addCompileCommand(CLI::App &app, int &status) {
       ->allow_extra_args(false);
   command->add_option("--ptxas", flags->ptxas, "Path of the assembler that makes cubins of PTX, or none: PTX only (default: on the PATH, in $CUDA_HOME or /usr/local/cuda)");
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
-  command->add_option("--emit", flags->emit, "exe: a program; lib: a shared library and its C header; tuner: a program that measures schedules of the model's products and convolutions on a GPU, for --tune; obj, llvm: the kernels as objects or LLVM IR, one file a CPU; ptx, cubin: those of GPUs, one file a GPU; mlir: the target-free module")
-      ->check(CLI::IsMember({"exe", "lib", "tuner", "obj", "llvm", "ptx", "cubin", "mlir"}))->capture_default_str();
+  command->add_option("--emit", flags->emit, describeForms())->check(CLI::IsMember(formNames))->capture_default_str();
   command->add_option("--mode", flags->mode, "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they stay in a file that was exported for training, else they train")
       ->check(CLI::IsMember({"auto", "train", "as-exported"}))->capture_default_str();
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");

@@ -58,9 +58,8 @@ int explain(ExplainFlags &flags) {
     bytes = (bytes.is_number() ? bytes.get<int64_t>() : 0) + graph::bytesOf(variable.getType());
   }
   report["state_bytes"] = state;
-  HostOptions host;
+  HostOptions host = hostOptions();
   host.cpus = {};
-  host.libraryScratch = libraryScratch();
   FailureOr<CompiledProgram> program = compileProgram(*module, {.host = host}, "explain", &options);
   if (failed(program))
     return 1;

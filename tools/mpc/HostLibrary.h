@@ -1,12 +1,15 @@
-//===- HostLibrary.h - asks the host's library about its calls -----------------------------------===//
+//===- HostLibrary.h - what the compiler needs of this machine's runtime -------------------------===//
 #ifndef MPC_TOOLS_MPC_HOSTLIBRARY_H
 #define MPC_TOOLS_MPC_HOSTLIBRARY_H
 #include "compiler/Pipeline/Pipeline.h"
 
 namespace mpc::tool {
 
-/// Returns the scratch of library calls: the larger of the sizes that the built-in provider and the oneDNN plugin need.
-LibraryScratchFn libraryScratch();
+/// Returns options under which library calls get the scratch that they need on this machine, with one thread and with all of its threads: the
+/// most that the built-in loops and the oneDNN plugin beside this executable ask for.
+HostOptions hostOptions();
+/// Returns what the compiler takes from the runtime.
+RuntimeHooks runtimeHooks();
 /// Returns the folder of this executable, which holds mpc-runner and the plugin.
 std::string executableFolder();
 

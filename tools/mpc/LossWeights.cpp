@@ -1,7 +1,9 @@
 #include "tools/mpc/LossWeights.h"
 #include "runtime/core/data/Array.h"
 #include "runtime/support/Error.h"
-#include "tools/mpc/Common.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
 
 namespace mpc::tool {
 

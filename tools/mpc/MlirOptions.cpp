@@ -6,8 +6,6 @@
 #include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 
-static bool given = false;
-
 bool mpc::tool::takeMlirOptions(std::vector<std::string> &words) {
   std::vector<std::string> ours{"mpc"};
   auto isMlirs = [](const std::string &word) { return llvm::StringRef(word).starts_with("--mlir-"); };
@@ -15,8 +13,7 @@ bool mpc::tool::takeMlirOptions(std::vector<std::string> &words) {
   llvm::erase_if(words, isMlirs);
   if (ours.size() == 1)
     return true;
-  given = true;
-  registerAllPasses(libraryScratch()); // which --mlir-print-ir-after= and crash reproducers name
+  registerAllPasses(runtimeHooks()); // which --mlir-print-ir-after= and crash reproducers name
   mlir::registerAsmPrinterCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
@@ -27,11 +24,7 @@ bool mpc::tool::takeMlirOptions(std::vector<std::string> &words) {
   llvm::raw_string_ostream stream(errors);
   if (llvm::cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), "", &stream))
     return true;
-  fail("command line", llvm::StringRef(errors).trim(), "run 'mpc-opt --help' for MLIR's options");
+  // Parsers of values print what they reject themselves.
+  fail("command line", errors.empty() ? "an option of MLIR's has a wrong value, named above" : llvm::StringRef(errors).trim(), "run 'mpc-opt --help' for MLIR's options");
   return false;
-}
-
-void mpc::tool::applyMlirOptions(mlir::MLIRContext &context) {
-  if (given)
-    context.disableMultithreading();
 }

@@ -4,17 +4,11 @@
 #include <string>
 #include <vector>
 
-namespace mlir {
-class MLIRContext;
-}
-
 namespace mpc::tool {
 
 /// Removes --mlir-... options (--mlir-timing, --mlir-print-ir-after-all, --mlir-pass-pipeline-crash-reproducer=FILE, ...) from `words`, which then hold the
 /// rest of the command line, and hands them to MLIR. Prints an error and returns false if MLIR does not know one.
 bool takeMlirOptions(std::vector<std::string> &words);
-/// Prepares a context for these options: one thread prints IR.
-void applyMlirOptions(mlir::MLIRContext &context);
 
 } // namespace mpc::tool
 #endif

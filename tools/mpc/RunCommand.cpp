@@ -59,9 +59,8 @@ int run(RunFlags &flags) {
   report.files.push_back(flags.data);
   if (!module || !outputsAreFree(flags.out, report.files) || failed(buildInference(*module)))
     return 1;
-  HostOptions host;
+  HostOptions host = hostOptions();
   host.cpus = {HostCpu::native()};
-  host.libraryScratch = libraryScratch();
   FailureOr<CompiledProgram> program = compileProgram(*module, {.host = host}, llvm::sys::path::stem(flags.model), nullptr);
   if (failed(program))
     return 1;

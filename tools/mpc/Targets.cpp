@@ -1,6 +1,6 @@
 #include "tools/mpc/Targets.h"
 #include "compiler/Codegen/Ptxas.h"
-#include "compiler/Package/TuningFile.h"
+#include "passes/Lowering/HeroToGpu/TuningFile.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -83,16 +83,16 @@ bool addEmulator(const TargetOptions &targets, CompiledProgram &program) {
 
 bool addTunings(MLIRContext &context, const std::vector<std::string> &files, TargetOptions &targets) {
   for (const std::string &file : files) {
-    FailureOr<hero::Tuning> tuning = readTuningFile(&context, file);
+    FailureOr<hero::Tuning> tuning = hero::readTuningFile(&context, file);
     if (failed(tuning))
       return false;
     auto gpu = llvm::find_if(targets.gpus, [&](const GpuOptions &each) { return each.arch->name == tuning->arch; });
-    if (gpu == targets.gpus.end() || gpu->tuning) {
+    if (gpu == targets.gpus.end() || !gpu->tune.empty()) {
       fail("--tune", "'" + Twine(file) + "' is for " + tuning->arch + (gpu == targets.gpus.end() ? ", which is no target" : ", and so is another file"),
            gpu == targets.gpus.end() ? Twine("add it: --target=") + tuning->arch : Twine("give one file for each target"));
       return false;
     }
-    gpu->tuning = std::make_shared<const hero::Tuning>(std::move(*tuning));
+    gpu->tune = file;
   }
   return true;
 }

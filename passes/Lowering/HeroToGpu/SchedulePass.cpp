@@ -1,6 +1,6 @@
 //===- SchedulePass.cpp - mpc-schedule ----------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Passes.h"
-#include "passes/Lowering/HeroToGpu/Tuning.h"
+#include "passes/Lowering/HeroToGpu/TuningFile.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -12,8 +12,17 @@ namespace mpc {
 
 namespace {
 struct SchedulePass : mpc::impl::SchedulePassBase<SchedulePass> {
-  SchedulePass() = default;
-  explicit SchedulePass(std::shared_ptr<const hero::Tuning> tuning) : tuning(std::move(tuning)) {}
+  using SchedulePassBase::SchedulePassBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (tune.empty())
+      return success();
+    FailureOr<hero::Tuning> read = hero::readTuningFile(context, tune);
+    if (failed(read))
+      return failure();
+    tuning = std::make_shared<const hero::Tuning>(std::move(*read));
+    return success();
+  }
 
   void runOnOperation() override {
     const GpuArch *gpu = kernel::gpuOf(getOperation());
@@ -21,8 +30,6 @@ struct SchedulePass : mpc::impl::SchedulePassBase<SchedulePass> {
       signalPassFailure();
   }
 
-  std::shared_ptr<const hero::Tuning> tuning;
+  std::shared_ptr<const hero::Tuning> tuning; ///< null without a file
 };
 } // namespace
-
-std::unique_ptr<Pass> mpc::createSchedulePass(std::shared_ptr<const hero::Tuning> tuning) { return std::make_unique<SchedulePass>(std::move(tuning)); }

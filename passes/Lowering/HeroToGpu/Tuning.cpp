@@ -1,5 +1,6 @@
 //===- Tuning.cpp - schedules by measurement ----------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Tuning.h"
+#include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/HeroToGpu/ProblemKey.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -83,7 +84,7 @@ void Scheduler::warnOfUnusedTuning(MLIRContext *context) const {
   if (!tuning)
     return;
   auto file = NameLoc::get(StringAttr::get(context, tuning->file));
-  if (tuning->arch == arch.name && found == 0 && !seen.empty()) {
+  if (found == 0 && !seen.empty()) {
     InFlightDiagnostic warning = emitWarning(file);
     warning << "none of the measured problems is one of this program";
     warning.attachNote() << "hint: tune the same model with the same --batch, --precision and --opt-level";
@@ -96,6 +97,9 @@ void Scheduler::warnOfUnusedTuning(MLIRContext *context) const {
 }
 
 LogicalResult mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuning *tuning) {
+  if (tuning && tuning->arch != arch.name)
+    return emitErrorWithHint(NameLoc::get(StringAttr::get(module.getContext(), tuning->file)), "has schedules of " + tuning->arch + ", and this module is for " + arch.name,
+                             "take a file that a tuner for " + arch.name + " wrote (mpc compile --emit=tuner)");
   Scheduler scheduler(arch, tuning);
   WalkResult walked = module.walk([&](kernel::DispatchOp dispatch) {
     return dispatch.getLibrary() && failed(scheduler.schedule(dispatch)) ? WalkResult::interrupt() : WalkResult::advance();

@@ -1,13 +1,11 @@
-//===- TuningFile.h - measurements of schedules as a file ------------------------------===//
-#ifndef MPC_PACKAGE_TUNINGFILE_H
-#define MPC_PACKAGE_TUNINGFILE_H
-#include "passes/Lowering/HeroToGpu/Tuning.h"
+//===- TunerSection.h - the candidates of a tuner --------------------------------------===//
+#ifndef MPC_PACKAGE_TUNERSECTION_H
+#define MPC_PACKAGE_TUNERSECTION_H
+#include <map>
+#include <string>
+#include <vector>
 
 namespace mpc {
-
-/// Reads a file that a tuner wrote (runtime/abi/README.md, "Tuning files"). Fails with a diagnostic that
-/// names the place in the file.
-mlir::FailureOr<hero::Tuning> readTuningFile(mlir::MLIRContext *context, llvm::StringRef path);
 
 /// The candidates of one problem, as a tuner has them in the section tuner.json of runtime/abi/README.md.
 struct TunedProblem {

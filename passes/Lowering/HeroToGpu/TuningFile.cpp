@@ -1,5 +1,5 @@
 //===- TuningFile.cpp - measurements of schedules as a file ----------------------------===//
-#include "compiler/Package/TuningFile.h"
+#include "passes/Lowering/HeroToGpu/TuningFile.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/InputFile.h"
 #include "passes/Lowering/HeroToGpu/ProblemKey.h"
@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace mpc;
+using namespace mpc::hero;
 using nlohmann::json;
 
 static constexpr int64_t version = 1;
@@ -48,7 +49,7 @@ struct Node {
 };
 } // namespace
 
-static hero::Tuning parse(const json &file) {
+static Tuning parse(const json &file) {
   Node root{file, ""};
   if (root.at("format").text() != "mpc-tuning")
     root.at("format").fail("is not 'mpc-tuning'");
@@ -56,18 +57,18 @@ static hero::Tuning parse(const json &file) {
     number.fail("is no number");
   else if (number.value != version)
     number.fail("is " + number.value.dump() + ", this mpc reads " + std::to_string(version));
-  hero::Tuning tuning;
+  Tuning tuning;
   tuning.gpu = root.at("gpu").text();
   tuning.arch = root.at("arch").text();
   if (!findGpuArch(tuning.arch))
     root.at("arch").fail("is '" + tuning.arch + "', known are " + gpuArchNames());
   for (const Node &entry : root.at("problems").items()) {
     std::string problem = entry.at("problem").text();
-    if (!hero::ProblemKey::parse(problem))
+    if (!ProblemKey::parse(problem))
       entry.at("problem").fail("is no problem: '" + problem + "'");
     auto &measurements = tuning.problems[problem];
     for (const Node &candidate : entry.at("candidates").items()) {
-      hero::Tuning::Measured measured{candidate.at("schedule").text(), 0};
+      Tuning::Measured measured{candidate.at("schedule").text(), 0};
       if (!kernel::Contraction::hasForm(measured.schedule))
         candidate.at("schedule").fail("is no schedule: '" + measured.schedule + "'");
       Node time = candidate.at("us");
@@ -81,7 +82,7 @@ static hero::Tuning parse(const json &file) {
   return tuning;
 }
 
-FailureOr<hero::Tuning> mpc::readTuningFile(MLIRContext *context, StringRef path) {
+FailureOr<Tuning> hero::readTuningFile(MLIRContext *context, StringRef path) {
   auto loc = NameLoc::get(StringAttr::get(context, path));
   std::string why;
   std::unique_ptr<llvm::MemoryBuffer> buffer = readRegularFile(path, why);
@@ -89,7 +90,7 @@ FailureOr<hero::Tuning> mpc::readTuningFile(MLIRContext *context, StringRef path
     return emitErrorWithHint(loc, "cannot read it: " + why, "--tune takes a file that a tuner wrote (--emit=tuner)");
   const char *hint = "write it again with a tuner of this version (--emit=tuner)";
   try {
-    hero::Tuning tuning = parse(json::parse(buffer->getBuffer().begin(), buffer->getBuffer().end()));
+    Tuning tuning = parse(json::parse(buffer->getBuffer().begin(), buffer->getBuffer().end()));
     tuning.file = path.str();
     return tuning;
   } catch (const Malformed &malformed) {
@@ -99,19 +100,4 @@ FailureOr<hero::Tuning> mpc::readTuningFile(MLIRContext *context, StringRef path
     // ..."
     return emitErrorWithHint(loc, StringRef(error.what()).split("] ").second, hint);
   }
-}
-
-std::string mpc::tunerSection(const std::map<std::string, std::vector<TunedProblem>> &problems) {
-  json section = json::object();
-  for (const auto &[target, own] : problems) {
-    json &list = section[target] = json::array();
-    for (const TunedProblem &problem : own) {
-      json candidates = json::array();
-      for (const TunedProblem::Candidate &candidate : problem.candidates)
-        candidates.push_back({{"entry", candidate.entry}, {"schedule", candidate.schedule}, {"estimate_us", candidate.estimatedSeconds * 1e6}});
-      list.push_back({{"problem", problem.problem}, {"dispatch", problem.dispatch}, {"flops", problem.flops}, {"roofline_us", problem.rooflineSeconds * 1e6},
-                      {"candidates", std::move(candidates)}});
-    }
-  }
-  return section.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -1,0 +1,13 @@
+//===- TuningFile.h - measurements of schedules as a file ------------------------------===//
+#ifndef MPC_LOWERING_HEROTOGPU_TUNINGFILE_H
+#define MPC_LOWERING_HEROTOGPU_TUNINGFILE_H
+#include "passes/Lowering/HeroToGpu/Tuning.h"
+
+namespace mpc::hero {
+
+/// Reads a file that a tuner wrote (runtime/abi/README.md, "Tuning files"). Fails with a diagnostic that
+/// names the place in the file.
+mlir::FailureOr<Tuning> readTuningFile(mlir::MLIRContext *context, llvm::StringRef path);
+
+} // namespace mpc::hero
+#endif
