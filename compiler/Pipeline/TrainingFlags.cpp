@@ -1,6 +1,6 @@
 //===- TrainingFlags.cpp - what a user can say about training --------------------------===//
 #include "compiler/Pipeline/TrainingFlags.h"
-#include "passes/Optimizers/Registry.h"
+#include "dialects/Train/Optimizers/Registry.h"
 #include "passes/Training/LossSpec.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

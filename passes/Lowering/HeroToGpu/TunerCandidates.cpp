@@ -49,7 +49,8 @@ static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Sc
   entry->setAttr("train.kind", b.getStringAttr("candidate"));
   Block *body = entry.addEntryBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(body);
-  auto dispatch = kernel::DispatchOp::create(inner, loc, results, problem.dispatch.getNameAttr(), body->getArguments(), inner.getUnitAttr());
+  auto dispatch = kernel::DispatchOp::create(inner, loc, results, problem.dispatch.getName(), body->getArguments());
+  dispatch.setLibrary(true);
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(b.getContext(), schedule.contraction()));
   func::ReturnOp::create(inner, loc, dispatch.getResults());
   Block &block = dispatch.getBody().emplaceBlock();
