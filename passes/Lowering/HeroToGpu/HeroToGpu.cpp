@@ -3,9 +3,11 @@
 //   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
 //              mainloop, then the epilogue or partial sums
 //   @k_reduce  where k is split: adds the partial sums in the order of the splits, then the epilogue
+//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,6 +37,7 @@ public:
 private:
   GpuKernel emitMain();
   GpuKernel emitReduce();
+  FailureOr<GpuKernel> emitColumnSums();
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
   /// results.
   void addEpilogueArguments(llvm::SmallVector<int> &positions);
@@ -68,7 +71,7 @@ void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int> &positions) {
   for (BlockArgument argument : body.getArguments())
     if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != problem.hero; }))
       positions.push_back(argument.getArgNumber());
-  for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
+  for (unsigned r : problem.fullResults)
     positions.push_back(resultPosition(r));
 }
 
@@ -123,9 +126,8 @@ llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e,
     if (Value parameter = parameters.lookup(argument.getArgNumber()))
       e.bindBuffer(argument, {parameter, cast<RankedTensorType>(argument.getType()), {}, {}});
   llvm::SmallVector<Buffer> results;
-  for (auto [r, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-    results.push_back(
-        {parameters.lookup(resultPosition(r)), cast<RankedTensorType>(value.getType()), {}, {}});
+  for (unsigned r : problem.fullResults)
+    results.push_back({parameters.lookup(resultPosition(r)), cast<RankedTensorType>(body.getTerminator()->getOperand(r).getType()), {}, {}});
   return results;
 }
 
@@ -136,9 +138,9 @@ GpuKernel HeroEmitter::emitMain() {
   GpuLaunch launch{{raster.pieces() * schedule.cluster, 1, 1}, tile.threads(), resident, schedule.cluster};
   llvm::SmallVector<int> positions = {positionOf(problem.a.tensor), positionOf(problem.b.tensor)};
   bool partial = schedule.splits > 1;
-  if (partial)
+  if (partial || !problem.columnSums.empty())
     positions.push_back(scratchArgument);
-  else
+  if (!partial)
     addEpilogueArguments(positions);
   llvm::SmallVector<kernel::TensorMapAttr> maps;
   GpuKernel kernel =
@@ -148,7 +150,8 @@ GpuKernel HeroEmitter::emitMain() {
         if (!partial)
           results = bindBuffers(e, parameters);
         auto epilogue = [&](const BlockPlace &place, int neighbours) {
-          return Epilogue(problem, e, results, place.z, place.spanM, place.spanN, neighbours);
+          RowParts parts{parameters.lookup(scratchArgument), rowParts(problem, schedule)};
+          return Epilogue(problem, e, results, place.z, place.spanM, place.spanN, neighbours, parts);
         };
         auto sink = [&](const BlockPlace &place, int neighbours) -> std::unique_ptr<Sink> {
           if (partial)
@@ -213,9 +216,48 @@ GpuKernel HeroEmitter::emitReduce() {
           });
           Value row = c.div(number, perRow);
           Epilogue epilogue(problem, e, bindBuffers(e, parameters), c.div(row, problem.m()), 1, 1, vector);
-          epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums);
+          (void)epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums, {});
         });
       });
+}
+
+/// The kernel is that of a loop dispatch, which sums [columnSums, parts, n] over the parts.
+FailureOr<GpuKernel> HeroEmitter::emitColumnSums() {
+  OpBuilder b(module.getContext());
+  Location loc = problem.hero->getLoc();
+  Type type = problem.accumulator();
+  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
+  Block holder; // what a dispatch reads comes from outside of it
+  Value scratch = holder.addArgument(RankedTensorType::get({count, parts, problem.n()}, type), loc);
+  b.setInsertionPointToStart(&holder);
+  GpuKernel kernel{(symbol + "_columns").str(), {}, {scratchArgument}, {}};
+  llvm::SmallVector<Type> types;
+  for (const ColumnSum &sum : problem.columnSums) {
+    types.push_back(sum.op->getResult(0).getType());
+    kernel.args.push_back(resultPosition(sum.result));
+  }
+  auto columns = kernel::DispatchOp::create(b, loc, types, b.getStringAttr("columns"), scratch, UnitAttr());
+  Block &sums = columns.getBody().emplaceBlock();
+  Value partial = sums.addArgument(scratch.getType(), loc);
+  b.setInsertionPointToStart(&sums);
+  Values yielded;
+  for (auto [s, result] : llvm::enumerate(types)) {
+    auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial, b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
+                                        b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
+    Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
+    auto tensor = cast<RankedTensorType>(result);
+    if (tensor.getElementType() != type)
+      sum = graph::CastOp::create(b, loc, RankedTensorType::get({problem.n()}, tensor.getElementType()), sum);
+    if (sum.getType() != result)
+      sum = graph::ReshapeOp::create(b, loc, result, sum);
+    yielded.push_back(sum);
+  }
+  kernel::YieldOp::create(b, loc, yielded);
+  FailureOr<GpuLaunch> launch = emitGpuKernel(columns, module, kernel.symbol, arch);
+  if (llvm::failed(launch))
+    return failure();
+  kernel.launch = *launch;
+  return kernel;
 }
 
 FailureOr<llvm::SmallVector<GpuKernel>> HeroEmitter::run() {
@@ -225,6 +267,12 @@ FailureOr<llvm::SmallVector<GpuKernel>> HeroEmitter::run() {
   kernels.push_back(emitMain());
   if (schedule.splits > 1)
     kernels.push_back(emitReduce());
+  if (!problem.columnSums.empty()) {
+    FailureOr<GpuKernel> columns = emitColumnSums();
+    if (llvm::failed(columns))
+      return failure();
+    kernels.push_back(std::move(*columns));
+  }
   if (failed)
     return failure();
   return kernels;
