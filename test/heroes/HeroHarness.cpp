@@ -147,6 +147,37 @@ HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
   return c;
 }
 
+HeroCase mpc::test::withColumnSums(HeroCase c, bool keep) {
+  auto [last, type] = StringRef(c.yields[0]).split(" : ");
+  StringRef inner = type.drop_front(7).drop_back(1);
+  auto [dims, element] = inner.rsplit('x');
+  llvm::SmallVector<StringRef> extents;
+  dims.split(extents, 'x');
+  std::string axes, ones;
+  for (size_t i = 0; i + 1 < extents.size(); ++i) {
+    axes += (i ? ", " : "") + std::to_string(i);
+    ones += "1x";
+  }
+  std::string columns = extents.back().str(), wide = tensor(dims.str(), "f32"), value = last.str();
+  std::string own = tensor(columns, element.str()), sum = tensor(columns, "f32"), kept = tensor(ones + columns, "f32");
+  auto reduced = [&](const std::string &name, const std::string &of, const std::string &from, bool keepdims, const std::string &to) {
+    c.body += "\n%" + name + " = graph.reduce_sum " + of + " {axes = array<i64: " + axes + ">, keepdims = " + (keepdims ? "true" : "false") + "} : (" + from + ") -> " + to;
+    c.yields.push_back("%" + name + " : " + to);
+  };
+  if (!keep)
+    c.yields.clear();
+  reduced("sum_own", value, type.str(), false, own);
+  if (element != "f32") {
+    c.body += "\n%wide = graph.cast " + value + " : " + type.str() + " to " + wide;
+    value = "%wide";
+  }
+  c.body += "\n%squared = graph.mul " + value + ", " + value + " : (" + wide + ", " + wide + ") -> " + wide;
+  reduced("sum_wide", value, wide, false, sum);
+  reduced("sum_squares", "%squared", wide, true, kept);
+  c.name += keep ? " +columns" : " columns alone";
+  return c;
+}
+
 EpilogueOps mpc::test::randomEpilogue(Random &random) {
   if (random(0, 2) == 0)
     return {};
@@ -224,7 +255,7 @@ void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
   auto launches = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, schedule) : emitGpuHero(dispatch, *impl->kernels, symbol);
   ASSERT_TRUE(succeeded(launches)) << name;
   int64_t scratch = hero::scratchBytes(*problem, schedule);
-  EXPECT_EQ(launches->size(), schedule.splits > 1 ? 2u : 1u) << name;
+  EXPECT_EQ(launches->size(), 1u + (schedule.splits > 1) + !problem->columnSums.empty()) << name;
   impl->items.push_back(
       {name, std::move(module), *launches, scratch, c.draws.empty() ? Draw{-1, 1} : c.draws.front()});
 }

@@ -59,6 +59,10 @@ private:
 };
 EpilogueOps randomEpilogue(Random &random);
 
+/// Adds three results to a case whose last dimension is the columns of its product: the sums over all other dimensions of its first result, in the element type and in f32, and of
+/// the result's square. Without `keep` these are the only results.
+HeroCase withColumnSums(HeroCase c, bool keep = true);
+
 class HeroBatch {
 public:
   explicit HeroBatch(llvm::StringRef arch);

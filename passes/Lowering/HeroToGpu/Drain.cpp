@@ -11,7 +11,7 @@ static int columnsOf(int columns) { return std::min(columns, 64); }
 int64_t mpc::hero::drainBytes(int columns) { return 16 * int64_t(columnsOf(columns)) * 4; }
 
 void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<Value> sums,
-                          llvm::function_ref<Value(int)> firstRow, Value firstColumn, Sink &sink) {
+                          llvm::function_ref<Value(int)> firstRow, Value firstColumn, Value part, Sink &sink) {
   int line = columnsOf(columns), groups = line / drainNeighbours;
   // A line of the slab has groups of 8 floats. A half warp stores pairs in 4 rows, in the same group of each;
   // the 4 groups must lie in different banks, and 4 groups fill all banks. So the groups of a row are
@@ -26,8 +26,12 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
   Value row = c.div(lane, 4), pair = c.wide(c.mul(c.rem(lane, 4), 8));
   int bands = int(sums.size()) / (columns / 2);
   bool first = true;
-  for (int i = 0; i < bands; ++i)
-    for (int start = 0; start < columns; start += line) {
+  // Whatever the round, a thread gets the same group of columns.
+  Value own = c.mul(c.rem(lane, groups), drainNeighbours);
+  for (int start = 0; start < columns; start += line) {
+    Value column0 = c.add(firstColumn, start);
+    Values state = sink.initial(drainNeighbours);
+    for (int i = 0; i < bands; ++i) {
       if (!first)
         kernel::WarpSyncOp::create(c.b);
       first = false;
@@ -37,8 +41,8 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
           c.store(c.vector(two), c.at(placeOf(c.add(row, 8 * h), c.i32(j)), pair), 8);
         }
       kernel::WarpSyncOp::create(c.b);
-      Value row0 = firstRow(i), column0 = c.add(firstColumn, start);
-      c.loop(c.i32(0), c.i32(16 * groups / 32), {}, [&](Value round, ValueRange) {
+      Value row0 = firstRow(i);
+      state = c.loop(c.i32(0), c.i32(16 * groups / 32), state, [&](Value round, ValueRange carried) {
         Value number = c.add(c.mul(round, 32), lane), row = c.div(number, groups),
               group = c.rem(number, groups);
         Value at = placeOf(row, group);
@@ -48,9 +52,16 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
           for (int p = 0; p < 4; ++p)
             values.push_back(c.extract(v, p));
         }
-        sink.put(c.add(row0, row), c.add(column0, c.mul(group, drainNeighbours)), values);
-        return Values();
+        return sink.put(c.add(row0, row), c.add(column0, c.mul(group, drainNeighbours)), values, carried);
       });
     }
+    if (state.empty())
+      continue;
+    // Lanes whose numbers differ by multiples of `groups` have the same columns.
+    for (Value &sum : state)
+      for (int distance = groups; distance < 32; distance *= 2)
+        sum = arith::AddFOp::create(c.b, sum, kernel::ShuffleOp::create(c.b, sum.getType(), kernel::ShuffleMode::Xor, sum, c.i32(distance)));
+    c.when(c.below(lane, groups), [&] { sink.finish(part, c.add(column0, own), state); });
+  }
   kernel::WarpSyncOp::create(c.b); // the caller or the next call uses the slab again
 }

@@ -3,9 +3,11 @@
 //   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
 //              mainloop, then the epilogue or partial sums
 //   @k_reduce  where k is split: adds the partial sums in the order of the splits, then the epilogue
+//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -40,6 +42,7 @@ private:
   };
   kernel::LaunchAttr emitMain();
   kernel::LaunchAttr emitReduce();
+  FailureOr<kernel::LaunchAttr> emitColumnSums();
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
   /// results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
@@ -72,7 +75,7 @@ void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int64_t> &positions) {
   for (BlockArgument argument : body.getArguments())
     if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != problem.hero; }))
       positions.push_back(argument.getArgNumber());
-  for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
+  for (unsigned r : problem.fullResults)
     positions.push_back(resultPosition(r));
 }
 
@@ -119,9 +122,8 @@ llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e, llvm::Dens
     if (Value parameter = parameters.lookup(argument.getArgNumber()))
       e.bindBuffer(argument, {parameter, cast<RankedTensorType>(argument.getType()), {}, {}});
   llvm::SmallVector<Buffer> results;
-  for (auto [r, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-    results.push_back(
-        {parameters.lookup(resultPosition(r)), cast<RankedTensorType>(value.getType()), {}, {}});
+  for (unsigned r : problem.fullResults)
+    results.push_back({parameters.lookup(resultPosition(r)), cast<RankedTensorType>(body.getTerminator()->getOperand(r).getType()), {}, {}});
   return results;
 }
 
@@ -129,9 +131,9 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
   Raster raster(problem, schedule, arch);
   llvm::SmallVector<int64_t> positions = {positionOf(problem.a.tensor), positionOf(problem.b.tensor)};
   bool partial = schedule.splits > 1;
-  if (partial)
+  if (partial || !problem.columnSums.empty())
     positions.push_back(kernel::LaunchAttr::scratch);
-  else
+  if (!partial)
     addEpilogueArguments(positions);
   llvm::SmallVector<kernel::TensorMapAttr> maps;
   auto [emitted, args] =
@@ -141,7 +143,8 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
         if (!partial)
           results = bindBuffers(e, parameters);
         auto epilogue = [&](const BlockPlace &place, int neighbours) {
-          return Epilogue(problem, e, results, place.z, place.spanM, place.spanN, neighbours);
+          RowParts parts{parameters.lookup(kernel::LaunchAttr::scratch), rowParts(problem, schedule)};
+          return Epilogue(problem, e, results, place.z, place.spanM, place.spanN, neighbours, parts);
         };
         auto sink = [&](const BlockPlace &place, int neighbours) -> std::unique_ptr<Sink> {
           if (partial)
@@ -201,11 +204,49 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
           });
           Value row = c.div(number, perRow);
           Epilogue epilogue(problem, e, bindBuffers(e, parameters), c.div(row, problem.m()), 1, 1, vector);
-          epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums);
+          (void)epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums, {});
         });
       });
   emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), reduceThreads));
   return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
+}
+
+/// The kernel is that of a loop dispatch, which sums [columnSums, parts, n] over the parts.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
+  OpBuilder b(module.getContext());
+  Location loc = problem.hero->getLoc();
+  Type type = problem.accumulator();
+  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
+  Block holder; // what a dispatch reads comes from outside of it
+  Value scratch = holder.addArgument(RankedTensorType::get({count, parts, problem.n()}, type), loc);
+  b.setInsertionPointToStart(&holder);
+  llvm::SmallVector<int64_t> args = {kernel::LaunchAttr::scratch};
+  llvm::SmallVector<Type> types;
+  for (const ColumnSum &sum : problem.columnSums) {
+    types.push_back(sum.op->getResult(0).getType());
+    args.push_back(resultPosition(sum.result));
+  }
+  auto columns = kernel::DispatchOp::create(b, loc, types, "columns", scratch);
+  Block &sums = columns.getBody().emplaceBlock();
+  Value partial = sums.addArgument(scratch.getType(), loc);
+  b.setInsertionPointToStart(&sums);
+  Values yielded;
+  for (auto [s, result] : llvm::enumerate(types)) {
+    auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial, b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
+                                        b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
+    Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
+    auto tensor = cast<RankedTensorType>(result);
+    if (tensor.getElementType() != type)
+      sum = graph::CastOp::create(b, loc, RankedTensorType::get({problem.n()}, tensor.getElementType()), sum);
+    if (sum.getType() != result)
+      sum = graph::ReshapeOp::create(b, loc, result, sum);
+    yielded.push_back(sum);
+  }
+  kernel::YieldOp::create(b, loc, yielded);
+  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(columns, module, (symbol + "_columns").str());
+  if (llvm::failed(launch))
+    return failure();
+  return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
 }
 
 FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
@@ -215,6 +256,12 @@ FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
   launches.push_back(emitMain());
   if (schedule.splits > 1)
     launches.push_back(emitReduce());
+  if (!problem.columnSums.empty()) {
+    FailureOr<kernel::LaunchAttr> columns = emitColumnSums();
+    if (llvm::failed(columns))
+      return failure();
+    launches.push_back(*columns);
+  }
   if (failed)
     return failure();
   return launches;

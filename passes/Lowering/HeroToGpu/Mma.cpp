@@ -169,7 +169,7 @@ void MmaEmitter::drain(Sink &sink) {
   Value slab = c.at(memory, c.wide(c.mul(warp, drainBytes(tile.partN))));
   Value firstM = c.add(place.firstM, warpM), firstN = c.add(place.firstN, warpN);
   drainWarp(
-      c, slab, lane, tile.partN, sums, [&](int band) { return c.add(firstM, 16 * band); }, firstN, sink);
+      c, slab, lane, tile.partN, sums, [&](int band) { return c.add(firstM, 16 * band); }, firstN, c.div(firstM, tile.partM), sink);
 }
 
 void mpc::hero::emitMma(Code c, const Problem &problem, const Tile &tile, const GpuArch &arch, Value a,

@@ -40,6 +40,12 @@ struct Operand {
 /// checked or divided depends on the digit.
 std::optional<int64_t> linearStride(const Operand &operand, Axis axis, unsigned digit);
 
+/// A result that sums a value over all rows of C, with one number for each column.
+struct ColumnSum {
+  mlir::Operation *op; ///< graph.reduce_sum over all dimensions but the last, of a value of C's shape
+  unsigned result;     ///< the number of the dispatch's result
+};
+
 struct Problem {
   kernel::DispatchOp dispatch;
   mlir::Operation *hero;
@@ -48,6 +54,8 @@ struct Problem {
   /// One coordinate for each dimension of the hero's result. A checked coordinate, which never depends on n,
   /// can lie outside of the result; nothing is stored there.
   llvm::SmallVector<Coordinate, 5> c;
+  llvm::SmallVector<unsigned> fullResults; ///< the numbers of the results that have C's elements
+  llvm::SmallVector<ColumnSum> columnSums; ///< the other results
   int64_t extent(Axis axis) const; ///< product of digits
   int64_t m() const { return extent(Axis::M); }
   int64_t n() const { return extent(Axis::N); }
@@ -62,7 +70,8 @@ struct Problem {
   int storeVector(int most) const;
 };
 
-/// Describes the hero of a library dispatch. Fails with a diagnostic where an axis is too long for 32-bit counters.
+/// Describes the hero of a library dispatch. Fails with a diagnostic where an axis is too long for 32-bit counters, or where a result has neither an element for each of C's nor is a sum
+/// over C's rows.
 mlir::FailureOr<Problem> describeHero(kernel::DispatchOp dispatch);
 
 } // namespace mpc::hero

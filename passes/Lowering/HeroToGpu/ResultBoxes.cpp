@@ -15,6 +15,8 @@ static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = outBy
 static constexpr int mostOps = 6;
 
 std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
+  if (!problem.columnSums.empty())
+    return std::nullopt;
   int ops = 0;
   Block &body = problem.dispatch->getRegion(0).front();
   for (Operation &op : body.without_terminator())

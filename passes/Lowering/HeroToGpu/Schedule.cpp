@@ -124,6 +124,8 @@ llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, cons
       int64_t splits = usefulSplits(kTiles, wanted);
       if (splits == std::exchange(last, splits))
         continue;
+      if (splits > 1 && !problem.columnSums.empty())
+        break; // rows are summed where their sums over k are whole
       schedules.push_back({tile, splits});
       for (Axis axis : axes)
         schedules.push_back({tile, splits, /*cluster=*/2, axis});
@@ -156,9 +158,13 @@ FailureOr<Schedule> mpc::hero::scheduleOf(const Problem &problem, const GpuArch 
                            "take one of its own, as '" + fastestSchedule(problem, arch).contraction().text() + "', or leave the choice to mpc-schedule");
 }
 
+int64_t mpc::hero::rowParts(const Problem &problem, const Schedule &schedule) {
+  return problem.z() * llvm::alignTo(problem.m(), schedule.spanM()) / schedule.tile.rowsPerPart();
+}
+
 int64_t mpc::hero::scratchBytes(const Problem &problem, const Schedule &schedule) {
-  if (schedule.splits == 1)
-    return 0;
   int64_t each = problem.accumulator().getIntOrFloatBitWidth() / 8;
+  if (schedule.splits == 1)
+    return int64_t(problem.columnSums.size()) * rowParts(problem, schedule) * problem.n() * each;
   return schedule.splits * problem.z() * problem.m() * problem.n() * each;
 }

@@ -29,6 +29,8 @@ struct Tile {
   /// other has the tensor cores. Without ping-pong the consumers share a tile.
   bool pingPong = false;
   int threads() const;
+  /// The rows that one thread (Simt) or warp sums up for each column, where there are column sums.
+  int rowsPerPart() const { return mainloop == Mainloop::Wgmma ? partM / 4 : partM; }
 };
 
 struct Schedule {
@@ -61,7 +63,9 @@ Schedule fastestSchedule(const Problem &problem, const GpuArch &arch);
 mlir::FailureOr<Schedule> scheduleOf(const Problem &problem, const GpuArch &arch);
 /// The number of splits that are not empty when `tiles` tiles of k are dealt out to `wanted` splits.
 int64_t usefulSplits(int64_t tiles, int64_t wanted);
-/// The size of the scratch that holds partial sums, in bytes.
+/// The number of parts in which the rows of C are summed up for column sums.
+int64_t rowParts(const Problem &problem, const Schedule &schedule);
+/// The size of the scratch that holds partial sums over k, or over rows, in bytes.
 int64_t scratchBytes(const Problem &problem, const Schedule &schedule);
 
 } // namespace mpc::hero

@@ -160,11 +160,15 @@ void mpc::hero::emitSimt(Code c, const Problem &problem, const Tile &tile, Value
     sums.assign(last.begin(), last.begin() + sums.size());
   }
 
+  llvm::SmallVector<Values> states(groupsN, sink.initial(group));
+  auto column = [&](int g) { return c.add(c.add(place.firstN, threadN), g * (tile.n / groupsN)); };
   for (int i = 0; i < tile.partM; ++i) {
     Value m = c.add(c.add(place.firstM, threadM), i / group * (tile.m / groupsM) + i % group);
-    for (int g = 0; g < groupsN; ++g) {
-      Value n = c.add(c.add(place.firstN, threadN), g * (tile.n / groupsN));
-      sink.put(m, n, ArrayRef(sums).slice(i * tile.partN + g * group, group));
-    }
+    for (int g = 0; g < groupsN; ++g)
+      states[g] = sink.put(m, column(g), ArrayRef(sums).slice(i * tile.partN + g * group, group), states[g]);
   }
+  // A thread's rows are a part, although they do not lie together.
+  Value part = c.add(c.div(place.firstM, tile.partM), c.div(place.thread, across));
+  for (int g = 0; g < groupsN; ++g)
+    sink.finish(part, column(g), states[g]);
 }

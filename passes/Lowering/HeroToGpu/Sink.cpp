@@ -9,9 +9,9 @@ using namespace mpc::hero;
 //===-- Epilogue ---------------------------------------------------------------------------------===//
 
 Epilogue::Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, Value z,
-                   int64_t spanM, int64_t spanN, int neighbours)
+                   int64_t spanM, int64_t spanN, int neighbours, RowParts parts)
     : problem(problem), e(e), results(std::move(results)), spanM(spanM), spanN(spanN),
-      vector(problem.storeVector(neighbours)), z(symbolsOf(Axis::Z, z)) {}
+      vector(problem.storeVector(neighbours)), parts(parts), matrix(z), z(symbolsOf(Axis::Z, z)) {}
 
 Epilogue::Symbols Epilogue::symbolsOf(Axis axis, Value number) {
   Symbols symbols;
@@ -22,8 +22,13 @@ Epilogue::Symbols Epilogue::symbolsOf(Axis axis, Value number) {
   return symbols;
 }
 
-void Epilogue::put(Value m, Value n, ArrayRef<Value> sums) {
+Values Epilogue::initial(int columns) {
+  return Values(problem.columnSums.size() * columns, e.constant(problem.accumulator(), 0));
+}
+
+Values Epilogue::put(Value m, Value n, ArrayRef<Value> sums, ValueRange state) {
   Code c{e.b};
+  Values next(state);
   if (known.find(m) == known.end())
     known[m] = symbolsOf(Axis::M, m);
   Value inside = problem.m() % spanM != 0 ? c.below(m, problem.m()) : Value();
@@ -39,14 +44,42 @@ void Epilogue::put(Value m, Value n, ArrayRef<Value> sums) {
         bool never = false; // a position is inside for some sums at least, so this is not used
         exists = c.both(exists, e.inBounds(position, 0, at.extent, never));
       }
-    c.when(exists, [&] {
-      auto stores = elements(m, first, sums.slice(i, vector));
+    auto compute = [&] {
+      Elements computed = elements(m, first, sums.slice(i, vector));
       for (size_t r = 0; r < results.size(); ++r)
         for (int j = 0; j < vector; ++j) {
-          auto &[linear, value] = stores[j * results.size() + r];
+          auto &[linear, value] = computed.stores[j * results.size() + r];
           e.store(results[r], linear, value);
         }
-    });
+      return computed.terms;
+    };
+    Values terms;
+    if (problem.columnSums.empty() || !exists)
+      c.when(exists, [&] { terms = compute(); });
+    else // rows and columns beyond C add zeros
+      terms = c.when(exists, llvm::SmallVector<Type>(problem.columnSums.size() * vector, problem.accumulator()), compute);
+    for (auto [t, term] : llvm::enumerate(terms)) {
+      Value &sum = next[t / vector * sums.size() + i + t % vector];
+      sum = arith::AddFOp::create(e.b, sum, term);
+    }
+  }
+  return next;
+}
+
+void Epilogue::finish(Value part, Value n, ValueRange state) {
+  if (state.empty())
+    return;
+  Code c{e.b};
+  int bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
+  size_t columns = state.size() / problem.columnSums.size();
+  Value number = c.add(c.mul(c.wide(matrix), parts.count / problem.z()), c.wide(part));
+  for (size_t s = 0; s < problem.columnSums.size(); ++s) {
+    Value row = c.at(parts.scratch, c.mul(c.add(number, int64_t(s) * parts.count), problem.n() * bytes));
+    for (size_t i = 0; i < columns; ++i) {
+      Value column = c.add(n, i);
+      c.when(problem.n() % spanN != 0 ? c.below(column, problem.n()) : Value(),
+             [&] { c.store(state[s * columns + i], c.at(row, c.mul(c.wide(column), bytes)), bytes); });
+    }
   }
 }
 
@@ -60,9 +93,9 @@ llvm::SmallVector<Values> Epilogue::values(Value m, Value n, ArrayRef<Value> sum
     n = c.least(n, problem.n() - vector);
   known[m] = symbolsOf(Axis::M, m);
   known[n] = symbolsOf(Axis::N, c.div(n, vector));
-  auto each = elements(m, n, sums);
+  Elements each = elements(m, n, sums);
   llvm::SmallVector<Values> byResult(results.size());
-  for (auto [i, element] : llvm::enumerate(each)) {
+  for (auto [i, element] : llvm::enumerate(each.stores)) {
     size_t r = i % results.size();
     byResult[r].push_back(
         c.b.createOrFold<arith::TruncFOp>(results[r].type.getElementType(), element.second));
@@ -87,14 +120,15 @@ IndexVector Epilogue::indexOf(Value m, Value n, int64_t neighbour) {
   return index;
 }
 
-llvm::SmallVector<std::pair<Index, Value>> Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
+Epilogue::Elements Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
   Value hero = problem.hero->getResult(0);
   ArrayRef<int64_t> shape = graph::shapeOf(hero);
   kernel::DispatchOp dispatch = problem.dispatch;
   ValueRange yielded = dispatch.getBody().front().getTerminator()->getOperands();
   // All values are computed before the first is stored: a result may share the buffer of an operand that is
   // read at the same index.
-  llvm::SmallVector<std::pair<Index, Value>> stores;
+  Elements computed;
+  computed.terms.resize(problem.columnSums.size() * sums.size());
   for (auto [j, sum] : llvm::enumerate(sums)) {
     IndexVector index = indexOf(m, n, int64_t(j));
     for (auto [position, extent] : llvm::zip_equal(index, shape))
@@ -110,10 +144,12 @@ llvm::SmallVector<std::pair<Index, Value>> Epilogue::elements(Value m, Value n, 
     for (auto reshape : dispatch.getBody().front().getOps<graph::ReshapeOp>())
       if (graph::typeOf(reshape.getY()).getNumElements() == graph::typeOf(hero).getNumElements())
         e.define(reshape.getY(), indexIn(reshape.getY()), e.element(reshape.getX(), indexIn(reshape.getX())));
-    for (Value result : yielded)
-      stores.push_back({linear, e.element(result, indexIn(result))});
+    for (unsigned r : problem.fullResults)
+      computed.stores.push_back({linear, e.element(yielded[r], indexIn(yielded[r]))});
+    for (auto [s, sum] : llvm::enumerate(problem.columnSums))
+      computed.terms[s * sums.size() + j] = e.element(sum.op->getOperand(0), indexIn(sum.op->getOperand(0)));
   }
-  return stores;
+  return computed;
 }
 
 //===-- Partial sums --------------------------------------------------------------------------------===//
@@ -126,7 +162,7 @@ Partials::Partials(const Problem &problem, Code c, Value scratch, const BlockPla
   first = c.at(scratch, c.mul(matrix, problem.m() * problem.n() * bytes));
 }
 
-void Partials::put(Value m, Value n, ArrayRef<Value> sums) {
+Values Partials::put(Value m, Value n, ArrayRef<Value> sums, ValueRange) {
   unsigned bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
   Value inside = problem.m() % spanM != 0 ? c.below(m, problem.m()) : Value();
   int piece = std::min<int>(vector, 16 / bytes);
@@ -139,4 +175,5 @@ void Partials::put(Value m, Value n, ArrayRef<Value> sums) {
       c.store(piece == 1 ? sums[i] : c.vector(sums.slice(i, piece)), pointer, piece * bytes);
     });
   }
+  return {};
 }

@@ -462,7 +462,7 @@ void WgmmaEmitter::drain(const BlockPlace &place, Value own, Value firstM, Array
   Value warpM = c.add(firstM, c.mul(warp, 16));
   drainWarp(
       c, slab, lane, tile.partN, sums, [&](int band) { return c.add(warpM, 64 * band); }, place.firstN,
-      *sink);
+      c.add(c.mul(c.div(firstM, tile.partM), 4), warp), *sink);
 }
 
 SmallVector<kernel::TensorMapAttr> mpc::hero::emitWgmma(Code c, const Problem &problem,
