@@ -139,9 +139,12 @@ void RunLog::step(int64_t step, int64_t epoch, const StepLoop &loop, const std::
     return;
   json out = {{"step", step}, {"epoch", epoch}};
   describe(out, reports[0], loop);
-  if (reports.size() > 1)
+  if (reports.size() > 1) {
+    json steps = json::object();
     for (size_t i = 0; i < reports.size(); ++i)
-      describe(out["steps"][loop.name(i)], reports[i], loop);
+      describe(steps[loop.name(i)] = json::object(), reports[i], loop);
+    out["steps"] = std::move(steps);
+  }
   out["samples_per_s"] = double(int64_t(samplesPerSecond * 10)) / 10;
   line(out.dump());
 }
