@@ -32,4 +32,7 @@ struct JsonConversion<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same
 /// make values as json::object(), json::array() or from a list.
 using json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t, uint64_t, double, std::allocator, JsonConversion>;
 
+/// Appends a value to the array `object[key]`, which is made where it is missing.
+inline void appendTo(json &object, const char *key, json value) { object.emplace(key, json::array()).first->push_back(std::move(value)); }
+
 } // namespace mpc::rt
