@@ -29,13 +29,15 @@ static void checkIsLog(const std::string &path) {
     fail(path, "exists and is no log of a training", "give --log a file of its own");
 }
 
-/// Returns the step with which a line of a log begins. It is a double, so that numbers which no step can have are numbers too.
+/// Returns the step with which a line of a log begins, if that is an integer. It is a double, so that it may be larger than any step can be.
 static std::optional<double> stepOf(std::string_view line) {
   if (!line.starts_with(kLineBegin))
     return std::nullopt;
   line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ', kLineBegin.size())));
+  size_t digits = std::min(line.size(), line.find_first_not_of("-0123456789"));
+  bool isInteger = digits > 0 && line.substr(digits).find_first_of(",} ") == 0;
   double step = HUGE_VAL; // stays where the number is too large
-  return std::from_chars(line.data(), line.data() + line.size(), step).ec == std::errc::invalid_argument ? std::nullopt : std::optional(step);
+  return !isInteger || std::from_chars(line.data(), line.data() + digits, step).ec == std::errc::invalid_argument ? std::nullopt : std::optional(step);
 }
 
 /// Returns the lines of a log whose step is at most `keepBelow`.
