@@ -49,6 +49,9 @@ private:
 
 } // namespace
 
+/// Whether the op's launch can compute the casts of its operands.
+static bool computesCasts(Operation *op) { return isOfKind(op, LoopKind::Elementwise) || isOfKind(op, LoopKind::Reduction); }
+
 void EntryOrders::run() {
   SmallVector<Operation *> replaced;
   for (Operation *op : llvm::map_to_vector(block, [](Operation &op) { return &op; })) {
@@ -58,7 +61,7 @@ void EntryOrders::run() {
     }
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()))
-        operand.set(stored.plain(operand.get()));
+        operand.set(stored.plain(operand.get(), computesCasts(op)));
   }
   for (Operation *op : llvm::reverse(replaced))
     op->erase();
@@ -162,13 +165,16 @@ bool EntryOrders::rewriteDims(Operation *op, const OpDims &dims) {
   Order order = cheapest(op, dims);
   if (order == Order::identity(shapeOf(dims.anchor)))
     return false;
+  OpBuilder b(op);
   SmallVector<Value> operands;
   for (auto [i, v] : llvm::enumerate(op->getOperands())) {
     // A barrier waits for its further operands in any order.
-    bool waits = isa<BarrierOp>(op) && i > 0;
-    OpBuilder b(op);
-    operands.push_back(waits ? stored.any(v)
-                             : reshapeTo(b, op->getLoc(), stored.get(v, dims.orderOf(v, dims.operands[i], order)), dims.shapeOf(v, dims.operands[i], order)));
+    if (isa<BarrierOp>(op) && i > 0) {
+      operands.push_back(stored.any(v));
+      continue;
+    }
+    Value operand = stored.get(v, dims.orderOf(v, dims.operands[i], order), computesCasts(op));
+    operands.push_back(reshapeTo(b, op->getLoc(), operand, dims.shapeOf(v, dims.operands[i], order)));
   }
   SmallVector<Type> types;
   for (auto [v, dimsOfValue] : llvm::zip_equal(op->getResults(), dims.results))

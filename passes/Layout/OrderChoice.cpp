@@ -6,8 +6,9 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::layout;
 
-/// The most axes that one walk looks at. The axes behind one are those of the values that are tied to its own: in a transformer, some ten for each layer.
-static constexpr size_t kLongestWalk = 4096;
+/// The most axes that one walk looks at. Few axes come before another: in a transformer, samples and tokens before all others, and heads. (Very many may come behind one,
+/// so walks go from an axis to those before it.)
+static constexpr size_t kLongestWalk = 256;
 
 //===-- Axes ---------------------------------------------------------------------===//
 
@@ -18,7 +19,7 @@ OrderChoice::Id OrderChoice::firstAxis(Value v) {
   values.push_back(v);
   for (int64_t size : shapeOf(v)) {
     Id id = axes.size();
-    axes.push_back({.parent = id, .size = size, .before = {}});
+    axes.push_back({.parent = id, .size = size, .after = {}});
     groups.push_back(it->second);
   }
   return it->second;
@@ -62,11 +63,11 @@ OrderChoice::Digits OrderChoice::digitsOf(Value v) {
 void OrderChoice::splitAxis(Id axis, int64_t inner) {
   Axis old = axes[axis];
   Id low = axes.size(), high = low + 1;
-  axes.push_back({.parent = low, .size = inner, .ordered = old.ordered, .before = old.before});
-  axes.push_back({.parent = high, .size = old.size / inner, .ordered = old.ordered, .before = old.before});
+  axes.push_back({.parent = low, .size = inner, .ordered = old.ordered, .after = old.after});
+  axes.push_back({.parent = high, .size = old.size / inner, .ordered = old.ordered, .after = old.after});
   groups.append(2, 0);
   if (old.ordered)
-    axes[high].before.push_back(low);
+    axes[low].after.push_back(high);
   axes[axis].isSplit = true;
   axes[axis].outer = high, axes[axis].inner = low;
 }
@@ -115,16 +116,21 @@ void OrderChoice::align(Digits x, Digits y, SmallVectorImpl<std::pair<Id, Id>> &
   }
 }
 
-/// Unites two axes. The longer list of axes behind them stays where it is.
+/// Unites two axes. Each axis in front of them is listed once.
 void OrderChoice::unite(Id x, Id y) {
   x = find(x), y = find(y);
-  if (axes[x].before.size() < axes[y].before.size())
+  if (axes[x].after.size() < axes[y].after.size())
     std::swap(x, y);
   axes[y].parent = x;
-  axes[x].before.append(axes[y].before);
-  axes[y].before.clear();
-  axes[x].whole |= axes[y].whole;
-  axes[x].ordered |= axes[y].ordered;
+  Axis &united = axes[x];
+  united.after.append(axes[y].after);
+  axes[y].after.clear();
+  for (Id &front : united.after)
+    front = find(front);
+  llvm::sort(united.after);
+  united.after.erase(llvm::unique(united.after), united.after.end());
+  united.whole |= axes[y].whole;
+  united.ordered |= axes[y].ordered;
 }
 
 //===-- Demands ------------------------------------------------------------------===//
@@ -152,23 +158,23 @@ OrderChoice::Relation OrderChoice::relationOf(ArrayRef<Id> some) {
   for (auto [i, axis] : llvm::enumerate(some))
     positions[axis] = i;
   Relation result(some.size(), llvm::SmallBitVector(some.size()));
-  for (auto [i, start] : llvm::enumerate(some)) {
-    SmallVector<Id> work{start};
-    llvm::SmallDenseSet<Id> seen;
+  for (auto [i, last] : llvm::enumerate(some)) {
+    SmallVector<Id> work{last};
+    llvm::SmallDenseSet<Id, 16> seen;
     while (!work.empty()) {
-      Digits behind;
-      for (Id next : axes[work.pop_back_val()].before)
-        appendDigits(next, behind);
-      for (const Digit &next : behind) {
-        if (!seen.insert(next.axis).second)
+      Digits front;
+      for (Id axis : axes[work.pop_back_val()].after)
+        appendDigits(axis, front);
+      for (const Digit &digit : front) {
+        if (!seen.insert(digit.axis).second)
           continue;
-        if (seen.size() > kLongestWalk) {
-          result[i].set();
-          return result;
-        }
-        if (auto it = positions.find(next.axis); it != positions.end())
-          result[i].set(it->second);
-        work.push_back(next.axis);
+        if (auto it = positions.find(digit.axis); it != positions.end())
+          result[it->second].set(i);
+        work.push_back(digit.axis);
+      }
+      if (seen.size() > kLongestWalk) {
+        result[i].set(i); // an axis that comes before itself contradicts everything
+        return result;
       }
     }
   }
@@ -241,7 +247,7 @@ bool OrderChoice::grantBefore(Value v, ArrayRef<DimPair> before, ArrayRef<int64_
     return false;
   for (auto [x, y] : asked)
     if (!granted[x].test(y))
-      axes[some[x]].before.push_back(some[y]);
+      axes[some[y]].after.push_back(some[x]);
   for (int64_t dim : whole)
     for (unsigned i : places[dim])
       axes[some[i]].ordered = true;
@@ -284,25 +290,28 @@ void OrderChoice::preferProgramOrder() {
   for (Value v : largest) {
     Digits digits = digitsOf(v);
     for (size_t i = 1; i < digits.size(); ++i) {
-      Id pair[] = {digits[i].axis, digits[i - 1].axis};
-      if (!relationOf(pair)[0].test(1))
-        axes[pair[1]].before.push_back(pair[0]);
+      Id pair[] = {digits[i - 1].axis, digits[i].axis};
+      Relation known = relationOf(pair);
+      if (known[0].none() && known[1].none())
+        axes[pair[1]].after.push_back(pair[0]);
     }
   }
 }
 
-/// Numbers the axes so that each comes before those that its list names; where two may come next, the one that the program has first.
+/// Numbers the axes so that each comes behind those that its list names; where two may come next, the one that the program has first.
 void OrderChoice::number() {
   SmallVector<unsigned, 0> missing(axes.size(), 0);
-  std::vector<Digits> behind(axes.size());
+  std::vector<SmallVector<Id, 4>> behind(axes.size());
   auto isLeaf = [&](Id axis) { return axes[axis].parent == axis && !axes[axis].isSplit; };
   for (Id axis = 0; axis < axes.size(); ++axis) {
     if (!isLeaf(axis))
       continue;
-    for (Id next : axes[axis].before)
-      appendDigits(next, behind[axis]);
-    for (const Digit &next : behind[axis])
-      ++missing[next.axis];
+    Digits front;
+    for (Id before : axes[axis].after)
+      appendDigits(before, front);
+    for (const Digit &digit : front)
+      behind[digit.axis].push_back(axis);
+    missing[axis] = front.size();
   }
   std::priority_queue<Id, std::vector<Id>, std::greater<Id>> ready;
   for (Id axis = 0; axis < axes.size(); ++axis)
@@ -313,9 +322,9 @@ void OrderChoice::number() {
     Id axis = ready.top();
     ready.pop();
     numbers[axis] = count;
-    for (const Digit &next : behind[axis])
-      if (--missing[next.axis] == 0)
-        ready.push(next.axis);
+    for (Id next : behind[axis])
+      if (--missing[next] == 0)
+        ready.push(next);
   }
 }
 

@@ -5,7 +5,7 @@
 //
 // A value's dimensions are axes. A tie unites axes of two values; a reshape splits them. What orders have to obey is a relation "comes before" between axes that never has a
 // cycle, so that at the end one walk numbers all axes, and a value's order is that of its axes' numbers. Each wish and tie is looked at once: nothing is repeated until it
-// is stable, so the choice ends on every program. It takes O(n log n) for the sorting and the union of axes, and for each wish and tie a walk over the axes that come behind
+// is stable, so the choice ends on every program. It takes O(n log n) for the sorting and the union of axes, and for each wish and tie a walk over the axes that come before
 // its own, which looks at no more than kLongestWalk of them (a walk that gets longer counts as a contradiction).
 //
 //===----------------------------------------------------------------------===//
@@ -62,7 +62,7 @@ private:
     Id parent, outer = 0, inner = 0;
     int64_t size;
     bool isSplit = false, whole = false, ordered = false;
-    llvm::SmallVector<Id, 4> before; // it comes before these
+    llvm::SmallVector<Id, 4> after; // it comes behind these
   };
   struct Digit {
     Id axis;

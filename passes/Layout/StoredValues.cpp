@@ -36,9 +36,13 @@ SmallVector<StoredValues::Form, 2> &StoredValues::formsOf(Value v) {
 }
 
 Order StoredValues::computedOrder(Value v) {
-  if (Value x = viewedBy(v))
-    return ofView(v, computedOrder(x)).value_or(Order::identity(shapeOf(v)));
-  return formsOf(v).front().order;
+  Value x = viewedBy(v);
+  if (!x)
+    return formsOf(v).front().order;
+  if (auto known = computedViews.find(v); known != computedViews.end())
+    return known->second;
+  Order order = ofView(v, computedOrder(x)).value_or(Order::identity(shapeOf(v)));
+  return computedViews[v] = order;
 }
 
 bool StoredValues::has(Value v, const Order &order) {
@@ -49,7 +53,7 @@ bool StoredValues::has(Value v, const Order &order) {
   return behind && has(x, *behind);
 }
 
-Value StoredValues::get(Value v, const Order &order) {
+Value StoredValues::get(Value v, const Order &order, bool castsForFree) {
   for (const Form &form : formsOf(v))
     if (form.order == order)
       return form.value;
@@ -61,8 +65,8 @@ Value StoredValues::get(Value v, const Order &order) {
     b.setInsertionPointAfterValue(source);
     result = behind ? reshapeTo(b, v.getLoc(), source, order.stored())
                     : converted(b, v.getLoc(), reshapeTo(b, v.getLoc(), source, shapeOf(v)), Order::identity(shapeOf(v)), order, shapeOf(v));
-  } else if (CastOp cast = wideningCast(v); cast && !has(v, order)) {
-    // The narrower value is transposed, and its readers cast it for nothing.
+  } else if (CastOp cast = castsForFree ? wideningCast(v) : CastOp(); cast && !has(v, order)) {
+    // The narrower value is transposed.
     Value source = get(cast.getX(), order);
     b.setInsertionPointAfterValue(source);
     result = CastOp::create(b, cast.getLoc(), TypeRange(typeOf(v).clone(order.stored())), ValueRange(source), cast->getAttrs());

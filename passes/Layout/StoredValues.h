@@ -12,10 +12,10 @@ std::optional<Order> orderBehindView(mlir::Value view, const Order &order);
 /// first reader asks for that, and all further readers share the result. A reshape or transpose of the program computes nothing: its result is stored where its operand is.
 class StoredValues {
 public:
-  /// v in this order.
-  mlir::Value get(mlir::Value v, const Order &order);
+  /// v in this order. `castsForFree` says that the reader's launch can compute a cast to a wider type, so that the narrower value is converted.
+  mlir::Value get(mlir::Value v, const Order &order, bool castsForFree = false);
   /// v in the order of the program.
-  mlir::Value plain(mlir::Value v) { return get(v, Order::identity(graph::shapeOf(v))); }
+  mlir::Value plain(mlir::Value v, bool castsForFree = false) { return get(v, Order::identity(graph::shapeOf(v)), castsForFree); }
   /// The order that v was computed in.
   Order computedOrder(mlir::Value v);
   /// v in that order.
@@ -34,6 +34,7 @@ private:
   llvm::SmallVector<Form, 2> &formsOf(mlir::Value v);
 
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Form, 2>> forms;
+  llvm::DenseMap<mlir::Value, Order> computedViews; // what computedOrder has found
 };
 
 } // namespace mpc::layout
