@@ -16,7 +16,7 @@ using namespace mpc;
 
 void mpc::buildGpuDispatchPipeline(OpPassManager &manager, const GpuOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = options.arch->name.str()}));
-  manager.addPass(layout::createChannelsLastPass());
+  manager.addPass(layout::createAssignOrdersPass());
   manager.addPass(layout::createPadChannelsPass());
   manager.addPass(createSimplifyPass());
   mark(manager, "layout");

@@ -15,9 +15,9 @@ using namespace mpc;
 
 void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = "host"}));
-  // Layout comes first, because it handles whole ops (convolutions, batch norms), which decomposition takes
-  // apart.
-  manager.addPass(layout::createChannelsLastPass());
+  // Layout comes first, because it handles whole ops (convolutions, batch norms), which decomposition takes apart. It comes behind the training pipeline,
+  // because forward and backward pass are one graph there, with their casts, and an activation that both read is stored in one order.
+  manager.addPass(layout::createAssignOrdersPass());
   manager.addPass(createSimplifyPass());
   mark(manager, "layout");
   manager.addPass(createDecomposePass());

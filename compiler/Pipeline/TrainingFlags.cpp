@@ -97,7 +97,7 @@ static std::string text(double value) {
 /// Appends ",name=value" to the description of an optimizer or scaler.
 template <class T> static void append(std::string &to, const char *name, std::optional<T> value) {
   if (value)
-    to += "," + std::string(name) + "=" + text(double(*value));
+    to += (Twine(",") + name + "=" + text(double(*value))).str();
 }
 
 static std::string optimizerOf(const Request &request) {

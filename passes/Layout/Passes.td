@@ -3,16 +3,15 @@
 #define MPC_LAYOUT_PASSES
 include "mlir/Pass/PassBase.td"
 
-def ChannelsLastPass : Pass<"mpc-channels-last", "::mlir::ModuleOp"> {
-  let summary = "Brings activations into the order [N, spatial..., C] and removes transposes";
+def AssignOrdersPass : Pass<"mpc-assign-orders", "::mlir::ModuleOp"> {
+  let summary = "Chooses an order of its dimensions for each value, so that few bytes are transposed";
   let description = [{
-    The pass walks over each entry once. Ops that know a layout (convolutions, pooling) become `channels_last`. An elementwise op, norm, reduction, softmax,
-    concatenation, slice, pad or resize becomes channels-last where one of its activations was computed so, or where all of them are channels-last behind a
-    transpose that the network itself has; every other op stays as it is. A value has up to two forms, the one that it was computed in and its transpose,
-    which is made when the first reader asks for it; transposes of transposes, of constants and of broadcasts are composed. Every op is looked at once, so the
-    pass takes time linear in their number and ends on every program: the ops that were not looked at yet become fewer with every step, and none is looked at
-    again. The transposes that are left stand where a network really changes its view (a Flatten). An entry's argument that is only read transposed is stored
-    transposed: the argument's type changes, and `train.permutation` records how.
+    Ops ask for orders of their values: a convolution or pooling reads and writes channels-last; arguments, variables and ops that name dimensions by their place have
+    the program's order; all other ops can be computed in any order, and ask that their values be stored alike. Each demand weighs the bytes that a transpose moves where it is not
+    granted. They are granted once, the heaviest first, unless they contradict what is granted already. Then each op is rewritten once, in program order, and a value is transposed
+    once for each order that it is read in. So the pass ends on every program, in time n log n for n ops (passes/Layout/README.md).
+
+    Matrix products read and write transposed matrices, and take rows in any order; reshapes and transposes of the program vanish where they can.
 
     ```mlir
     %y = graph.conv %x, %w {layout = channels_first, ...} : (tensor<8x3x32x32xf32>, ...) -> tensor<8x16x32x32xf32>

@@ -127,12 +127,13 @@ std::string describeBench(const Session &session, const BenchResult &result, int
                                   {"resident_growth_bytes", grown},
                                   {"loss", result.loss}};
     for (const LaunchTime &launch : result.launches)
-      out["launches"].push_back({{"entry", launch.entry},
-                                 {"name", launch.name},
-                                 {"loc", launch.loc},
-                                 {"library", launch.library},
-                                 {"bytes", launch.bytes},
-                                 {"ms", launch.seconds * 1e3}});
+      appendTo(out, "launches",
+               {{"entry", launch.entry},
+                {"name", launch.name},
+                {"loc", launch.loc},
+                {"library", launch.library},
+                {"bytes", launch.bytes},
+                {"ms", launch.seconds * 1e3}});
     return out.dump() + "\n";
   }
   char line[512];

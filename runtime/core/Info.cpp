@@ -13,7 +13,7 @@ static json portJson(const Port &port) {
   if (!port.of.empty())
     out["of"] = port.of;
   for (const Range &range : port.ranges)
-    out["values"].push_back(concat(range.what, range.part(), " in ", range.text()));
+    appendTo(out, "values", concat(range.what, range.part(), " in ", range.text()));
   return out;
 }
 
@@ -37,11 +37,12 @@ static json programJson(const Program &program) {
     json hyper = json::object();
     for (const Hyper &h : step.hyper)
       hyper[h.name] = h.standard;
-    out["steps"].push_back({{"name", step.name},
-                            {"optimizer", step.optimizer},
-                            {"hyper", hyper},
-                            {"loss_scaling", step.scaler ? json(step.scaler->kind) : json(nullptr)},
-                            {"accumulate", step.accumulate}});
+    appendTo(out, "steps",
+             {{"name", step.name},
+              {"optimizer", step.optimizer},
+              {"hyper", hyper},
+              {"loss_scaling", step.scaler ? json(step.scaler->kind) : json(nullptr)},
+              {"accumulate", step.accumulate}});
   }
   for (const Plan &plan : manifest.plans) {
     json entries = json::array();
@@ -61,12 +62,13 @@ static json programJson(const Program &program) {
                          {"kernel_launches", kernels},
                          {"library_calls", calls}});
     }
-    out["plans"].push_back({{"target", plan.target},
-                            {"arena_bytes", plan.arenaBytes},
-                            {"peak_bytes", plan.peakBytes},
-                            {"state_bytes", plan.stateBytes},
-                            {"saved_bytes", plan.savedBytes},
-                            {"entries", entries}});
+    appendTo(out, "plans",
+             {{"target", plan.target},
+              {"arena_bytes", plan.arenaBytes},
+              {"peak_bytes", plan.peakBytes},
+              {"state_bytes", plan.stateBytes},
+              {"saved_bytes", plan.savedBytes},
+              {"entries", entries}});
   }
   if (std::string gpu = describeGpu(program); !gpu.empty())
     out["gpu"] = gpu;

@@ -29,13 +29,15 @@ static void checkIsLog(const std::string &path) {
     fail(path, "exists and is no log of a training", "give --log a file of its own");
 }
 
-/// Returns the step with which a line of a log begins. It is a double, so that numbers which no step can have are numbers too.
+/// Returns the step with which a line of a log begins, if that is an integer. It is a double, so that it may be larger than any step can be.
 static std::optional<double> stepOf(std::string_view line) {
   if (!line.starts_with(kLineBegin))
     return std::nullopt;
   line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ', kLineBegin.size())));
+  size_t digits = std::min(line.size(), line.find_first_not_of("-0123456789"));
+  bool isInteger = digits > 0 && line.substr(digits).find_first_of(",} ") == 0;
   double step = HUGE_VAL; // stays where the number is too large
-  return std::from_chars(line.data(), line.data() + line.size(), step).ec == std::errc::invalid_argument ? std::nullopt : std::optional(step);
+  return !isInteger || std::from_chars(line.data(), line.data() + digits, step).ec == std::errc::invalid_argument ? std::nullopt : std::optional(step);
 }
 
 /// Returns the lines of a log whose step is at most `keepBelow`.
@@ -139,9 +141,12 @@ void RunLog::step(int64_t step, int64_t epoch, const StepLoop &loop, const std::
     return;
   json out = {{"step", step}, {"epoch", epoch}};
   describe(out, reports[0], loop);
-  if (reports.size() > 1)
+  if (reports.size() > 1) {
+    json steps = json::object();
     for (size_t i = 0; i < reports.size(); ++i)
-      describe(out["steps"][loop.name(i)], reports[i], loop);
+      describe(steps[loop.name(i)] = json::object(), reports[i], loop);
+    out["steps"] = std::move(steps);
+  }
   out["samples_per_s"] = double(int64_t(samplesPerSecond * 10)) / 10;
   line(out.dump());
 }

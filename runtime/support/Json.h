@@ -28,7 +28,11 @@ struct JsonConversion<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same
   }
 };
 
-/// This type keeps the order of its keys.
+/// This type keeps the order of its keys. A value that becomes an object or an array by its first [] or push_back is broken where that allocation fails, and its destructor crashes:
+/// make values as json::object(), json::array() or from a list.
 using json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, int64_t, uint64_t, double, std::allocator, JsonConversion>;
+
+/// Appends a value to the array `object[key]`, which is made where it is missing.
+inline void appendTo(json &object, const char *key, json value) { object.emplace(key, json::array()).first->push_back(std::move(value)); }
 
 } // namespace mpc::rt

@@ -142,7 +142,8 @@ TEST(Facts, ReductionsCombineAsTheyState) {
       return;
     int64_t last = int64_t(operands[0].shape.size()) - 1;
     Block block;
-    auto builder = OpBuilder::atBlockEnd(&block);
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointToEnd(&block); // not atBlockEnd, which asks the block's region for the context
     Operation *made = reduction.over(builder, block.addArgument(operands[0].type(), op->getLoc()), {last}, /*keepdims=*/true).getDefiningOp();
     EXPECT_EQ(made->getName(), op->getName());
     EXPECT_TRUE(cast<ReductionOpInterface>(made).getKeepdims());
@@ -304,7 +305,8 @@ HostTensor withoutAxes(const HostTensor &x, ArrayRef<int64_t> axes, Order order)
 
 void checkOrder(IndexingOpInterface op, ArrayRef<HostTensor> operands, Order order, std::set<std::string> &built) {
   Block block;
-  auto builder = OpBuilder::atBlockEnd(&block);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block);
   Tensors inputs;
   SmallVector<Value> values;
   for (auto [v, x] : llvm::zip_equal(op->getOperands(), operands)) {

@@ -558,7 +558,7 @@ TEST(Forms, AForwardRunKnowsItsParameters) {
   m.node("Resize", {"x", "", "both"}, {"r"}, {{"mode", std::string("linear")}});
   m.node("Conv", {"r", "w", "both"}, {"y"});
   m.output("y");
-  EXPECT_NE(import(m).diagnostics.find("(input 2, 'both') is not known at compile time\nhint: it is a trained parameter"), std::string::npos);
+  EXPECT_NE(import(m).diagnostics.find("(input 2, 'both') is not known at compile time\nnote: hint: it is a trained parameter"), std::string::npos);
   ImportOptions options;
   options.forwardOnly = true;
   expectIn(import(m, options), {"graph.resize", "train.variable @both parameter"});

@@ -1,0 +1,11 @@
+//===- mpc-opt.cpp - runs passes and pipelines on IR ---------------------------===//
+#include "compiler/Pipeline/Pipeline.h"
+#include "tools/mpc/HostLibrary.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mpc::registerAllDialects(registry);
+  mpc::registerAllPasses(mpc::tool::runtimeHooks());
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "mpc optimizer driver\n", registry));
+}

@@ -152,7 +152,7 @@ LogicalResult DispatchOp::verify() {
   Block &block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes())
     return emitOpError("block arguments differ from the inputs");
-  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes())
     return emitOpError("results differ from what is yielded");
   if (failed(verifySchedule()) || failed(verifyPlaces()) || failed(verifyLaunches()))

@@ -53,7 +53,10 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     std::pair<DispatchOp, unsigned> memberOf(unsigned result);
     /// Whether all results are empty; then nothing is launched.
     bool computesNothing();
-    bool isBatch() { return ::llvm::isa<DispatchOp>(getBody().front().front()); }
+    bool isBatch() {
+      ::mlir::Block &block = getBody().front();
+      return !block.empty() && ::llvm::isa<DispatchOp>(block.front()); // an empty block is not verified yet
+    }
     ::llvm::LogicalResult verifySchedule();
     ::llvm::LogicalResult verifyPlaces();
     ::llvm::LogicalResult verifyLaunches();

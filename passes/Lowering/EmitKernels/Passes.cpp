@@ -14,7 +14,7 @@ struct EmitKernels : mpc::impl::EmitKernelsPassBase<EmitKernels> {
   using EmitKernelsPassBase::EmitKernelsPassBase;
   void runOnOperation() override {
     // Those of an earlier run are perhaps of other bodies.
-    for (ModuleOp earlier : kernelModules(getOperation()))
+    for (ModuleOp earlier : kernel::kernelModules(getOperation()))
       earlier.erase();
     const GpuArch *gpu = kernel::gpuOf(getOperation());
     KernelEmitter emitter(getOperation(), std::max(1u, unsigned(units)));

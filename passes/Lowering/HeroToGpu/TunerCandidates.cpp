@@ -98,7 +98,7 @@ struct TunerCandidates : mpc::impl::TunerCandidatesPassBase<TunerCandidates> {
     for (Operation *op : model)
       op->erase();
     // The other attributes, metrics for example, are about the model.
-    module->setAttrs(ArrayRef(NamedAttribute(b.getStringAttr(kernel::TargetAttr::attributeName), kernel::TargetAttr::of(module))));
+    module->setAttrs(ArrayRef(NamedAttribute(b.getStringAttr(kernel::TargetAttr::name), kernel::TargetAttr::of(module))));
     numProblems += problems;
   }
 };

@@ -165,7 +165,7 @@ static int64_t splitNeighbours(Plan &plan, kernel::DispatchOp dispatch) {
   if (plan.factors.empty() || plan.tiled >= 0)
     return 1;
   bool reduced = plan.factors.back().reduced;
-  if (plan.form != LoopForm::Pointwise && reduced != (plan.schedule == Schedule::Rows))
+  if (plan.form != LoopForm::Pointwise && reduced != (plan.walk == Walk::Rows))
     return 1;
   LoopVar &last = (reduced ? plan.reduced : plan.kept).back();
   SymbolId first = last.factors.front();
@@ -498,5 +498,5 @@ Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &a
     return nest.slices(dispatch);
   if (plan.form == LoopForm::Pointwise)
     return plan.tiled >= 0 ? nest.tiles() : nest.pointwise();
-  return plan.schedule == Schedule::Columns ? nest.columns() : nest.rows();
+  return plan.walk == Walk::Columns ? nest.columns() : nest.rows();
 }

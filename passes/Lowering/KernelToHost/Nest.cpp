@@ -340,5 +340,5 @@ int64_t mpc::emitNest(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Bu
   NestEmitter nest(plan, dispatch, results, e);
   if (plan.form == LoopForm::Pointwise)
     return nest.pointwise(begin, end);
-  return plan.schedule == Schedule::Columns ? nest.columns(begin, end) : nest.rows(begin, end);
+  return plan.walk == Walk::Columns ? nest.columns(begin, end) : nest.rows(begin, end);
 }

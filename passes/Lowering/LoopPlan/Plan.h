@@ -28,7 +28,7 @@ struct LoopVar {
   int64_t extent = 1;
 };
 
-enum class Schedule {
+enum class Walk {
   /// For each kept point, loops over the reduced dimensions with accumulators in registers.
   Rows,
   /// For each block of the last kept dimension, loops over the reduced dimensions with the block innermost; used
@@ -40,7 +40,7 @@ struct Plan {
   LoopForm form = LoopForm::Pointwise;
   llvm::SmallVector<Factor> factors;
   llvm::SmallVector<LoopVar> kept, reduced;
-  Schedule schedule = Schedule::Rows;
+  Walk walk = Walk::Rows;
   /// The reductions that the nest computes, stage by stage; those of one stage do not depend on each other.
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> stages;
   llvm::SmallVector<unsigned> fullResults, rowResults; ///< positions in the dispatch's results

@@ -2,7 +2,7 @@
 //
 // A rehearsal emits the dispatch into a module that is thrown away, with every factor of the space in a loop
 // of its own, and records which addresses are read and written and which index forms become code. This record
-// decides which loops are merged and which schedule is used.
+// decides which loops are merged and which way the rows are walked.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,11 +29,11 @@ public:
 
 } // namespace
 
-/// Rows is the schedule unless more bytes are read contiguously along the last kept dimension than along the
+/// Rows are walked one by one unless more bytes are read contiguously along the last kept dimension than along the
 /// last reduced one.
-static Schedule chooseSchedule(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
+static Walk chooseWalk(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
   if (plan.kept.empty() || plan.reduced.empty())
-    return Schedule::Rows;
+    return Walk::Rows;
   SymbolId column = plan.kept.back().factors.back(), row = plan.reduced.back().factors.back();
   int64_t alongColumn = 0, alongRow = 0;
   for (const auto &access : accesses) {
@@ -42,7 +42,7 @@ static Schedule chooseSchedule(const Plan &plan, ArrayRef<ElementEmitter::Access
     if (access.linear.coefficient(row) == 1)
       alongRow += access.bytes;
   }
-  return alongColumn > alongRow ? Schedule::Columns : Schedule::Rows;
+  return alongColumn > alongRow ? Walk::Columns : Walk::Rows;
 }
 
 /// Chooses Plan::tiled: a variable along which some operand is contiguous that is strided along the innermost
@@ -111,7 +111,7 @@ FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch) {
     return failure();
 
   plan->mergeLoops(e.forms);
-  plan->schedule = chooseSchedule(*plan, e.accesses);
+  plan->walk = chooseWalk(*plan, e.accesses);
   plan->tiled = chooseTiled(*plan, e.accesses);
   plan->cuts = chooseCuts(*plan, e.cuts);
   return plan;

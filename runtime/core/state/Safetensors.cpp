@@ -121,8 +121,7 @@ void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> 
                       std::map<std::string, std::string> metadata) {
   uint32_t crc = 0;
   uint64_t offset = 0;
-  json header;
-  header["__metadata__"] = nullptr; // reserves the first place
+  json header = {{"__metadata__", nullptr}}; // reserves the first place
   for (const TensorToWrite &tensor : tensors) {
     Tensor value = tensor.read();
     crc = checksum(crc, value.bytes.data(), value.bytes.size());

@@ -286,10 +286,15 @@ func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
+// The members of a batch are looked at before they are verified.
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{results differ from what is yielded}}
-  %0 = kernel.dispatch "empty" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  %0 = kernel.dispatch "batch" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
+    // expected-error @+1 {{expects a non-empty block}}
+    %1 = kernel.dispatch "empty" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%b: tensor<8xf32>):
+    }
+    kernel.yield %1 : tensor<8xf32>
   }
   return %0 : tensor<8xf32>
 }

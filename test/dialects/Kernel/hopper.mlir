@@ -2,12 +2,12 @@
 
 // The ops of sm_90a and their attributes print as they parse; layouts have a short form.
 // CHECK-LABEL: llvm.func @kernel
-// CHECK-SAME: kernel.cluster = 2 : i32, kernel.resident = 1 : i32
-// CHECK-SAME: kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes[128, 100] strides[256] box[64, 32] steps[1, 1] b128>,
-// CHECK-SAME: #kernel.tensor_map<0 : bf16 sizes[16, 10, 4] strides[32, 320] box[16] steps[1, 2, 1] b32 im2col 8 lower[-1] upper[-1]>]
-llvm.func @kernel(%x: !llvm.ptr<1>) attributes {kernel.threads = 384 : i32, kernel.cluster = 2 : i32, kernel.resident = 1 : i32, kernel.tensor_maps = [
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 384, resident = 1, cluster = 2, maps = [
+// CHECK-SAME: #kernel.tensor_map<0 : f16 sizes[128, 100] strides[256] box[64, 32] steps[1, 1] b128>,
+// CHECK-SAME: #kernel.tensor_map<0 : bf16 sizes[16, 10, 4] strides[32, 320] box[16] steps[1, 2, 1] b32 im2col 8 lower[-1] upper[-1]>]>
+llvm.func @kernel(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 384, resident = 1, cluster = 2, maps = [
     #kernel.tensor_map<0 : f16 sizes [128, 100] strides [256] box [64, 32] steps [1, 1] b128>,
-    #kernel.tensor_map<0 : bf16 sizes [16, 10, 4] strides [32, 320] box [16] steps [1, 2, 1] b32 im2col 8 lower [-1] upper [-1]>]} {
+    #kernel.tensor_map<0 : bf16 sizes [16, 10, 4] strides [32, 320] box [16] steps [1, 2, 1] b32 im2col 8 lower [-1] upper [-1]>]>} {
   %s = kernel.shared 8192 {alignment = 1024 : i64}
   %bar = kernel.shared 8 {alignment = 8 : i64}
   %c = llvm.mlir.constant(0 : i32) : i32

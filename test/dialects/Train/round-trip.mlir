@@ -14,8 +14,8 @@ train.variable @table buffer : tensor<2xi64> = dense<[1, 2]> : tensor<2xi64>
 
 // CHECK: train.step @main(%arg0: tensor<4x2xf32> {train.name = "x"}) -> (tensor<f32> {train.role = "loss"}) attributes {
 // CHECK-SAME: accumulate = 2 : i64, clip_norm = 1.000000e+00 : f64
-// CHECK-SAME: optimizer = {name = "sgd"}, parameters = [@w, @b], scaler = {kind = "none"}
-train.step @main(%x: tensor<4x2xf32> {train.name = "x"}) -> (tensor<f32> {train.role = "loss"}) attributes {accumulate = 2 : i64, clip_norm = 1.0 : f64, optimizer = {name = "sgd"}, parameters = [@w, @b], scaler = {kind = "none"}} {
+// CHECK-SAME: optimizer = #train.optimizer<sgd>, parameters = [@w, @b], scaler = #train.scaler<none>
+train.step @main(%x: tensor<4x2xf32> {train.name = "x"}) -> (tensor<f32> {train.role = "loss"}) attributes {accumulate = 2 : i64, clip_norm = 1.0 : f64, optimizer = #train.optimizer<sgd>, parameters = [@w, @b], scaler = #train.scaler<none>} {
   // CHECK: %[[W:.*]] = train.read @w : tensor<2x3xf32>
   %w = train.read @w : tensor<2x3xf32>
   // CHECK: train.seed : tensor<f32>

@@ -14,7 +14,7 @@ import harness  # noqa: E402
 
 GROUP = 20  # chains in a module, since a process costs more than a chain
 TOLERANCE = 2.0 ** -53 * 1000 * 20
-PIPELINES = [["--mpc-channels-last"], ["--mpc-set-target=name=sm_80", "--mpc-channels-last", "--canonicalize", "--cse"]]
+PIPELINES = [["--mpc-assign-orders"], ["--mpc-set-target=name=sm_80", "--mpc-assign-orders", "--canonicalize", "--cse"]]
 
 
 def results(path):

@@ -1,14 +1,15 @@
 // RUN: mpc-opt %s --mpc-find-reuse --split-input-file | FileCheck %s --check-prefixes=CHECK,HOST
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-find-reuse --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: mpc-opt %s --mpc-find-reuse --mpc-find-reuse --split-input-file | FileCheck %s --check-prefixes=CHECK,HOST
 
 // A point reads the elements with its own number, also through a view and through a transpose that only moves dimensions of one index.
 // CHECK: kernel.dispatch "point"{{.*}}may_reuse = [array<i64: 0, 1, 2>]
 func.func @point(%x: tensor<6x10xf32>, %y: tensor<60xf32>, %z: tensor<6x1x10xf32>) -> tensor<6x10xf32> {
   %0 = kernel.dispatch "point" (%x, %y, %z) : (tensor<6x10xf32>, tensor<60xf32>, tensor<6x1x10xf32>) -> tensor<6x10xf32> {
   ^bb0(%a: tensor<6x10xf32>, %b: tensor<60xf32>, %c: tensor<6x1x10xf32>):
-    %b1 = graph.reshape %b : (tensor<60xf32>) -> tensor<6x10xf32>
+    %b1 = graph.reshape %b : tensor<60xf32> to tensor<6x10xf32>
     %c1 = graph.transpose %c {permutation = array<i64: 1, 0, 2>} : (tensor<6x1x10xf32>) -> tensor<1x6x10xf32>
-    %c2 = graph.reshape %c1 : (tensor<1x6x10xf32>) -> tensor<6x10xf32>
+    %c2 = graph.reshape %c1 : tensor<1x6x10xf32> to tensor<6x10xf32>
     %s = graph.add %a, %b1 : (tensor<6x10xf32>, tensor<6x10xf32>) -> tensor<6x10xf32>
     %r = graph.mul %s, %c2 : (tensor<6x10xf32>, tensor<6x10xf32>) -> tensor<6x10xf32>
     kernel.yield %r : tensor<6x10xf32>
@@ -121,4 +122,23 @@ func.func @dropout(%x: tensor<8x64xf32>, %s: tensor<i64>) -> tensor<8x64xf32> {
     kernel.yield %y : tensor<8x64xf32>
   }
   return %0 : tensor<8x64xf32>
+}
+
+// -----
+// The permission of an earlier body goes where nothing is granted any more; nobody asks about products or about results without elements.
+// CHECK-LABEL: func.func @others
+// CHECK: kernel.dispatch "library"({{.*}}) {library}
+// CHECK: kernel.dispatch "nothing"(%arg1) :
+func.func @others(%x: tensor<8x8xf32>, %y: tensor<0xf32>) -> (tensor<8x8xf32>, tensor<0xf32>) {
+  %0 = kernel.dispatch "library" (%x) {library, may_reuse = [array<i64>]} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x8xf32>):
+    %e = graph.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %e : tensor<8x8xf32>
+  }
+  %1 = kernel.dispatch "nothing" (%y) : (tensor<0xf32>) -> tensor<0xf32> {
+  ^bb0(%a: tensor<0xf32>):
+    %e = graph.exp %a : tensor<0xf32>
+    kernel.yield %e : tensor<0xf32>
+  }
+  return %0, %1 : tensor<8x8xf32>, tensor<0xf32>
 }

@@ -41,7 +41,7 @@ train.variable @v parameter : tensor<3xf32> = #train.fill<1.0>
 
 // STEPS-LABEL: train.step @G
 // STEPS-SAME: accumulate = 2 : i64, clip_norm = 1.000000e+00 : f64, groups = [#train.group<".*", lr = 2, weight_decay = 0>]
-// STEPS-SAME: optimizer = #train.optimizer<adam, beta1 = 0.5>, parameters = [@w]
+// STEPS-SAME: optimizer = #train.optimizer<adam, beta1 = 0.5, beta2 = 0.9>, parameters = [@w]
 // STEPS-LABEL: train.step @D
 // STEPS-SAME: optimizer = #train.optimizer<sgd>, parameters = [@v]
 // The total is a sum of losses, so it does not split by samples.

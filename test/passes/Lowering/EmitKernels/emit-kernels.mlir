@@ -61,7 +61,7 @@ func.func @without(%x: tensor<0xf32>, %y: tensor<8x8xf32>) -> (tensor<0xf32>, te
 // Kernels of the host take a list of buffers and the slice of the grid; those of a GPU take a pointer for each input and result.
 // CHECK: module @kernels0
 // HOST-COUNT-4: llvm.func @k{{[0-3]}}(%arg0: !llvm.ptr, %arg1: i64, %arg2: i64) attributes {no_unwind}
-// GPU-COUNT-5: llvm.func @k{{[0-4]}}(%arg0: !llvm.ptr<1> {{{.*}}}, %arg1: !llvm.ptr<1> {{{.*}}}) attributes {{.*}}kernel.threads = {{[0-9]+}} : i32
+// GPU-COUNT-5: llvm.func @k{{[0-4]}}(%arg0: !llvm.ptr<1> {{{.*}}}, %arg1: !llvm.ptr<1> {{{.*}}}) attributes {{.*}}kernel.entry = #kernel.entry<threads = {{[0-9]+}}
 // CHECK-NOT: llvm.func
 // CHECK-NOT: module
 

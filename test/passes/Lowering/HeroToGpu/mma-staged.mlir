@@ -4,7 +4,7 @@
 // behind the products. An instruction takes 8 of k, so a fragment of 16 k takes two.
 // CHECK: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 192, 1, 1 args = 0, 1, 2>], library
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 128 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 128
 // CHECK-NOT: kernel.copy_async
 // CHECK: kernel.shared 16384 {alignment = 128 : i64}
 // CHECK-COUNT-4: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>

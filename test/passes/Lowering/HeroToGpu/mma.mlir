@@ -8,7 +8,7 @@
 // The ring has four tiles of 32 k. Three are under way before the loop; in the loop the third tile after the one that is multiplied is started, behind the
 // barrier that says that all warps have read its place. B is contiguous along its columns, so its matrices are transposed where they are loaded.
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 128 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 128
 // CHECK: kernel.shared 32768 {alignment = 128 : i64}
 // CHECK-NOT: kernel.barrier
 // CHECK-COUNT-4: kernel.copy_async %{{.*}}, %{{.*}}, 16{{$}}
@@ -66,7 +66,7 @@ func.func @gemm(%a: tensor<1024x512xf16>, %b: tensor<512x768xf16>) -> tensor<102
 // CHECK-NOT: i16, !llvm.ptr<1>
 // CHECK: llvm.return
 // CHECK-LABEL: llvm.func @k1_reduce(
-// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256
 // CHECK: scf.for {{.*}} to %c8_i32 step %c1_i32 iter_args
 // CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK-COUNT-4: arith.addf

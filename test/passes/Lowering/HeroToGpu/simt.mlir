@@ -7,7 +7,7 @@
 // Without tensor cores that mpc uses, a thread has 8 x 4 sums. Operands are widened to f32 on their way into shared memory, where each has two buffers. In the
 // loop a thread first loads the next tile, then multiplies 16 of k, then stores that tile into the other buffer: one barrier a tile is enough.
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 128 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 128
 // CHECK-COUNT-2: kernel.shared 8704
 // CHECK-NOT: kernel.shared
 // CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
@@ -43,7 +43,7 @@ func.func @f16(%a: tensor<1024x512xf16>, %b: tensor<512x768xf16>) -> tensor<1024
 
 // Sums of f64 are f64. The last of the four tiles of k has two of 16 only, and the rest are zeros.
 // CHECK-LABEL: llvm.func @k1(
-// CHECK-SAME: kernel.threads = 64 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 64
 // CHECK-COUNT-2: kernel.shared 9216
 // CHECK: scf.for {{.*}} to %c4_i32 step %c1_i32 iter_args
 // CHECK: arith.select

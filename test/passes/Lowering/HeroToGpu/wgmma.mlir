@@ -9,11 +9,10 @@
 // Two blocks that are neighbours along m form a cluster and load a half of B's tile each, into both. Each map has the box of its operand's part; a fetch of a stage
 // brings A's 128 x 64 and B's 64 x 256 elements.
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.cluster = 2 : i32, kernel.min_blocks = 1 : i32, kernel.resident = 1 : i32
-// CHECK-SAME: kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes[4096, 4096] strides[8192] box[64, 128] steps[1, 1] b128>,
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 384, resident = 1, cluster = 2, min_blocks = 1, maps = [
+// CHECK-SAME: #kernel.tensor_map<0 : f16 sizes[4096, 4096] strides[8192] box[64, 128] steps[1, 1] b128>,
 // CHECK-SAME: #kernel.tensor_map<1 : f16 sizes[4096, 4096] strides[8192] box[64, 64] steps[1, 1] b128>,
-// CHECK-SAME: #kernel.tensor_map<2 : f16 sizes[4096, 4096] strides[8192] box[64, 64] steps[1, 1] b128>]
-// CHECK-SAME: kernel.threads = 384 : i32
+// CHECK-SAME: #kernel.tensor_map<2 : f16 sizes[4096, 4096] strides[8192] box[64, 64] steps[1, 1] b128>]>
 // CHECK: kernel.shared 64 {alignment = 8 : i64}
 // CHECK: kernel.shared 229376 {alignment = 1024 : i64}
 // One thread initialises the barriers: the producer fills a stage, and the warps of both blocks' consumers empty it.
@@ -89,8 +88,7 @@ func.func @cluster(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tens
 // In ping-pong each consumer has a tile of 128 rows, and a barrier passes the turn: it is taken before the products and passed on behind the last. Results of f32
 // have no boxes and leave through shared memory, so there is no third map.
 // CHECK-LABEL: llvm.func @k1(
-// CHECK-NOT: kernel.cluster
-// CHECK-SAME: kernel.tensor_maps = [#kernel.tensor_map<0 : {{[^>]*}}>, #kernel.tensor_map<1 : {{[^>]*}}>], kernel.threads = 384 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 384, resident = 1, min_blocks = 1, maps = [#kernel.tensor_map<0 : {{[^>]*}}>, #kernel.tensor_map<1 : {{[^>]*}}>]>
 // CHECK: kernel.shared 96
 // CHECK: kernel.shared 229376 {alignment = 1024 : i64}
 // CHECK: kernel.shared 16
@@ -135,10 +133,9 @@ func.func @turns(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor
 
 // 128 channels are whole boxes of 64, so the tensor memory accelerator finds the 64 positions of a tile in the picture and fills in the padding (im2col).
 // CHECK-LABEL: llvm.func @k2(
-// CHECK-SAME: kernel.min_blocks = 2 : i32, kernel.resident = 2 : i32
-// CHECK-SAME: kernel.tensor_maps = [#kernel.tensor_map<0 : f16 sizes[128, 28, 28, 32] strides[256, 7168, 200704] box[64] steps[1, 1, 1, 1] b128 im2col 64 lower[-1, -1] upper[-1, -1]>,
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256, resident = 2, min_blocks = 2, maps = [
+// CHECK-SAME: #kernel.tensor_map<0 : f16 sizes[128, 28, 28, 32] strides[256, 7168, 200704] box[64] steps[1, 1, 1, 1] b128 im2col 64 lower[-1, -1] upper[-1, -1]>,
 // CHECK-SAME: #kernel.tensor_map<1 : f16 sizes[1152, 64] strides[2304] box[64, 64] steps[1, 1] b128>, #kernel.tensor_map<2 :
-// CHECK-SAME: kernel.threads = 256 : i32
 // CHECK-NOT: kernel.set_registers
 // CHECK: scf.for {{.*}} to %c18_i32 step %c1_i32 iter_args
 // CHECK: kernel.mbarrier_expect %{{.*}}, 16384
@@ -163,7 +160,7 @@ func.func @conv(%x: tensor<32x28x28x128xf16>, %w: tensor<64x3x3x128xf16>) -> ten
 // With 8 channels a tile of k has taps that lie apart, so 128 threads copy the activations; the weights still have a map. A stage is full when every one of these
 // threads and the thread that fetches have arrived. Copies of four stages are under way, and what they wrote is announced to the asynchronous proxy.
 // CHECK-LABEL: llvm.func @k3(
-// CHECK-SAME: kernel.tensor_maps = [#kernel.tensor_map<1 : f16 sizes[72, 64] strides[144] box[64, 64] steps[1, 1] b128>, #kernel.tensor_map<2 :
+// CHECK-SAME: maps = [#kernel.tensor_map<1 : f16 sizes[72, 64] strides[144] box[64, 64] steps[1, 1] b128>, #kernel.tensor_map<2 :
 // CHECK: kernel.mbarrier_init %{{.*}}, 129
 // CHECK: scf.for {{.*}} to %c6_i32 step %c1_i32 iter_args
 // CHECK: scf.if
@@ -203,7 +200,7 @@ func.func @gather(%x: tensor<32x28x28x8xf16>, %w: tensor<64x3x3x8xf16>) -> tenso
 // CHECK-COUNT-2: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
 // CHECK: llvm.return
 // CHECK-LABEL: llvm.func @k4_reduce(
-// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256
 // CHECK: scf.for {{.*}} to %c16_i32 step %c1_i32 iter_args
 // CHECK-COUNT-4: arith.addf
 // CHECK: scf.yield

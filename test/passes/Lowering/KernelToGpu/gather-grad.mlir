@@ -4,7 +4,7 @@
 // of them names the block's row, the warp walks through the 32 in order, so that the order of the sum is the order of the indices.
 // CHECK: kernel.dispatch "scatter"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1000, 1, 1 args = 0, 1, 2>]
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 128 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 128
 // CHECK: kernel.shared 512
 // CHECK: llvm.store %cst, %{{.*}} : f32, !llvm.ptr<3>
 // CHECK: scf.for {{.*}} to %c500_i32 step %c32_i32

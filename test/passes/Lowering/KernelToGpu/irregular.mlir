@@ -4,7 +4,7 @@
 
 // Reductions over different axes share no space: one thread walks through each of them.
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 32 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 32
 // CHECK-NOT: kernel.shuffle
 // CHECK: scf.if
 // CHECK: scf.for {{.*}} to %c10_i64

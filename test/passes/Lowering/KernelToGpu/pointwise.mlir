@@ -7,7 +7,7 @@
 
 // The four neighbours of a thread share the words of one Philox block: ten rounds of two products, and not forty.
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256
 // CHECK-NOT: scf
 // CHECK-COUNT-20: arith.muli %{{[^ ]+}}, %{{[^ ]+}} : i64
 // CHECK-NOT: arith.muli %{{[^ ]+}}, %{{[^ ]+}} : i64

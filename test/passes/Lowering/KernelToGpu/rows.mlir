@@ -6,7 +6,7 @@
 // A warp has a row: the maximum and the sum are combined by shuffles, and no memory is shared. A thread takes up to three pieces of four neighbours, unrolled; of the
 // third one only some threads have a part, so it is guarded where it is stored.
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 128 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 128
 // CHECK-NOT: kernel.shared
 // CHECK-NOT: scf.for
 // CHECK-COUNT-12: llvm.load {{.*}} : !llvm.ptr<1> -> f16
@@ -44,7 +44,7 @@ func.func @softmax(%x: tensor<1000x300xf16>) -> tensor<1000x300xf16> {
 // A block of 16 warps has a row. Each warp writes its part of a sum to shared memory, and behind the barrier every thread adds the 16 parts. The two sums have a
 // piece of memory each, so that no second barrier is needed between them. What depends on the row alone is computed once a thread.
 // CHECK-LABEL: llvm.func @k1(
-// CHECK-SAME: kernel.threads = 512 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 512
 // CHECK-COUNT-16: llvm.load {{.*}} : !llvm.ptr<1> -> f32
 // CHECK-NOT: llvm.load
 // CHECK-COUNT-5: kernel.shuffle xor

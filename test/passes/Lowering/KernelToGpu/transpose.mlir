@@ -5,7 +5,7 @@
 // CHECK: kernel.dispatch "transpose"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 300, 1, 1 args = 0, 1>]
 // CHECK: kernel.dispatch "ragged"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 12, 1, 1 args = 0, 1>]
 // CHECK-LABEL: llvm.func @k0(
-// CHECK-SAME: kernel.threads = 256 : i32
+// CHECK-SAME: kernel.entry = #kernel.entry<threads = 256
 // CHECK: kernel.shared 4224
 // CHECK-NOT: scf.if
 // CHECK: scf.for {{.*}} to %c32_i32 step %c8_i32

@@ -7,7 +7,7 @@
 // block handles 64 x 64 elements.
 // DEVICE: kernel.dispatch "factor"{{.*}}grid = 2048, 1, 1 
 // DEVICE-LABEL: llvm.func @k0(
-// DEVICE-SAME: kernel.threads = 256 : i32
+// DEVICE-SAME: kernel.entry = #kernel.entry<threads = 256
 // DEVICE: kernel.shared 4096
 // DEVICE: scf.for {{.*}} to %c256_i32 step %c256_i32
 // DEVICE-COUNT-16: kernel.encode_f8

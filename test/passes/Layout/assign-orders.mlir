@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-channels-last --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-assign-orders --split-input-file | FileCheck %s
 
 // Transposes sink through bias, batch norm, relu and pooling. The input is stored transposed, and one transpose is left before the flatten.
 // CHECK-LABEL: @block
@@ -123,4 +123,96 @@ func.func @norms(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %s: tensor<4x
   %3:3 = graph.layer_norm %1#0, %2, %2 {axes = array<i64: 1>, epsilon = 1.0e-5 : f64, kind = #graph<norm layer>} : (tensor<2x4x8x8xf32>, tensor<4x1x1xf32>, tensor<4x1x1xf32>) -> (tensor<2x4x8x8xf32>, tensor<2x1x8x8xf32>, tensor<2x1x8x8xf32>)
   %4 = graph.reduce_l2 %3#0 {axes = array<i64: 2, 3>, keepdims = false} : (tensor<2x4x8x8xf32>) -> tensor<2x4xf32>
   return %4 : tensor<2x4xf32>
+}
+
+// -----
+// A product reads a transposed weight, and its weight gradient is computed in the order in which the weight is stored.
+// CHECK-LABEL: @weights
+// CHECK-NOT: graph.transpose
+// CHECK: graph.matmul %arg0, %arg1 {transpose_b} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+// CHECK: graph.matmul %arg2, %arg0 {transpose_a} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+// CHECK: graph.sub %arg1
+func.func @weights(%x: tensor<6x4xf32>, %w: tensor<8x4xf32>, %dy: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>) {
+  %0 = graph.transpose %w {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %1 = graph.matmul %x, %0 : (tensor<6x4xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+  %2 = graph.matmul %x, %dy {transpose_a} : (tensor<6x4xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %4 = graph.sub %w, %3 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1, %4 : tensor<6x8xf32>, tensor<8x4xf32>
+}
+
+// -----
+// The rows of a product may come in any order: those of [tokens, samples] are computed as [samples, tokens], through a reshape that makes one dimension of both.
+// CHECK-LABEL: @rows
+// CHECK-NOT: graph.transpose
+// CHECK: graph.matmul %{{.*}} : (tensor<2x5x4xf32>, tensor<4x8xf32>) -> tensor<2x5x8xf32>
+// CHECK-NOT: graph.transpose
+// CHECK: graph.tanh %{{.*}} : tensor<2x5x8xf32>
+// CHECK-NOT: graph.transpose
+func.func @rows(%x: tensor<2x5x4xf32>, %w: tensor<4x8xf32>) -> tensor<2x5x8xf32> {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<2x5x4xf32>) -> tensor<5x2x4xf32>
+  %1 = graph.reshape %0 : tensor<5x2x4xf32> to tensor<10x4xf32>
+  %2 = graph.matmul %1, %w : (tensor<10x4xf32>, tensor<4x8xf32>) -> tensor<10x8xf32>
+  %3 = graph.tanh %2 : tensor<10x8xf32>
+  %4 = graph.reshape %3 : tensor<10x8xf32> to tensor<5x2x8xf32>
+  %5 = graph.transpose %4 {permutation = array<i64: 1, 0, 2>} : (tensor<5x2x8xf32>) -> tensor<2x5x8xf32>
+  return %5 : tensor<2x5x8xf32>
+}
+
+// -----
+// The heads of an attention lie in front of its matrices, so the queries are transposed once. The keys are not transposed a second time.
+// CHECK-LABEL: @heads
+// CHECK-COUNT-1: graph.transpose
+// CHECK-NOT: graph.transpose
+// CHECK: graph.matmul %{{.*}}, %{{.*}} {transpose_b} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+// CHECK-NEXT: return
+func.func @heads(%x: tensor<2x5x12xf32>) -> tensor<2x3x5x5xf32> {
+  %0 = graph.reshape %x : tensor<2x5x12xf32> to tensor<2x5x3x4xf32>
+  %1 = graph.tanh %0 : tensor<2x5x3x4xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+  %3 = graph.transpose %1 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x4x5xf32>
+  %4 = graph.matmul %2, %3 : (tensor<2x3x5x4xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x5x5xf32>
+  return %4 : tensor<2x3x5x5xf32>
+}
+
+// -----
+// The transpose that has to stay is that of the smallest value.
+// CHECK-LABEL: @smallest
+// CHECK: graph.conv
+// CHECK-NEXT: graph.relu %{{.*}} : tensor<2x8x8x4xf32>
+// CHECK-NEXT: graph.slice
+// CHECK-NEXT: graph.transpose %{{.*}} : (tensor<2x2x2x4xf32>) -> tensor<2x4x2x2xf32>
+// CHECK-NEXT: return
+func.func @smallest(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x4x2x2xf32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
+  %1 = graph.relu %0 : tensor<2x4x8x8xf32>
+  %2 = graph.slice %1 {starts = array<i64: 0, 0, 0, 0>, sizes = array<i64: 2, 4, 2, 2>, strides = array<i64: 1, 1, 1, 1>} : (tensor<2x4x8x8xf32>) -> tensor<2x4x2x2xf32>
+  return %2 : tensor<2x4x2x2xf32>
+}
+
+// -----
+// The transposes of a network that was written channels-last vanish, and so does the one between its samples' pixels.
+// CHECK-LABEL: @exported_last
+// CHECK-SAME: %[[X:.*]]: tensor<2x8x8x3xf32>,
+// CHECK-NOT: graph.transpose
+// CHECK: graph.conv %[[X]]
+// CHECK-NOT: graph.transpose
+// CHECK: return %{{.*}} : tensor<2x8x8x4xf32>
+func.func @exported_last(%x: tensor<2x8x8x3xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x8x8x4xf32> {
+  %0 = graph.transpose %x {permutation = array<i64: 0, 3, 1, 2>} : (tensor<2x8x8x3xf32>) -> tensor<2x3x8x8xf32>
+  %1 = graph.conv %0, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x4x8x8xf32>) -> tensor<2x8x8x4xf32>
+  %3 = graph.relu %2 : tensor<2x8x8x4xf32>
+  return %3 : tensor<2x8x8x4xf32>
+}
+
+// -----
+// A product of 8-bit floats reads its factors along k, as precision has copied them.
+// CHECK-LABEL: @float8
+// CHECK: graph.transpose
+// CHECK: graph.matmul %{{.*}}, %{{.*}} : (tensor<4x8xf8E4M3FN>, tensor<8x4xf8E4M3FN>) -> tensor<4x4xf32>
+func.func @float8(%a: tensor<4x8xf8E4M3FN>, %b: tensor<4x8xf8E4M3FN>) -> tensor<4x4xf32> {
+  %0 = graph.transpose %b {permutation = array<i64: 1, 0>} : (tensor<4x8xf8E4M3FN>) -> tensor<8x4xf8E4M3FN>
+  %1 = graph.matmul %a, %0 : (tensor<4x8xf8E4M3FN>, tensor<8x4xf8E4M3FN>) -> tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-channels-last --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-assign-orders --canonicalize --cse --split-input-file | FileCheck %s
 
 // The weight, its low-precision copy and its momentum are stored channels-last; no transpose is left. The bias is not touched.
 // CHECK: train.variable @w parameter : tensor<4x3x3x8xf32> = dense<1.000000e+00> : tensor<4x8x3x3xf32> {train.permutation = array<i64: 0, 2, 3, 1>}
