@@ -1,5 +1,6 @@
 #include "compiler/Package/LibraryCalls.h"
 #include "compiler/Package/Elements.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 
@@ -53,42 +54,35 @@ static LogicalResult describeConv(ConvolutionOpInterface op, mpc_library_desc &d
 }
 
 FailureOr<LibraryCall> mpc::describeLibraryCall(kernel::DispatchOp dispatch) {
+  FailureOr<kernel::HostCall> part = kernel::HostCall::of(dispatch);
+  if (failed(part))
+    return failure();
+  ContractionOpInterface contraction = part->contraction;
+  if (isFloat8(elementOf(contraction->getOperand(0))))
+    return emitErrorWithHint(contraction.getLoc(), "products of 8-bit floats have no host kernel", "compile for sm_90a");
+
   LibraryCall call;
   mpc_library_desc &desc = call.desc;
-  Block &body = dispatch.getBody().front();
-  Operation *hero = &body.front();
   auto argument = [&](Value v) { call.args.push_back(cast<BlockArgument>(v).getArgNumber()); };
-
-  if (isFloat8(elementOf(hero->getOperand(0))))
-    return emitErrorWithHint(hero->getLoc(), "products of 8-bit floats have no host kernel",
-                             "compile for sm_90a");
   LogicalResult described = success();
-  if (auto op = dyn_cast<MatMulOp>(hero))
+  if (auto op = dyn_cast<MatMulOp>(*contraction))
     described = describeMatmul(op, desc);
-  else if (auto op = dyn_cast<ConvolutionOpInterface>(hero))
+  else if (auto op = dyn_cast<ConvolutionOpInterface>(*contraction))
     described = describeConv(op, desc);
   else
-    return dispatch.emitOpError("is not a library call: it starts with ") << hero->getName();
+    return contraction.emitOpError("has no library call");
   if (failed(described))
     return failure();
-  argument(hero->getOperand(0));
-  argument(hero->getOperand(1));
-  desc.type_a = dtypeOf(elementOf(hero->getOperand(0)));
-  desc.type_b = dtypeOf(elementOf(hero->getOperand(1)));
-  desc.type_out = dtypeOf(elementOf(hero->getResult(0)));
-
-  for (Operation &op : llvm::drop_begin(body)) {
-    if (auto add = dyn_cast<AddOp>(op)) {
-      Value bias = isa<BlockArgument>(add.getLhs()) ? add.getLhs() : add.getRhs();
-      desc.has_bias = 1;
-      desc.type_bias = dtypeOf(elementOf(bias));
-      argument(bias);
-    } else if (isa<ReluOp>(op)) {
-      desc.activation = MPC_ACT_RELU;
-    } else if (!isa<kernel::YieldOp>(op)) {
-      return op.emitOpError("is not part of a library call");
-    }
+  argument(contraction->getOperand(0));
+  argument(contraction->getOperand(1));
+  desc.type_a = dtypeOf(elementOf(contraction->getOperand(0)));
+  desc.type_b = dtypeOf(elementOf(contraction->getOperand(1)));
+  desc.type_out = dtypeOf(elementOf(contraction->getResult(0)));
+  if (part->addend) {
+    desc.has_bias = 1;
+    desc.type_bias = dtypeOf(elementOf(part->addend));
+    argument(part->addend);
   }
-  call.args.push_back(dispatch.getInputs().size());
+  call.args.push_back(dispatch.getInputs().size() + part->result);
   return call;
 }

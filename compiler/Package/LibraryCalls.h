@@ -13,8 +13,8 @@ struct LibraryCall {
   llvm::SmallVector<unsigned> args;
 };
 
-/// Describes a dispatch marked `library`: a matmul or channels-last convolution, optionally followed by a
-/// bias for each column and a relu. Fails with a diagnostic when the body is anything else.
+/// Describes what a host library computes of a dispatch marked `library` (kernel::HostCall): a matmul or channels-last convolution, with or without a bias for each column. Fails with a
+/// located error where no library computes it.
 mlir::FailureOr<LibraryCall> describeLibraryCall(kernel::DispatchOp dispatch);
 
 } // namespace mpc

@@ -228,9 +228,13 @@ json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAt
   j["kernel"] = launch.getKernel().getLeafReference().str();
   ArrayRef<int64_t> offsets = *dispatch.getArgs();
   if (plan.kernels.empty()) {
-    j.update({{"grid", launch.getGrid()[0]}, {"grain", launch.getGrain()}, {"args", offsets.vec()}});
-    if (dispatch.getArgSteps())
-      j["steps"] = dispatch.getArgSteps()->vec();
+    j.update({{"grid", launch.getGrid()[0]}, {"grain", launch.getGrain()}});
+    SmallVector<int64_t> args = launch.getArgs().empty() ? llvm::to_vector(llvm::seq<int64_t>(0, int64_t(offsets.size()))) : SmallVector<int64_t>(launch.getArgs());
+    for (int64_t i : args) {
+      j["args"].push_back(offsets[i]);
+      if (dispatch.getArgSteps())
+        j["steps"].push_back((*dispatch.getArgSteps())[i]);
+    }
     return j;
   }
   SmallVector<int64_t> steps = stepsOf(dispatch);
@@ -281,15 +285,15 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
 /// The launches of a dispatch, in order.
 FailureOr<json> ManifestBuilder::launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan) {
   json launches = json::array();
-  if (dispatch.getLaunches()) {
+  if (dispatch.getLibrary() && !kernel::gpuOf(dispatch)) {
+    FailureOr<json> call = libraryLaunch(dispatch);
+    if (failed(call))
+      return failure();
+    launches.push_back(std::move(*call));
+  }
+  if (dispatch.getLaunches())
     for (auto launch : dispatch.getLaunches()->getAsRange<kernel::LaunchAttr>())
       launches.push_back(kernelLaunch(dispatch, launch, plan));
-    return launches;
-  }
-  FailureOr<json> call = libraryLaunch(dispatch);
-  if (failed(call))
-    return failure();
-  launches.push_back(std::move(*call));
   return launches;
 }
 

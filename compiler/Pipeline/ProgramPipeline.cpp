@@ -16,11 +16,12 @@ FailureOr<TargetSummary> mpc::summarize(ModuleOp module, StringRef target) {
   TargetSummary summary;
   summary.target = target.str();
   module.walk([&](kernel::DispatchOp dispatch) {
-    // A dispatch without kernels of its own is a library call; members of a batch are not launches.
+    // A library's call is a launch of the host, perhaps with loops behind it; members of a batch are not launches.
     if (isa<kernel::DispatchOp>(dispatch->getParentOp()) || dispatch.computesNothing())
       return;
     auto scan = dyn_cast<mpc::graph::ScanOp>(dispatch->getParentOp());
-    summary.launches += (dispatch.getLaunches() ? dispatch.getLaunches()->size() : 1) * (scan ? scan.getTrips() : 1);
+    size_t calls = dispatch.getLibrary() && !kernel::gpuOf(dispatch), kernels = dispatch.getLaunches() ? dispatch.getLaunches()->size() : 0;
+    summary.launches += (calls + kernels) * (scan ? scan.getTrips() : 1);
   });
   for (ModuleOp kernels : kernel::kernelModules(module))
     summary.kernels += llvm::count_if(kernels.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });

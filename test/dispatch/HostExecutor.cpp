@@ -17,19 +17,15 @@ static std::vector<const mpc_library *> providers() {
   return result;
 }
 
-/// Runs a library dispatch. The result is empty when the provider does not compute it.
-static std::optional<HostTensor> runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs) {
+/// Runs the library's call of a dispatch on its inputs and results. Returns false where the provider does not compute it.
+static bool runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, ArrayRef<Memory> memories) {
   FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
   if (failed(call))
-    return std::nullopt;
+    return false;
   char error[256];
   mpc_library_primitive *primitive = library->create(&call->desc, error, sizeof error);
   if (!primitive)
-    return std::nullopt;
-  std::vector<Memory> memories;
-  for (const HostTensor &t : inputs)
-    memories.emplace_back(t);
-  memories.emplace_back(graph::typeOf(dispatch.getResult(0)));
+    return false;
   Memory scratch(RankedTensorType::get(int64_t(library->scratch_bytes(primitive)), IntegerType::get(dispatch.getContext(), 8)));
   std::vector<void *> buffers;
   for (unsigned argument : call->args)
@@ -37,9 +33,7 @@ static std::optional<HostTensor> runLibrary(const mpc_library *library, kernel::
   library->execute(primitive, buffers.data(), scratch.data());
   library->destroy(primitive);
   EXPECT_TRUE(scratch.guardIntact()) << "wrote beyond its scratch";
-  for (const Memory &m : memories)
-    EXPECT_TRUE(m.guardIntact()) << "wrote beyond a buffer";
-  return memories.back().read();
+  return true;
 }
 
 namespace {
@@ -51,11 +45,10 @@ public:
 
   void compile(ArrayRef<kernel::DispatchOp> dispatches) override {
     for (kernel::DispatchOp dispatch : dispatches) {
-      if (dispatch.getLibrary())
-        continue;
-      auto launch = kernels.add(dispatch);
-      ASSERT_TRUE(succeeded(launch));
-      launches[dispatch] = *launch;
+      auto emitted = kernels.addAll(dispatch);
+      ASSERT_TRUE(succeeded(emitted));
+      if (!emitted->empty())
+        launches[dispatch] = cast<kernel::LaunchAttr>((*emitted)[0]);
     }
     auto objects = kernels.compile({HostCpu::native()});
     ASSERT_TRUE(succeeded(objects));
@@ -67,9 +60,27 @@ public:
       kernel::LaunchAttr launch = launches[dispatch];
       return done("loop", runKernel(loops->find(symbolOf(launch)), launch, dispatch, inputs));
     }
-    for (const mpc_library *provider : libraries)
-      if (auto result = runLibrary(provider, dispatch, inputs))
-        done(StringRef(provider->name).split(' ').first, *result);
+    for (const mpc_library *provider : libraries) {
+      std::vector<Memory> memories;
+      for (const HostTensor &t : inputs)
+        memories.emplace_back(t);
+      for (Type type : dispatch.getResultTypes())
+        memories.emplace_back(cast<RankedTensorType>(type));
+      if (!runLibrary(provider, dispatch, memories))
+        continue;
+      if (kernel::LaunchAttr behind = launches.lookup(dispatch)) {
+        std::vector<void *> buffers;
+        for (int64_t argument : behind.getArgs())
+          buffers.push_back(memories[argument].data());
+        loops->find(symbolOf(behind))(buffers.data(), 0, behind.getGrid()[0]);
+      }
+      std::vector<HostTensor> results;
+      for (const Memory &m : memories) {
+        EXPECT_TRUE(m.guardIntact()) << "wrote beyond a buffer";
+        results.push_back(m.read());
+      }
+      done(StringRef(provider->name).split(' ').first, ArrayRef(results).drop_front(inputs.size()));
+    }
   }
 
 private:

@@ -11,7 +11,8 @@ namespace {
 void addMatmuls(HeroBatch &batch, hero::Mainloop mainloop, const std::string &type, size_t tiles, bool clustered = false) {
   for (size_t tile = 0; tile < tiles; ++tile) {
     batch.add(withColumnSums(withEpilogue(matmulCase(type, 200, 136, 40), {.bias = true, .relu = true})), mainloop, tile, 1, clustered);
-    batch.add(withColumnSums(matmulCase(type, 70, 72, 24, tile % 2, tile / 2 % 2, "3x", "3x"), /*keep=*/false), mainloop, tile, 1, clustered);
+    bool transposed = tile % 2; // tensor maps need lines of whole 16 bytes
+    batch.add(withColumnSums(matmulCase(type, transposed ? 72 : 70, 72, 24, transposed, tile / 2 % 2, "3x", "3x"), /*keep=*/false), mainloop, tile, 1, clustered);
     batch.add(withColumnSums(matmulCase(type, 33, 24, 16, false, false, "2x", "")), mainloop, tile, 1, clustered);
   }
 }

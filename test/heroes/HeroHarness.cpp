@@ -148,7 +148,8 @@ HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
 }
 
 HeroCase mpc::test::withColumnSums(HeroCase c, bool keep) {
-  auto [last, type] = StringRef(c.yields[0]).split(" : ");
+  std::string first = c.yields[0]; // the list grows below
+  auto [last, type] = StringRef(first).split(" : ");
   StringRef inner = type.drop_front(7).drop_back(1);
   auto [dims, element] = inner.rsplit('x');
   llvm::SmallVector<StringRef> extents;

@@ -35,7 +35,7 @@ ROOMS = {
         "LoopPlan": ("Elemental",),
         "KernelToHost": ("Elemental", "LoopPlan"),
         "KernelToGpu": ("Elemental", "LoopPlan"),
-        "HeroToGpu": ("Elemental",),
+        "HeroToGpu": ("Elemental", "KernelToGpu"),
         "EmitKernels": ("HeroToGpu", "KernelToGpu", "KernelToHost", "LoopPlan"),
         "DeviceToNvvm": (),
         "DeviceToEmulator": (),

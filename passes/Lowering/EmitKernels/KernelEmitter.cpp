@@ -1,6 +1,8 @@
 //===- KernelEmitter.cpp - emits each distinct dispatch once -------------------===//
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
@@ -23,6 +25,52 @@ ModuleOp KernelEmitter::nextModule() {
   return made[number % units];
 }
 
+/// Emits the loops behind a host library's call: the kernel of a dispatch that reads the call's result and computes all other results.
+static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &call, kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  Block &body = dispatch.getBody().front();
+  int64_t inputs = dispatch.getInputs().size();
+  SmallVector<Operation *> ops;
+  llvm::SetVector<Value> reads;
+  auto read = [&](ValueRange values) { reads.insert_range(llvm::make_filter_range(values, [&](Value v) { return isa<BlockArgument>(v) || v == call.value(); })); };
+  for (Operation &op : body.without_terminator())
+    if (&op != call.contraction && &op != call.bias) {
+      ops.push_back(&op);
+      read(op.getOperands());
+    }
+  SmallVector<Value> computed;
+  SmallVector<int64_t> results;
+  for (auto [r, v] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (r != call.result) {
+      computed.push_back(v);
+      results.push_back(inputs + int64_t(r));
+    }
+  read(computed);
+
+  Block holder; // what a dispatch reads comes from outside of it
+  OpBuilder b(dispatch.getContext());
+  b.setInsertionPointToStart(&holder);
+  SmallVector<int64_t> args;
+  for (Value v : reads) {
+    holder.addArgument(v.getType(), v.getLoc());
+    auto argument = dyn_cast<BlockArgument>(v);
+    args.push_back(argument ? int64_t(argument.getArgNumber()) : inputs + int64_t(call.result));
+  }
+  llvm::append_range(args, results);
+  auto loops = kernel::DispatchOp::create(b, dispatch.getLoc(), TypeRange(ValueRange(computed)), dispatch.getName(), holder.getArguments());
+  Block &block = loops.getBody().emplaceBlock();
+  IRMapping inLoops;
+  for (Value v : reads)
+    inLoops.map(v, block.addArgument(v.getType(), v.getLoc()));
+  b.setInsertionPointToStart(&block);
+  for (Operation *op : ops)
+    b.clone(*op, inLoops);
+  kernel::YieldOp::create(b, dispatch.getLoc(), llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); }));
+  FailureOr<kernel::LaunchAttr> launch = emitHostKernel(loops, module, symbol);
+  if (failed(launch))
+    return failure();
+  return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
+}
+
 FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef symbol) {
   ModuleOp module = nextModule();
   if (target.getGpu() && dispatch.getLibrary()) {
@@ -30,6 +78,17 @@ FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef 
     if (failed(launches))
       return failure();
     return ArrayAttr::get(parent.getContext(), llvm::to_vector_of<Attribute>(*launches));
+  }
+  if (dispatch.getLibrary()) {
+    FailureOr<kernel::HostCall> call = kernel::HostCall::of(dispatch);
+    if (failed(call))
+      return failure();
+    if (!call->hasLoops())
+      return ArrayAttr::get(parent.getContext(), {});
+    FailureOr<kernel::LaunchAttr> loops = emitLoopsBehind(*call, dispatch, module, symbol);
+    if (failed(loops))
+      return failure();
+    return ArrayAttr::get(parent.getContext(), Attribute(*loops));
   }
   FailureOr<kernel::LaunchAttr> launch = target.getGpu() ? emitGpuKernel(dispatch, module, symbol) : emitHostKernel(dispatch, module, symbol);
   if (failed(launch))

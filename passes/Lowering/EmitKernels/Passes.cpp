@@ -21,7 +21,8 @@ struct EmitKernels : mpc::impl::EmitKernelsPassBase<EmitKernels> {
     // A batch is one launch, so its members are passed over.
     WalkResult result = getOperation().walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
       dispatch.removeLaunchesAttr();
-      if (dispatch.computesNothing() || (!gpu && dispatch.getLibrary()))
+      // Many library calls have no loops behind them, and then the target has nothing to emit.
+      if (dispatch.computesNothing() || (!gpu && dispatch.getLibrary() && dispatch.getNumResults() == 1))
         return WalkResult::skip();
       FailureOr<ArrayAttr> launches = emitter.add(dispatch);
       if (failed(launches))

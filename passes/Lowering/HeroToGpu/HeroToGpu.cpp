@@ -16,6 +16,7 @@
 #include "passes/Lowering/HeroToGpu/Mma.h"
 #include "passes/Lowering/HeroToGpu/Simt.h"
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
+#include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -110,7 +110,7 @@ public:
                  ArrayRef<Buffer> results, ElementEmitter &e)
       : NestSpace(plan, dispatch, results, e), arch(arch), n(n), pieceBytes(n * widestBytes(plan, dispatch)),
         ops(llvm::range_size(dispatch.getBody().front())),
-        mostThreads(isa<kernel::DispatchOp>(dispatch->getParentOp()) ? mostMemberThreads : mostRowThreads),
+        mostThreads(isa_and_nonnull<kernel::DispatchOp>(dispatch->getParentOp()) ? mostMemberThreads : mostRowThreads),
         t{e} {}
 
   Blocks pointwise();

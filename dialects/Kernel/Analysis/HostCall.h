@@ -1,0 +1,29 @@
+//===- HostCall.h - what a host library computes of a dispatch -----------------===//
+#ifndef MPC_KERNEL_ANALYSIS_HOSTCALL_H
+#define MPC_KERNEL_ANALYSIS_HOSTCALL_H
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Kernel/IR/Kernel.h"
+
+namespace mpc::kernel {
+
+/// The part of a library dispatch that a host library computes in one call: the contraction and a bias. Loops compute the rest from the call's result.
+struct HostCall {
+  ContractionOpInterface contraction;
+  graph::AddOp bias;   ///< adds a number for each column; null without one
+  mlir::Value addend;  ///< that number's tensor, an argument of the body; null without one
+  unsigned result = 0; ///< which result of the dispatch the call writes
+
+  /// Returns the last value that the call computes.
+  mlir::Value value() const { return bias ? mlir::Value(bias->getResult(0)) : contraction->getResult(0); }
+  /// Returns whether loops have something to compute behind the call.
+  bool hasLoops() const { return contraction->getBlock()->getTerminator()->getNumOperands() > 1; }
+
+  /// Fails with a located error where the dispatch has no memory for the call's result, that is, does not return it.
+  static mlir::FailureOr<HostCall> of(DispatchOp dispatch);
+};
+
+/// Whether `v` has one number for each column of `like`: all its dimensions but the last are 1.
+bool isPerColumn(mlir::Value v, mlir::Value like);
+
+} // namespace mpc::kernel
+#endif
