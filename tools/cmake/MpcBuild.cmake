@@ -2,7 +2,8 @@
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Without these two ccache passes over files that start with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
 endif()
 # The compiler finds lld only by the name ld.lld, which it has in LLVM's own folder.
@@ -39,6 +40,39 @@ if(MPC_ASSERTIONS)
 endif()
 target_link_libraries(MpcMlir INTERFACE MLIR LLVM)
 
+# Most of the time of a build goes into parsing MLIR's headers and those that TableGen generates. These sets of headers are parsed once, and every file of a library starts with the
+# result; it includes what it uses all the same, which `make test-assertions` checks by a build without the sets. A set is compiled with the flags of the libraries that use it.
+option(MPC_PRECOMPILED_HEADERS "Parse the headers of MLIR and of the dialects once" ON)
+set(MPC_DIALECT_HEADERS <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h> <mlir/Pass/Pass.h>
+  <dialects/Graph/IR/Graph.h> <dialects/Train/IR/Train.h> <dialects/Kernel/IR/Kernel.h>)
+set(MPC_LOWERING_HEADERS ${MPC_DIALECT_HEADERS} <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/LLVMIR/LLVMDialect.h> <mlir/Dialect/SCF/IR/SCF.h>)
+
+# mpc_headers(NAME headers... [EXCEPTIONS] [LIBS libs...])
+function(mpc_headers NAME)
+  cmake_parse_arguments(ARG "EXCEPTIONS" "" "LIBS" ${ARGN})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${NAME}.cpp CONTENT "")
+  add_library(${NAME} OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${NAME}.cpp)
+  target_link_libraries(${NAME} PRIVATE MpcMlir ${ARG_LIBS})
+  if(NOT ARG_EXCEPTIONS)
+    target_compile_options(${NAME} PRIVATE -fno-exceptions)
+  endif()
+  if(MPC_PRECOMPILED_HEADERS)
+    target_precompile_headers(${NAME} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+  endif()
+  add_dependencies(${NAME} mpc-tablegen)
+endfunction()
+
+# Lets a target start with a set.
+function(mpc_use_headers TARGET NAME)
+  if(MPC_PRECOMPILED_HEADERS)
+    target_precompile_headers(${TARGET} REUSE_FROM ${NAME})
+  endif()
+endfunction()
+
+# The sets that the libraries of a folder start with: those without exceptions, and those with them (none unless the folder names one).
+set(MPC_HEADERS MpcDialectHeaders)
+set(MPC_EXCEPTIONS_HEADERS)
+
 # mpc_library(NAME sources... [EXCEPTIONS] [LIBS libs...] [TABLEGEN targets...])
 # Makes a static library over MLIR. EXCEPTIONS is for code at the edges (CLI, JSON, protobuf), which catches exceptions and turns them into diagnostics.
 function(mpc_library NAME)
@@ -47,6 +81,9 @@ function(mpc_library NAME)
   target_link_libraries(${NAME} PUBLIC MpcMlir ${ARG_LIBS})
   if(NOT ARG_EXCEPTIONS)
     target_compile_options(${NAME} PRIVATE -fno-exceptions)
+    mpc_use_headers(${NAME} ${MPC_HEADERS})
+  elseif(MPC_EXCEPTIONS_HEADERS)
+    mpc_use_headers(${NAME} ${MPC_EXCEPTIONS_HEADERS})
   endif()
   if(ARG_TABLEGEN)
     add_dependencies(${NAME} ${ARG_TABLEGEN})
@@ -57,8 +94,11 @@ function(mpc_library NAME)
   endif()
 endfunction()
 
-# mpc_tablegen(FILE.td TARGET out1 -gen-x out2 -gen-y ...): runs mlir-tblgen and hooks the result into mpc-tablegen.
 add_custom_target(mpc-tablegen)
+mpc_headers(MpcDialectHeaders ${MPC_DIALECT_HEADERS})
+mpc_headers(MpcLoweringHeaders ${MPC_LOWERING_HEADERS})
+
+# mpc_tablegen(FILE.td TARGET out1 -gen-x out2 -gen-y ...): runs mlir-tblgen and hooks the result into mpc-tablegen.
 function(mpc_tablegen FILE TARGET)
   set(LLVM_TARGET_DEFINITIONS ${FILE})
   set(OUTPUTS ${ARGN})
