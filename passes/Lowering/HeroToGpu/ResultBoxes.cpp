@@ -2,15 +2,16 @@
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/Schedule/SharedBytes.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// A box has 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two boxes fill outBytes and are used in
+/// A box has 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two boxes fill wgmmaOutBytes and are used in
 /// turns.
 static constexpr int boxRows = 64, rowBytes = 128, chunkBytes = 16;
-static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = outBytes / boxBytes;
+static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = wgmmaOutBytes / boxBytes;
 /// The most ops behind the hero, without constants and broadcasts.
 static constexpr int mostOps = 6;
 
