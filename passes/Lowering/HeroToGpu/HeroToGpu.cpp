@@ -145,7 +145,7 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
   Location loc = problem.hero->getLoc();
   if (!arch.hasWgmma)
     return emitErrorWithHint(loc, "products of 8-bit floats have no kernel for " + arch.name,
-                             "compile for sm_90a, or cast the factors to 16 bits");
+                             "compile for " + firstGpuArchWith(&GpuArch::hasWgmma) + ", or cast the factors to 16 bits");
   for (auto [name, operand] : {std::pair("A", &problem.a), std::pair("B", &problem.b)})
     if (operand->contiguous != Axis::K)
       return emitErrorWithHint(

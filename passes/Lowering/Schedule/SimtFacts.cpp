@@ -1,6 +1,7 @@
 //===- SimtFacts.cpp - tiles of multiply-adds ---------------------------------------------------===//
 #include "passes/Lowering/Schedule/Mainloop.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mpc;
 using namespace mpc::hero;

@@ -5,6 +5,7 @@
 #include "passes/Lowering/Schedule/ProblemKey.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;

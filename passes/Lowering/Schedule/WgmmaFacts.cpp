@@ -2,6 +2,7 @@
 #include "passes/Lowering/Schedule/Feed.h"
 #include "passes/Lowering/Schedule/Mainloop.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mpc;
 using namespace mpc::hero;
