@@ -59,18 +59,16 @@ static SmallVector<Operation *> opsOfProblem(Problem &problem) {
   return ops;
 }
 
-/// Adds func @NAME(a, b, ...) -> (c, ...) with these ops in a dispatch of its own, which has the name of the model's dispatch. The results are the column sums, and the product where
-/// the model's dispatch stores anything of its size.
+/// Adds func @NAME(a, b, ...) -> (c, sums...) with these ops in a dispatch of its own, which has the name of the model's dispatch. The product comes first and is always there, for a
+/// tuner compares the first results of a problem's candidates; column sums may differ in their last bits, since a schedule decides the order of the additions.
 static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Schedule &schedule) {
   Location loc = problem.hero->getLoc();
   SmallVector<Operation *> ops = opsOfProblem(problem);
-  SmallVector<Value> read(problem.hero->getOperands()), yielded;
+  SmallVector<Value> read(problem.hero->getOperands()), yielded(problem.hero->getResults());
   for (Operation *op : ops)
     for (Value operand : op->getOperands())
       if (isa<BlockArgument>(operand) && !llvm::is_contained(read, operand))
         read.push_back(operand);
-  if (!problem.fullResults.empty())
-    llvm::append_range(yielded, problem.hero->getResults());
   for (const ColumnSum &sum : problem.columnSums)
     llvm::append_range(yielded, sum.op->getResults());
   TypeRange inputs = ValueRange(read).getTypes(), results = ValueRange(yielded).getTypes();

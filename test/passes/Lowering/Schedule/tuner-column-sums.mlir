@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-tuner-candidates --mpc-schedule --mpc-plan-arena --mpc-verify-arena --mpc-emit-kernels | FileCheck %s --check-prefix=KERNELS
 
 // A product whose columns are summed is a problem of its own, since it is not split along k. Its candidates compute the sums, with what they are computed from; what else is fused
-// behind the product is left out. The product is a result where the model stores something of its size.
+// behind the product is left out. The product is the first result of each, for a tuner compares it.
 // CHECK: func.func @p0.c0(%{{.*}}: tensor<64x4096xf16>, %{{.*}}: tensor<4096x64xf16>) -> tensor<64x64xf16>
 // CHECK-NOT: reduce_sum
 // CHECK: func.func @p1.c0(%[[A:.*]]: tensor<64x4096xf16>, %[[B:.*]]: tensor<4096x64xf16>, %[[BIAS:.*]]: tensor<64xf16>) -> (tensor<64x64xf16>, tensor<64xf16>)
@@ -13,7 +13,7 @@
 // CHECK-NEXT: kernel.yield %[[H]], %[[SUM]]
 // CHECK-NOT: graph.exp
 // CHECK-NOT: splits=
-// CHECK: func.func @p2.c0(%{{.*}}: tensor<64x64xf16>, %{{.*}}: tensor<64x64xf16>) -> tensor<64xf16>
+// CHECK: func.func @p2.c0(%{{.*}}: tensor<64x64xf16>, %{{.*}}: tensor<64x64xf16>) -> (tensor<64x64xf16>, tensor<64xf16>)
 // KERNELS: func.func @p1.c0(
 // KERNELS: launches = [#kernel.launch<@kernels{{.*}}_columns
 module {
