@@ -23,7 +23,7 @@ struct ElementalModel : ElementalOpInterface::ExternalModel<ElementalModel<OpT, 
   ElementCost getElementCost(mlir::Operation *) const { return Cost; }
 };
 #define MPC_ATTACH_ELEMENTAL_OF(context, OP, COST)                                                                 \
-  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit), COST>>(*context)
+  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit), COST>>(*(context))
 #define MPC_ATTACH_ELEMENTAL(context, OP) MPC_ATTACH_ELEMENTAL_OF(context, OP, ElementCost::Long)
 
 // Each family file defines one of these.
