@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Prints what the model of expected time (passes/Lowering/HeroToGpu/Model.h) says of the layers in networks.py, as Markdown tables.
+"""Prints what the model of expected time (passes/Lowering/Schedule/Model.h) says of the layers in networks.py, as Markdown tables.
 
 usage: expected.py [--build DIR] [--target sm_90a] [--precision bf16] [--only REGEX] [--out docs/results/gpu-expected.md]
 The table has one row per layer and product: its size, layout, chosen schedule, number of tiles and of waves of them, megabytes of global memory, what bounds it, the roofline's and the expected
@@ -20,7 +20,7 @@ from network import Network  # noqa: E402
 
 HEAD = """# What the GPU kernels should reach
 
-Computed, not measured: the model that chooses schedules (`passes/Lowering/HeroToGpu/Model.h`: issue rate of the tensor cores, bytes of global memory, feed from L2, waves and
+Computed, not measured: the model that chooses schedules (`passes/Lowering/Schedule/Model.h`: issue rate of the tensor cores, bytes of global memory, feed from L2, waves and
 their tail, ramps, launches) with the data of an H100 SXM (132 multiprocessors, 1.83 GHz, 989 dense TFLOP/s in 16 bits, 3352 GB/s). Real GPUs clock lower under load. Printed by
 `benchmarks/gpu/expected.py`; bf16, target {target}. A measurement is judged by it: far below, and something is wrong with the kernel or with the model.
 """

@@ -10,7 +10,7 @@
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Package/Manifest.h"
 #include "compiler/Pipeline/LibraryScratch.h"
-#include "passes/Lowering/HeroToGpu/Tuning.h"
+#include "passes/Lowering/Schedule/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"

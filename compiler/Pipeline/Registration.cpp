@@ -10,7 +10,7 @@
 #include "passes/Lowering/DeviceToEmulator/Passes.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
-#include "passes/Lowering/HeroToGpu/Passes.h"
+#include "passes/Lowering/Schedule/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Optimizers/Passes.h"
 #include "passes/Precision/Passes.h"
@@ -163,7 +163,7 @@ static void registerPasses() {
   layout::registerMpcLayoutPasses();
   registerMpcDecomposePasses();
   fusion::registerMpcFusionPasses();
-  registerMpcHeroToGpuPasses();
+  registerMpcSchedulePasses();
   memory::registerMpcMemoryPasses();
   registerMpcEmitKernelsPasses();
   registerMpcDeviceToEmulatorPasses();

@@ -6,7 +6,7 @@
 #include "compiler/Package/TunerSection.h"
 #include "compiler/Pipeline/Targets.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
-#include "passes/Lowering/HeroToGpu/Passes.h"
+#include "passes/Lowering/Schedule/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -30,8 +30,7 @@ static int64_t sharedBytesOf(const Plan &plan) {
   return bytes;
 }
 
-/// Returns the architecture to compile for if no plan fits.
-static std::string targetFor(int compute) {
+std::string targetFor(int compute) {
   if (compute == 90)
     return "sm_90a";
   for (int known : {89, 86, 80, 75, 70, 60})

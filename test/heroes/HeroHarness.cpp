@@ -5,7 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Lowering/HeroToGpu/Wgmma.h"
+#include "passes/Lowering/Schedule/Feed.h"
 #include "runtime/emulator/Emulator.h"
 #include "test/codegen/EmulatedDispatches.h"
 #include "test/dispatch/Enclosure.h"
@@ -207,6 +207,13 @@ struct HeroBatch::Impl {
   void check(rt::emulator::Module &object, Item &item);
 };
 
+/// The shared memory that a kernel allocates, without the gaps between its pieces.
+static int64_t allocatedBytes(Operation *kernel) {
+  int64_t bytes = 0;
+  kernel->walk([&](kernel::SharedOp piece) { bytes += piece.getBytes(); });
+  return bytes;
+}
+
 HeroBatch::HeroBatch(StringRef arch) : impl(std::make_unique<Impl>()) {
   impl->arch = findGpuArch(arch);
   impl->context->loadDialect<arith::ArithDialect, scf::SCFDialect, math::MathDialect, LLVM::LLVMDialect>();
@@ -255,6 +262,10 @@ void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(dispatch.getContext(), schedule.contraction()));
   auto launches = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, schedule) : emitGpuHero(dispatch, *impl->kernels, symbol);
   ASSERT_TRUE(succeeded(launches)) << name;
+  // The choice of tiles counts what emission allocates.
+  if (problem->k() > 0) {
+    EXPECT_EQ(allocatedBytes(impl->kernels->lookupSymbol(symbol)), hero::factsOf(schedule.tile.mainloop).sharedBytes(*problem, schedule.tile)) << name;
+  }
   int64_t scratch = hero::scratchBytes(*problem, schedule);
   EXPECT_EQ(launches->size(), 1u + (schedule.splits > 1) + !problem->columnSums.empty()) << name;
   impl->items.push_back(

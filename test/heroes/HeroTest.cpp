@@ -1,7 +1,7 @@
 // Random shapes and layouts of matrix products and convolutions, every tile, with and without splits.
 #include "HeroHarness.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
-#include "passes/Lowering/HeroToGpu/Tuning.h"
+#include "passes/Lowering/Schedule/Tuning.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;

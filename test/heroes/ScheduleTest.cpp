@@ -1,8 +1,7 @@
 // Which tiles and splits heroes get.
 #include "HeroHarness.h"
-#include "passes/Lowering/HeroToGpu/Box.h"
-#include "passes/Lowering/HeroToGpu/Mma.h"
-#include "passes/Lowering/HeroToGpu/Wgmma.h"
+#include "passes/Lowering/HeroToGpu/MainKernel.h"
+#include "passes/Lowering/Schedule/Box.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;
@@ -95,15 +94,19 @@ TEST(HeroSchedule, TilesFitTheirArchitecture) {
         for (const hero::Tile &tile : tiles) {
           EXPECT_EQ(tile.threads() % 32, 0);
           EXPECT_LE(tile.threads(), 1024);
-          if (tile.mainloop == hero::Mainloop::Mma) {
-            EXPECT_LE(hero::mmaSharedBytes(tile), arch.sharedBytesPerBlock);
-          }
-          if (tile.mainloop == hero::Mainloop::Wgmma) {
-            EXPECT_LE(hero::wgmmaSharedBytes(tile) * std::max(tile.blocks, 1), arch.sharedBytesPerBlock);
-            EXPECT_EQ(tile.threads() % 128, 0);
-          }
+          const hero::MainloopFacts &facts = hero::factsOf(tile.mainloop);
+          EXPECT_LE(facts.sharedBytes(d.problem, tile) * std::max(tile.blocks, 1), arch.sharedBytesPerBlock);
+          EXPECT_EQ(tile.threads() % facts.partThreads, 0);
         }
       }
+}
+
+TEST(HeroSchedule, EveryMainloopHasItsFactsAndItsEmitter) {
+  std::set<hero::MainloopEmitter> emitters;
+  for (hero::Mainloop mainloop : kernel::allMainloops) {
+    EXPECT_EQ(hero::factsOf(mainloop).mainloop, mainloop);
+    EXPECT_TRUE(emitters.insert(hero::emitterOf(mainloop)).second) << hero::nameOf(mainloop).str();
+  }
 }
 
 TEST(HeroProblem, ChannelsMakeVectorsAndPointwiseConvolutionsAreProducts) {

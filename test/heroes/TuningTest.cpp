@@ -1,8 +1,8 @@
 // Schedules and problems as text, the choice of schedules by measurement, and what the model expects of them.
-#include "passes/Lowering/HeroToGpu/Tuning.h"
+#include "passes/Lowering/Schedule/Tuning.h"
 #include "HeroHarness.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "passes/Lowering/HeroToGpu/ProblemKey.h"
+#include "passes/Lowering/Schedule/ProblemKey.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;
@@ -77,11 +77,12 @@ TEST(HeroText, SchedulesOfAProblemDifferInTheirTexts) {
 TEST(HeroText, KeysTellProblemsApart) {
   std::set<std::string> texts;
   for (const HeroCase &c : cases()) {
-    std::string text = Described(c).key();
+    Described d(c);
+    std::string text = d.key();
     EXPECT_TRUE(texts.insert(text).second) << text;
-    auto parsed = ProblemKey::parse(text);
+    auto parsed = ProblemKey::parse(text, d.context.get());
     ASSERT_TRUE(parsed) << text;
-    EXPECT_EQ(*parsed, keyOf(Described(c).problem));
+    EXPECT_EQ(*parsed, keyOf(d.problem));
     EXPECT_EQ(parsed->text(), text);
   }
   EXPECT_EQ(Described(matmulCase("bf16", 768, 3072, 8192, true, false)).key(),
@@ -98,10 +99,27 @@ TEST(HeroText, KeysTellProblemsApart) {
             Described(matmulCase("f16", 48, 16, 32, true, false)).key());
   EXPECT_NE(Described(matmulCase("f16", 8, 16, 32, false, false, "2x3x", "3x")).key(),
             Described(matmulCase("f16", 8, 16, 32, false, false, "2x3x", "2x3x")).key());
+  Described any(matmulCase("f16", 8, 16, 32));
   for (const char *text :
-       {"", "matmul f16 nt", "product f16 nt m=1 n=1 k=1 a=tiled b=tiled",
+       {"", "matmul f16 nt", "product f16 nt m=1 n=1 k=1 a=tiled b=tiled", "relu f16 nt m=1 n=1 k=1 a=tiled b=tiled",
         "matmul f16 nt m=1 n=x k=1 a=tiled b=tiled", "matmul f16 nt m=1 n=1 k=1 b=tiled a=tiled"})
-    EXPECT_FALSE(ProblemKey::parse(text)) << text;
+    EXPECT_FALSE(ProblemKey::parse(text, any.context.get())) << text;
+}
+
+// A product whose columns are summed is never split along k, so what was measured of it without the sums does not hold for it.
+TEST(HeroText, ColumnSumsArePartOfTheKey) {
+  Described plain(matmulCase("f16", 64, 64, 4096)), summed(withColumnSums(matmulCase("f16", 64, 64, 4096)));
+  EXPECT_EQ(plain.key(), "matmul f16 nn m=64 n=64 k=4096 z=1 a=tiled b=tiled");
+  EXPECT_EQ(summed.key(), "matmul f16 nn m=64 n=64 k=4096 z=1 column_sums=3 a=tiled b=tiled");
+  auto parsed = ProblemKey::parse(summed.key(), summed.context.get());
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(*parsed, keyOf(summed.problem));
+  Tuning tuning{"t.json", "a GPU", "sm_90a", {}};
+  for (const Schedule &schedule : schedulesFor(plain.problem, hopper()))
+    tuning.problems[plain.key()].push_back({schedule.contraction().text(), schedule.splits > 1 ? 1.0 : 2.0});
+  mlir::ScopedDiagnosticHandler silent(summed.context.get(), [](mlir::Diagnostic &) { return mlir::success(); });
+  EXPECT_TRUE(succeeded(assignSchedules(*summed.module, hopper(), &tuning)));
+  EXPECT_FALSE(planOf(summed.dispatch, hopper(), &tuning).measured);
 }
 
 TEST(HeroTuning, TheFastestThatIsStillKnownWins) {

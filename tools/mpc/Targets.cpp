@@ -1,6 +1,6 @@
 #include "tools/mpc/Targets.h"
 #include "compiler/Codegen/Ptxas.h"
-#include "passes/Lowering/HeroToGpu/TuningFile.h"
+#include "passes/Lowering/Schedule/TuningFile.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -97,7 +97,7 @@ bool addTunings(MLIRContext &context, const std::vector<std::string> &files, Tar
   return true;
 }
 
-/// Prints the problems with their schedules and with what the model (passes/Lowering/HeroToGpu/Model.h) expects.
+/// Prints the problems with their schedules and with what the model (passes/Lowering/Schedule/Model.h) expects.
 static void printHeroReports(const TargetSummary &plan) {
   const char *line = "{0,-8} {1,10} {2,8} {3,7} {4,9} {5,-7} {6,9} {7,9} {8,8} {9,6}  {10,-38}  {11}  {12}\n";
   llvm::outs() << llvm::formatv(line, plan.target, "dispatches", "tiles", "waves", "MB", "bound", "bound us", "us", "TFLOP/s", "%", "schedule", "problem", "dispatch");

@@ -103,7 +103,8 @@ Attribute ContractionAttr::parse(AsmParser &parser, Type) {
     return {};
   std::optional<Contraction> schedule = Contraction::parse(text);
   if (!schedule) {
-    parser.emitError(start, "'" + text + "' is no schedule of a contraction; write a mainloop (simt, mma, wgmma), its tile and fields, as in <wgmma 128x256x64 stages=4 splits=2>");
+    parser.emitError(start) << "'" << text << "' is no schedule of a contraction; write a mainloop (" << llvm::interleaved(llvm::map_range(allMainloops, nameOf), ", ")
+                            << "), its tile and fields, as in <wgmma 128x256x64 stages=4 splits=2>";
     return {};
   }
   return ContractionAttr::get(parser.getContext(), *schedule);

@@ -51,7 +51,7 @@ def Kernel_ContractionAttr : AttrDef<Kernel_Dialect, "Contraction"> {
   let description = [{
     `#kernel.contraction<wgmma 128x256x64 stages=4 splits=2 cluster_m=2>` has the mainloop, the tile of a block (m x n, adding k at a time), and then the
     numbers that differ from their defaults. The schedule is one of the candidates that the target has for the dispatch
-    (passes/Lowering/HeroToGpu/Schedule.h); any other one is an error where the kernel is emitted. The numbers name the candidate: what it divides among warps, and the registers
+    (passes/Lowering/Schedule/Schedule.h); any other one is an error where the kernel is emitted. The numbers name the candidate: what it divides among warps, and the registers
     and blocks that it is made for, are in the target's table and not in the attribute.
   }];
   let parameters = (ins AttrParameter<"::mpc::kernel::Contraction", "the numbers">:$schedule);

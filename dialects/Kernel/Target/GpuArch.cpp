@@ -39,6 +39,10 @@ const GpuArch *mpc::findGpuArch(llvm::StringRef name) {
   return nullptr;
 }
 
+llvm::StringRef mpc::firstGpuArchWith(bool GpuArch::*fact) {
+  return llvm::find_if(table, [&](const GpuArch &arch) { return arch.*fact; })->name;
+}
+
 std::string mpc::gpuArchNames() {
   return llvm::join(llvm::map_range(table, [](const GpuArch &arch) { return arch.name; }), ", ");
 }

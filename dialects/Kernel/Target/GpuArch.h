@@ -45,6 +45,8 @@ struct GpuArch {
 llvm::ArrayRef<GpuArch> gpuArchs();
 /// Null when there is none of this name.
 const GpuArch *findGpuArch(llvm::StringRef name);
+/// The name of the oldest architecture of which a fact holds, for messages: "sm_90a" for &GpuArch::hasWgmma. All later ones have it too.
+llvm::StringRef firstGpuArchWith(bool GpuArch::*fact);
 /// "sm_60, sm_70, ...", for messages.
 std::string gpuArchNames();
 

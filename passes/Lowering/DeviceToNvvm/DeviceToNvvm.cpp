@@ -21,12 +21,12 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
-void KernelLowering::require(Operation *op, bool has, StringRef first) {
-  if (has)
+void KernelLowering::require(Operation *op, bool GpuArch::*instruction) {
+  if (arch.*instruction)
     return;
   (void)emitErrorWithHint(op->getLoc(),
                           llvm::Twine("'") + op->getName().getStringRef() + "' op is an instruction of " +
-                              first + " and later, and this kernel is for " + arch.name,
+                              firstGpuArchWith(instruction) + " and later, and this kernel is for " + arch.name,
                           "emitters ask the architecture's row in dialects/Kernel/Target first");
   failed = true;
 }
@@ -90,7 +90,7 @@ void KernelLowering::lower(ImplicitLocOpBuilder &b, BarrierOp op) {
 }
 
 void KernelLowering::lower(ImplicitLocOpBuilder &b, CopyAsyncOp op) {
-  require(op, arch.hasCopyAsync, "sm_80");
+  require(op, &GpuArch::hasCopyAsync);
   // Copies that bypass L1 (.cg) exist for 16 bytes only.
   auto cache = op.getBytes() == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
   NVVM::CpAsyncOp::create(b, op.getTo(), op.getFrom(), b.getI32IntegerAttr(op.getBytes()),
@@ -98,7 +98,7 @@ void KernelLowering::lower(ImplicitLocOpBuilder &b, CopyAsyncOp op) {
 }
 
 void KernelLowering::lower(ImplicitLocOpBuilder &b, LoadMatrixOp op) {
-  require(op, arch.hasLoadMatrix, "sm_75");
+  require(op, &GpuArch::hasLoadMatrix);
   size_t count = op.getRegisters().size();
   Type i32 = b.getI32Type();
   Type type = count == 1
@@ -114,7 +114,7 @@ void KernelLowering::lower(ImplicitLocOpBuilder &b, LoadMatrixOp op) {
 
 void KernelLowering::lower(ImplicitLocOpBuilder &b, MmaOp op) {
   bool smallest = op.getElement() == MmaType::F16 && op.getK() == 8;
-  require(op, smallest ? arch.hasMmaF16K8 : arch.hasMmaK16, smallest ? "sm_75" : "sm_80");
+  require(op, smallest ? &GpuArch::hasMmaF16K8 : &GpuArch::hasMmaK16);
   llvm::SmallVector<Value> a(op.getA()), bFragment(op.getB()), c(op.getC());
   NVVM::MMATypes type = NVVM::MMATypes::f16;
   if (op.getElement() == MmaType::F16) {
@@ -194,11 +194,11 @@ void KernelLowering::lower(Operation *operation) {
           .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
           .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
           .Case([&](CopyAsyncCommitOp op) {
-            require(op, arch.hasCopyAsync, "sm_80");
+            require(op, &GpuArch::hasCopyAsync);
             return NVVM::CpAsyncCommitGroupOp::create(b), Value();
           })
           .Case([&](CopyAsyncWaitOp op) {
-            require(op, arch.hasCopyAsync, "sm_80");
+            require(op, &GpuArch::hasCopyAsync);
             return NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), Value();
           })
           .Default([&](Operation *) { return known = false, Value(); });

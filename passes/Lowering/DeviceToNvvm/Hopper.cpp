@@ -230,7 +230,7 @@ bool KernelLowering::lowerHopper(Operation *operation) {
       .Default([&](Operation *) { known = false; });
   if (!known)
     return false;
-  require(operation, arch.hasWgmma, "sm_90a");
+  require(operation, &GpuArch::hasWgmma);
   operation->erase();
   return true;
 }

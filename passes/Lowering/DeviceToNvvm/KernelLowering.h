@@ -31,8 +31,8 @@ struct KernelLowering {
   }
   mlir::Value allLanes(mlir::ImplicitLocOpBuilder &b) { return i32(b, -1); }
 
-  /// Emits an error where the architecture lacks something.
-  void require(mlir::Operation *op, bool has, llvm::StringRef first);
+  /// Emits an error where the architecture lacks the instruction.
+  void require(mlir::Operation *op, bool GpuArch::*instruction);
   bool lowerShared();
   void lower(mlir::Operation *op);
 

@@ -164,6 +164,13 @@ private:
   bool hasFailed = false;
 };
 
+/// How much code an element of an op takes besides that of its operands.
+enum class ElementCost {
+  Free,  ///< none: a constant, or an element of an operand
+  Short, ///< a few instructions, so that the code may be repeated where registers are scarce
+  Long,  ///< more, or a function or table
+};
+
 } // namespace mpc
 
 #include "passes/Lowering/Elemental/ElementalOpInterface.h.inc"

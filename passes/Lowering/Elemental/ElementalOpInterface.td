@@ -13,7 +13,8 @@ def ElementalOpInterface : OpInterface<"ElementalOpInterface"> {
     InterfaceMethod<[{Emits the element of result `result` at `index` (one entry per dimension) and returns it in its register type
       (ElementEmitter::registerType), rounded to the result's element type.}],
       "::mlir::Value", "emitElement",
-      (ins "unsigned":$result, "::llvm::ArrayRef<::mpc::Index>":$index, "::mpc::ElementEmitter &":$e)>
+      (ins "unsigned":$result, "::llvm::ArrayRef<::mpc::Index>":$index, "::mpc::ElementEmitter &":$e)>,
+    InterfaceMethod<"Returns how much code an element takes besides that of its operands.", "::mpc::ElementCost", "getElementCost">
   ];
 }
 #endif

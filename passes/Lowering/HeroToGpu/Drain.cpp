@@ -5,14 +5,9 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// The columns that are drained at once.
-static int columnsOf(int columns) { return std::min(columns, 64); }
-
-int64_t mpc::hero::drainBytes(int columns) { return 16 * int64_t(columnsOf(columns)) * 4; }
-
 void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<Value> sums,
                           llvm::function_ref<Value(int)> firstRow, Value firstColumn, Value part, Sink &sink) {
-  int line = columnsOf(columns), groups = line / drainNeighbours;
+  int line = drainColumns(columns), groups = line / drainNeighbours;
   // A line of the slab has groups of 8 floats. A half warp stores pairs in 4 rows, in the same group of each;
   // the 4 groups must lie in different banks, and 4 groups fill all banks. So the groups of a row are
   // permuted by the row's number.

@@ -2,7 +2,7 @@
 #ifndef MPC_LOWERING_HEROTOGPU_EMIT_H
 #define MPC_LOWERING_HEROTOGPU_EMIT_H
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
-#include "passes/Lowering/HeroToGpu/Schedule.h"
+#include "passes/Lowering/Schedule/Schedule.h"
 
 namespace mpc::hero {
 

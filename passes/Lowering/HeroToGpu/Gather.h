@@ -15,7 +15,7 @@
 #ifndef MPC_LOWERING_HEROTOGPU_GATHER_H
 #define MPC_LOWERING_HEROTOGPU_GATHER_H
 #include "passes/Lowering/HeroToGpu/Code.h"
-#include "passes/Lowering/HeroToGpu/Problem.h"
+#include "passes/Lowering/Schedule/Problem.h"
 #include <limits>
 
 namespace mpc::hero {

@@ -7,65 +7,15 @@
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
-#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/Emit.h"
-#include "passes/Lowering/HeroToGpu/Mma.h"
-#include "passes/Lowering/HeroToGpu/Simt.h"
-#include "passes/Lowering/HeroToGpu/Wgmma.h"
-#include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "passes/Lowering/HeroToGpu/HeroEmitter.h"
+#include "passes/Lowering/HeroToGpu/MainKernel.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
-
-namespace {
-
-constexpr int64_t reduceThreads = 256;
-
-class HeroEmitter {
-public:
-  HeroEmitter(const Problem &problem, ModuleOp module, StringRef symbol, const Schedule &schedule)
-      : problem(problem), module(module), symbol(symbol), arch(*kernel::gpuOf(module)), schedule(schedule), tile(schedule.tile),
-        dispatch(problem.dispatch), body(dispatch.getBody().front()) {}
-
-  FailureOr<llvm::SmallVector<kernel::LaunchAttr>> run();
-
-private:
-  /// A function that is emitted, and for each parameter the number of the buffer that it points to: the dispatch's
-  /// inputs come first, then its results; the scratch is LaunchAttr::scratch.
-  struct Emitted {
-    LLVM::LLVMFuncOp function;
-    llvm::SmallVector<int64_t> args;
-  };
-  kernel::LaunchAttr emitMain();
-  kernel::LaunchAttr emitReduce();
-  FailureOr<kernel::LaunchAttr> emitColumnSums();
-  /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
-  /// results.
-  void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
-  /// Starts a function with one parameter for each of these positions and calls `emit` with the parameters,
-  /// keyed by position.
-  Emitted function(const Twine &name, ArrayRef<int64_t> positions, llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, Value> &)> emit);
-  llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters);
-  int64_t resultPosition(unsigned result);
-  int64_t positionOf(Value argument) const { return cast<BlockArgument>(argument).getArgNumber(); }
-
-  const Problem &problem;
-  ModuleOp module;
-  StringRef symbol;
-  const GpuArch &arch;
-  const Schedule &schedule;
-  const Tile &tile;
-  kernel::DispatchOp dispatch;
-  Block &body;
-  bool failed = false;
-};
-
-} // namespace
 
 int64_t HeroEmitter::resultPosition(unsigned result) {
   int64_t input = dispatch.inPlaceInput(result);
@@ -152,102 +102,17 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
             return std::make_unique<Partials>(problem, c, parameters[kernel::LaunchAttr::scratch], place, neighbours);
           return std::make_unique<Epilogue>(epilogue(place, neighbours));
         };
+        auto pairs = [&](const BlockPlace &place) { return epilogue(place, 2); };
         Value a = parameters[positionOf(problem.a.tensor)], b = parameters[positionOf(problem.b.tensor)];
-        if (tile.mainloop == Mainloop::Wgmma) {
-          auto drained = [&](const BlockPlace &place) { return sink(place, drainNeighbours); };
-          auto pairs = [&](const BlockPlace &place) { return epilogue(place, 2); };
-          WgmmaOutput output{drained, pairs, {}};
-          for (const Buffer &result : results)
-            output.results.push_back(cast<BlockArgument>(result.pointer));
-          maps =
-              emitWgmma(c, problem, schedule, raster, cast<BlockArgument>(a), cast<BlockArgument>(b), output);
-          return;
-        }
-        Value thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
-        Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
-        BlockPlace place = raster.place(c, thread, block, Value());
-        bool simt = tile.mainloop == Mainloop::Simt;
-        std::unique_ptr<Sink> own = sink(place, simt ? simtNeighbours : drainNeighbours);
-        if (simt)
-          emitSimt(c, problem, tile, a, b, place, *own);
-        else
-          emitMma(c, problem, tile, arch, a, b, place, *own);
+        MainKernel main{c, problem, schedule, arch, raster, cast<BlockArgument>(a), cast<BlockArgument>(b), sink, pairs, {}};
+        for (const Buffer &result : results)
+          main.results.push_back(cast<BlockArgument>(result.pointer));
+        maps = emitterOf(tile.mainloop)(main);
       });
   // `min_blocks` is set even where it is 1: without it ptxas takes fewer registers than there are, and spills.
-  // Only wgmma kernels are persistent, that is, their blocks compute one work item after the other.
-  int64_t blocks = std::max(tile.blocks, 1), resident = tile.mainloop == Mainloop::Wgmma ? blocks : 0;
+  int64_t blocks = std::max(tile.blocks, 1), resident = factsOf(tile.mainloop).persistent ? blocks : 0;
   emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), tile.threads(), resident, schedule.cluster, blocks, maps));
   return kernel::LaunchAttr::of(emitted, raster.pieces() * schedule.cluster, /*grain=*/1, args);
-}
-
-kernel::LaunchAttr HeroEmitter::emitReduce() {
-  Type type = problem.accumulator();
-  int bytes = type.getIntOrFloatBitWidth() / 8, vector = problem.storeVector(16 / bytes);
-  int64_t perRow = problem.n() / vector, count = problem.z() * problem.m() * perRow;
-  llvm::SmallVector<int64_t> positions = {kernel::LaunchAttr::scratch};
-  addEpilogueArguments(positions);
-  auto [emitted, args] = function(
-      symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
-        Code c{e.b};
-        Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
-        Value number = c.add(c.mul(block, reduceThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
-        c.when(count % reduceThreads == 0 ? Value() : c.below(number, count), [&] {
-          Value pointer = c.at(parameters[kernel::LaunchAttr::scratch], c.mul(c.wide(number), vector * bytes));
-          Values zeros(vector, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
-          Type vectorType = vector == 1 ? type : Type(VectorType::get({vector}, type));
-          Values sums = c.loop(c.i32(0), c.i32(schedule.splits), zeros, [&](Value split, ValueRange carried) {
-            Value at = c.at(pointer, c.mul(c.wide(split), problem.z() * problem.m() * problem.n() * bytes));
-            Value partial = c.load(vectorType, at, vector * bytes);
-            Values next;
-            for (auto [i, sum] : llvm::enumerate(carried))
-              next.push_back(arith::AddFOp::create(c.b, sum, vector == 1 ? partial : c.extract(partial, i)));
-            return next;
-          });
-          Value row = c.div(number, perRow);
-          Epilogue epilogue(problem, e, bindBuffers(e, parameters), c.div(row, problem.m()), 1, 1, vector);
-          (void)epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums, {});
-        });
-      });
-  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), reduceThreads));
-  return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
-}
-
-/// The kernel is that of a loop dispatch, which sums [columnSums, parts, n] over the parts.
-FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
-  OpBuilder b(module.getContext());
-  Location loc = problem.hero->getLoc();
-  Type type = problem.accumulator();
-  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
-  Block holder; // what a dispatch reads comes from outside of it
-  Value scratch = holder.addArgument(RankedTensorType::get({count, parts, problem.n()}, type), loc);
-  b.setInsertionPointToStart(&holder);
-  llvm::SmallVector<int64_t> args = {kernel::LaunchAttr::scratch};
-  llvm::SmallVector<Type> types;
-  for (const ColumnSum &sum : problem.columnSums) {
-    types.push_back(sum.op->getResult(0).getType());
-    args.push_back(resultPosition(sum.result));
-  }
-  auto columns = kernel::DispatchOp::create(b, loc, types, "columns", scratch);
-  Block &sums = columns.getBody().emplaceBlock();
-  Value partial = sums.addArgument(scratch.getType(), loc);
-  b.setInsertionPointToStart(&sums);
-  Values yielded;
-  for (auto [s, result] : llvm::enumerate(types)) {
-    auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial, b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
-                                        b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
-    Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
-    auto tensor = cast<RankedTensorType>(result);
-    if (tensor.getElementType() != type)
-      sum = graph::CastOp::create(b, loc, RankedTensorType::get({problem.n()}, tensor.getElementType()), sum);
-    if (sum.getType() != result)
-      sum = graph::ReshapeOp::create(b, loc, result, sum);
-    yielded.push_back(sum);
-  }
-  kernel::YieldOp::create(b, loc, yielded);
-  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(columns, module, (symbol + "_columns").str());
-  if (llvm::failed(launch))
-    return failure();
-  return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
 }
 
 FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
@@ -280,7 +145,7 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
   Location loc = problem.hero->getLoc();
   if (!arch.hasWgmma)
     return emitErrorWithHint(loc, "products of 8-bit floats have no kernel for " + arch.name,
-                             "compile for sm_90a, or cast the factors to 16 bits");
+                             "compile for " + firstGpuArchWith(&GpuArch::hasWgmma) + ", or cast the factors to 16 bits");
   for (auto [name, operand] : {std::pair("A", &problem.a), std::pair("B", &problem.b)})
     if (operand->contiguous != Axis::K)
       return emitErrorWithHint(

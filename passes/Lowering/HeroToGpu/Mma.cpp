@@ -10,19 +10,11 @@
 #include "passes/Lowering/HeroToGpu/Mma.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/RingTile.h"
+#include "passes/Lowering/Schedule/Feed.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
-
-int64_t mpc::hero::mmaSharedBytes(const Tile &tile) {
-  int64_t ring = tile.stages * (RingTile::stageBytes(tile.m, tile.k) + RingTile::stageBytes(tile.n, tile.k));
-  return std::max(ring, drainBytes(tile.partN) * tile.threads() / 32);
-}
-
-bool mpc::hero::copiesAsync(const Operand &operand, const GpuArch &arch) {
-  return arch.hasCopyAsync && operand.vector >= 2;
-}
 
 namespace {
 
@@ -89,7 +81,7 @@ void MmaEmitter::mainloop(Value a, Value b) {
   if (problem.k() == 0)
     return;
   RingTile tileA(c, problem.a, a, tile.m, tile.k, tile.threads(), place, problem, memory);
-  Value memoryB = c.at(memory, tile.stages * RingTile::stageBytes(tile.m, tile.k));
+  Value memoryB = c.at(memory, tile.stages * mmaStageBytes(tile.m, tile.k));
   RingTile tileB(c, problem.b, b, tile.n, tile.k, tile.threads(), place, problem, memoryB);
   tileA.readBy(warpM, tile.partM, lane);
   tileB.readBy(warpN, tile.partN, lane);
@@ -172,9 +164,11 @@ void MmaEmitter::drain(Sink &sink) {
       c, slab, lane, tile.partN, sums, [&](int band) { return c.add(firstM, 16 * band); }, firstN, c.div(firstM, tile.partM), sink);
 }
 
-void mpc::hero::emitMma(Code c, const Problem &problem, const Tile &tile, const GpuArch &arch, Value a,
-                        Value b, const BlockPlace &place, Sink &sink) {
-  MmaEmitter emitter(c, problem, tile, arch, place);
-  emitter.mainloop(a, b);
-  emitter.drain(sink);
+llvm::SmallVector<kernel::TensorMapAttr> mpc::hero::emitMma(const MainKernel &main) {
+  BlockPlace place = main.raster.placeOfBlock(main.c);
+  std::unique_ptr<Sink> sink = main.sink(place, drainNeighbours);
+  MmaEmitter emitter(main.c, main.problem, main.schedule.tile, main.arch, place);
+  emitter.mainloop(main.a, main.b);
+  emitter.drain(*sink);
+  return {};
 }

@@ -49,3 +49,9 @@ BlockPlace Raster::place(Code c, Value thread, Value piece, Value rank) const {
                     : c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
   return place;
 }
+
+BlockPlace Raster::placeOfBlock(Code c) const {
+  Value thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
+  Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+  return place(c, thread, block, Value());
+}

@@ -2,7 +2,7 @@
 #ifndef MPC_LOWERING_HEROTOGPU_RASTER_H
 #define MPC_LOWERING_HEROTOGPU_RASTER_H
 #include "passes/Lowering/HeroToGpu/Gather.h"
-#include "passes/Lowering/HeroToGpu/Schedule.h"
+#include "passes/Lowering/Schedule/Schedule.h"
 
 namespace mpc::hero {
 
@@ -18,6 +18,8 @@ public:
   /// The place of a block in a work item. `rank` is the block's number in its cluster, null where blocks are
   /// alone.
   BlockPlace place(Code c, mlir::Value thread, mlir::Value piece, mlir::Value rank) const;
+  /// The place of a block that computes the work item of its own number, and no other.
+  BlockPlace placeOfBlock(Code c) const;
 
 private:
   const Schedule &schedule;

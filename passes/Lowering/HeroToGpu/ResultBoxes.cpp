@@ -1,17 +1,17 @@
 //===- ResultBoxes.cpp - store_matrix, tensor_store ----------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
-#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/Schedule/SharedBytes.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// A box has 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two boxes fill outBytes and are used in
+/// A box has 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two boxes fill wgmmaOutBytes and are used in
 /// turns.
 static constexpr int boxRows = 64, rowBytes = 128, chunkBytes = 16;
-static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = outBytes / boxBytes;
-/// The most ops behind the hero, without constants and broadcasts.
+static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = wgmmaOutBytes / boxBytes;
+/// The most ops behind the hero whose elements take code.
 static constexpr int mostOps = 6;
 
 std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
@@ -21,12 +21,10 @@ std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
   Block &body = problem.dispatch->getRegion(0).front();
   for (Operation &op : body.without_terminator())
     if (&op != problem.hero) {
-      bool free = isa<graph::ConstantOp, graph::BroadcastOp>(op);
-      if (!free &&
-          !isa<graph::AddOp, graph::SubOp, graph::MulOp, graph::NegOp, graph::MaxOp, graph::MinOp,
-               graph::ReluOp, graph::CompareOp, graph::SelectOp, graph::CastOp, graph::ReshapeOp>(op))
+      auto elemental = dyn_cast<ElementalOpInterface>(op);
+      if (!elemental || elemental.getElementCost() == ElementCost::Long)
         return std::nullopt;
-      ops += !free;
+      ops += elemental.getElementCost() == ElementCost::Short;
     }
   auto isHalf = [](Value v) { return graph::elementOf(v).isF16() || graph::elementOf(v).isBF16(); };
   if (ops > mostOps || problem.storeVector(2) != 2 ||

@@ -9,13 +9,10 @@
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_RESULTBOXES_H
 #define MPC_LOWERING_HEROTOGPU_RESULTBOXES_H
-#include "passes/Lowering/HeroToGpu/Box.h"
+#include "passes/Lowering/Schedule/Box.h"
 #include "passes/Lowering/HeroToGpu/Sink.h"
 
 namespace mpc::hero {
-
-/// The shared memory of a warpgroup in bytes; it is enough for either way.
-inline constexpr int64_t outBytes = 16 * 1024;
 
 /// The boxes of 64 x 64 elements in which all results of the dispatch can be stored. Nullopt where results
 /// are not of 16 bits, do not lie in such boxes, or take many ops: few registers are left there, and the code
@@ -24,7 +21,7 @@ std::optional<Box> resultBoxOf(const Problem &problem);
 
 class ResultBoxes {
 public:
-  /// `firstMap` is the number of the first result's tensor map; `memory` has outBytes for this warpgroup,
+  /// `firstMap` is the number of the first result's tensor map; `memory` has wgmmaOutBytes for this warpgroup,
   /// aligned to 1024. `thread` is the thread's number in the warpgroup, and `rank` the warpgroup's number
   /// below `warpgroups`.
   ResultBoxes(Code c, const Problem &problem, Box box, unsigned firstMap, mlir::Value memory,

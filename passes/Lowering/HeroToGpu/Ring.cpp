@@ -1,5 +1,6 @@
 //===- Ring.cpp - the mbarriers of a ring --------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Ring.h"
+#include "passes/Lowering/Schedule/SharedBytes.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -7,8 +8,8 @@ using namespace mpc::hero;
 
 Ring::Ring(Code c, int stages, int cluster) : c(c), stages(stages), cluster(cluster) {
   fullBarriers = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3),
-                                          barrierBytes(stages), /*alignment=*/8);
-  emptyBarriers = c.at(fullBarriers, barrierBytes(stages) / 2);
+                                          ringBarrierBytes(stages), /*alignment=*/8);
+  emptyBarriers = c.at(fullBarriers, ringBarrierBytes(stages) / 2);
 }
 
 void Ring::init(int fillers, int readers) {

@@ -20,7 +20,6 @@ public:
   };
 
   Ring(Code c, int stages, int cluster);
-  static int64_t barrierBytes(int stages) { return int64_t(2) * stages * 8; }
 
   /// Called by one thread before any other use (an mbarrier_fence and a barrier must follow): `fillers`
   /// arrivals make a stage full, and the arrivals of `readers` warps of each block of the cluster make it

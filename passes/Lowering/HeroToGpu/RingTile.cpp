@@ -1,5 +1,6 @@
 //===- RingTile.cpp - swizzled tiles in shared memory -------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/RingTile.h"
+#include "passes/Lowering/Schedule/SharedBytes.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -13,7 +14,7 @@ RingTile::RingTile(Code c, const Operand &operand, Value base, int tileOuter, in
       alongK(gather.alongK()),
       // Fragments of A take the matrices rows first, those of B k first; a transposed load turns that around.
       rowsFirst((operand.outer == Axis::M) == alongK), tileK(tileK), lines(alongK ? tileOuter : tileK),
-      bytes(stageBytes(tileOuter, tileK)), memory(memory) {
+      bytes(mmaStageBytes(tileOuter, tileK)), memory(memory) {
   int inner = alongK ? tileK : tileOuter;
   lineChunks = std::min(inner, mostLineElements) / chunkElements;
   panels = inner / (lineChunks * chunkElements);

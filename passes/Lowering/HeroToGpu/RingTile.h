@@ -19,7 +19,6 @@ public:
   /// `partOuter` of them; `lane` is the thread's lane.
   void readBy(mlir::Value warpOuter, int partOuter, mlir::Value lane);
 
-  static int64_t stageBytes(int tileOuter, int tileK) { return int64_t(tileOuter) * tileK * 2; }
   Gather gather;
 
   /// Bring the units of a tile into stage `stage` (i32): as copies that wait for a commit, or from registers.

@@ -9,6 +9,7 @@
 #include "passes/Lowering/HeroToGpu/Simt.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "passes/Lowering/Schedule/SharedBytes.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -16,17 +17,15 @@ using namespace mpc::hero;
 
 namespace {
 
-constexpr int group = simtNeighbours;
-/// Elements between the end of a line of a tile and the start of the next; they spread a column over the
-/// banks.
-constexpr int padding = 4;
+/// The rows and columns of a group; the sink gets the sums of a row of it at once.
+constexpr int group = 4;
 
 /// One operand's two buffers.
 class SharedTile {
 public:
-  SharedTile(Code c, const Operand &operand, Gather &gather, int extent, int tileK, Type type)
-      : c(c), element(graph::elementOf(operand.tensor)), gather(gather), line(extent + padding), type(type),
-        bytes(type.getIntOrFloatBitWidth() / 8), bufferBytes(int64_t(tileK) * line * bytes) {
+  SharedTile(Code c, const Problem &problem, const Operand &operand, Gather &gather, int extent, int tileK, Type type)
+      : c(c), element(graph::elementOf(operand.tensor)), gather(gather), line(simtLine(extent)), type(type),
+        bytes(type.getIntOrFloatBitWidth() / 8), bufferBytes(simtOperandBytes(problem, extent, tileK) / 2) {
     memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3), 2 * bufferBytes);
     Value place = c.add(c.mul(gather.threadK, line), gather.threadOuter);
     threadPart = c.mul(place, bytes);
@@ -95,8 +94,8 @@ private:
 
 } // namespace
 
-void mpc::hero::emitSimt(Code c, const Problem &problem, const Tile &tile, Value a, Value b,
-                         const BlockPlace &place, Sink &sink) {
+/// Emits the code of one thread for its share of a block's tile of C, over the tiles of k that `place` names.
+static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, Value b, const BlockPlace &place, Sink &sink) {
   Type type = problem.accumulator();
   int bytes = type.getIntOrFloatBitWidth() / 8;
   int groupsM = tile.partM / group, groupsN = tile.partN / group, across = tile.n / tile.partN;
@@ -107,8 +106,8 @@ void mpc::hero::emitSimt(Code c, const Problem &problem, const Tile &tile, Value
   if (problem.k() > 0) {
     Gather gatherA(c, problem, problem.a, a, tile.m, tile.k, tile.threads(), place);
     Gather gatherB(c, problem, problem.b, b, tile.n, tile.k, tile.threads(), place);
-    SharedTile tileA(c, problem.a, gatherA, tile.m, tile.k, type),
-        tileB(c, problem.b, gatherB, tile.n, tile.k, type);
+    SharedTile tileA(c, problem, problem.a, gatherA, tile.m, tile.k, type),
+        tileB(c, problem, problem.b, gatherB, tile.n, tile.k, type);
     Values cursorA = gatherA.cursor(place.firstK), cursorB = gatherB.cursor(place.firstK);
     Value zero = c.i32(0);
     tileA.store(tileA.buffer(zero), gatherA.load(cursorA));
@@ -171,4 +170,11 @@ void mpc::hero::emitSimt(Code c, const Problem &problem, const Tile &tile, Value
   Value part = c.add(c.div(place.firstM, tile.partM), c.div(place.thread, across));
   for (int g = 0; g < groupsN; ++g)
     sink.finish(part, column(g), states[g]);
+}
+
+llvm::SmallVector<kernel::TensorMapAttr> mpc::hero::emitSimt(const MainKernel &main) {
+  BlockPlace place = main.raster.placeOfBlock(main.c);
+  std::unique_ptr<Sink> sink = main.sink(place, group);
+  emitTile(main.c, main.problem, main.schedule.tile, main.a, main.b, place, *sink);
+  return {};
 }

@@ -25,6 +25,7 @@
 //===----------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/HeroToGpu/BoxTile.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "passes/Lowering/HeroToGpu/Ring.h"
@@ -36,62 +37,25 @@ using namespace mpc::hero;
 
 static constexpr int warpgroup = 128;
 /// The bytes of k in a row of a stage, and those that one wgmma multiplies.
-static constexpr int64_t rowBytes = 128, stepBytes = 32;
+static constexpr int64_t rowBytes = wgmmaRowBytes, stepBytes = 32;
 /// 64 rows of 128 bytes of k, or 64 k of 64 rows: the part of A's stage that the wgmmas of 64 rows read.
 static constexpr int64_t panelBytes = 64 * rowBytes;
 /// Registers of a thread where no thread gathers and there are three warpgroups: the launch gives every
 /// thread 168, and the consumers get those that the producer gives up.
 static constexpr int boxProducerRegisters = 40, boxConsumerRegisters = 232;
 
-static bool isFloat8(const Problem &problem) { return graph::isFloat8(graph::elementOf(problem.a.tensor)); }
-static int consumers(const Tile &tile) { return tile.threads() / warpgroup - 1; }
-static int64_t ringBytes(const Tile &tile) { return tile.stages * (tile.m + tile.n) * rowBytes; }
-static int64_t turnBytes(const Tile &tile) { return tile.pingPong ? 8 * consumers(tile) : 0; }
-int64_t mpc::hero::wgmmaSharedBytes(const Tile &tile) {
-  return ringBytes(tile) + consumers(tile) * outBytes + Ring::barrierBytes(tile.stages) + turnBytes(tile);
-}
-
-bool mpc::hero::feedsWgmma(const Problem &problem, const Tile &tile) {
-  if (isFloat8(problem))
-    return problem.a.contiguous == Axis::K && problem.b.contiguous == Axis::K &&
-           boxOf(problem.a, tile.m, tile.k) && boxOf(problem.b, tile.n, tile.k);
-  constexpr int mostUnits = 24;
-  int units = 0;
-  auto feeds = [&](const Operand &operand, int tileOuter) {
-    if (!boxOf(operand, tileOuter, tile.k))
-      units += tileOuter * tile.k / operand.vector / warpgroup;
-    return operand.vector >= 4;
-  };
-  return feeds(problem.a, tile.m) && feeds(problem.b, tile.n) && units <= mostUnits;
-}
-
-/// Whether halves of the operand's tiles are boxes too.
-static bool halves(const Operand &operand, int tileOuter, int tileK) {
-  bool panels = operand.contiguous == Axis::K || tileOuter / 2 % boxElements == 0;
-  return panels && boxOf(operand, tileOuter / 2, tileK);
-}
-llvm::SmallVector<Axis, 2> mpc::hero::clusterAxesOf(const Problem &problem, const Tile &tile) {
-  llvm::SmallVector<Axis, 2> axes;
-  if (halves(problem.b, tile.n, tile.k))
-    axes.push_back(Axis::M);
-  if (halves(problem.a, tile.m, tile.k))
-    axes.insert(tile.m > tile.n ? axes.begin() : axes.end(), Axis::N);
-  return axes;
-}
-
 namespace {
 
 class WgmmaEmitter {
 public:
-  WgmmaEmitter(Code c, const Problem &problem, const Schedule &schedule, const Raster &raster,
-               const WgmmaOutput &output)
-      : c(c), problem(problem), schedule(schedule), tile(schedule.tile), raster(raster), output(output),
+  explicit WgmmaEmitter(const MainKernel &main)
+      : main(main), c(main.c), problem(main.problem), schedule(main.schedule), tile(schedule.tile),
         boxA(boxOf(problem.a, tile.m / blocksOf(Axis::M), tile.k)),
         boxB(boxOf(problem.b, tile.n / blocksOf(Axis::N), tile.k)),
-        resultBox(output.results.empty() ? std::nullopt : resultBoxOf(problem)),
+        resultBox(main.results.empty() ? std::nullopt : resultBoxOf(problem)),
         ring(c, tile.stages, schedule.cluster) {
     memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3),
-                                      ringBytes(tile) + consumers(tile) * outBytes, /*alignment=*/1024);
+                                      wgmmaRingBytes(tile) + tile.workers() * wgmmaOutBytes, /*alignment=*/1024);
     memoryB = c.at(memory, tile.stages * tile.m * rowBytes);
     thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
     lane = c.rem(thread, 32);
@@ -101,8 +65,8 @@ public:
       blockRank = kernel::ClusterRankOp::create(c.b, c.b.getI32Type());
   }
 
-  void run(Value a, Value b);
-  SmallVector<kernel::TensorMapAttr> maps(BlockArgument a, BlockArgument b) const;
+  void run();
+  SmallVector<kernel::TensorMapAttr> maps() const;
 
 private:
   bool gathers() const { return !boxA || !boxB; }
@@ -115,8 +79,8 @@ private:
   void blockBarrier();
   /// Emits a loop over the block's work items.
   void forEachPiece(ValueRange init, llvm::function_ref<Values(const BlockPlace &, ValueRange)> body);
-  void produce(Value a, Value b);
-  Ring::Position producePiece(Value a, Value b, const BlockPlace &place, Ring::Position start, Value leader);
+  void produce();
+  Ring::Position producePiece(const BlockPlace &place, Ring::Position start, Value leader);
   void consume(Value rank);
   void awaitTurn(Value piece, Value rank);
   void passTurn(Value rank);
@@ -132,12 +96,11 @@ private:
   Values wait(uint32_t pending, ValueRange sums);
   void drain(const BlockPlace &place, Value rank, Value firstM, ArrayRef<Value> sums);
 
+  const MainKernel &main;
   Code c;
   const Problem &problem;
   const Schedule &schedule;
   const Tile &tile;
-  const Raster &raster;
-  const WgmmaOutput &output;
   std::optional<Box> boxA, boxB; ///< nullopt where the operand is gathered
   std::optional<Box> resultBox;  ///< nullopt where results are drained
   Ring ring;
@@ -147,7 +110,7 @@ private:
 
 } // namespace
 
-void WgmmaEmitter::run(Value a, Value b) {
+void WgmmaEmitter::run() {
   initBarriers();
   // The shuffle tells the assembler that the warp has one value, so that descriptors stay out of the threads'
   // registers.
@@ -161,7 +124,7 @@ void WgmmaEmitter::run(Value a, Value b) {
       c.equal(group, 0),
       [&] {
         setRegisters(tile.producerRegisters, boxProducerRegisters, /*increase=*/false);
-        produce(a, b);
+        produce();
       },
       [&] {
         setRegisters(tile.consumerRegisters, boxConsumerRegisters, /*increase=*/true);
@@ -172,15 +135,15 @@ void WgmmaEmitter::run(Value a, Value b) {
     blockBarrier();
 }
 
-SmallVector<kernel::TensorMapAttr> WgmmaEmitter::maps(BlockArgument a, BlockArgument b) const {
+SmallVector<kernel::TensorMapAttr> WgmmaEmitter::maps() const {
   SmallVector<kernel::TensorMapAttr> result;
   if (boxA)
-    result.push_back(boxA->map(problem.a, a.getArgNumber()));
+    result.push_back(boxA->map(problem.a, main.a.getArgNumber()));
   if (boxB)
-    result.push_back(boxB->map(problem.b, b.getArgNumber()));
+    result.push_back(boxB->map(problem.b, main.b.getArgNumber()));
   if (resultBox) {
     auto yielded = problem.dispatch->getRegion(0).front().getTerminator()->getOperands();
-    for (auto [argument, value] : llvm::zip_equal(output.results, yielded))
+    for (auto [argument, value] : llvm::zip_equal(main.results, yielded))
       result.push_back(
           resultBox->map(cast<RankedTensorType>(value.getType()).getElementType(), argument.getArgNumber()));
   }
@@ -198,11 +161,11 @@ void WgmmaEmitter::initBarriers() {
   c.when(c.equal(thread, 0), [&] {
     // Each warp that reads arrives by itself, since it knows only that its own wgmmas are done.
     ring.init(/*fillers=*/(hasBoxes() ? 1 : 0) + (gathers() ? warpgroup : 0),
-              /*readers=*/4 * (tile.pingPong ? 1 : consumers(tile)));
+              /*readers=*/4 * (tile.pingPong ? 1 : tile.workers()));
     for (int i = 0; i < turnBytes(tile); i += 8)
       kernel::MbarrierInitOp::create(c.b, c.at(turns, i), /*count=*/4u); // the warps of a consumer
     kernel::MbarrierFenceOp::create(c.b);
-    unsigned count = inputMaps() + (resultBox ? unsigned(output.results.size()) : 0);
+    unsigned count = inputMaps() + (resultBox ? unsigned(main.results.size()) : 0);
     for (unsigned map = 0; map < count; ++map)
       kernel::TensorPrefetchOp::create(c.b, map);
   });
@@ -214,9 +177,9 @@ void WgmmaEmitter::forEachPiece(ValueRange init,
   Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
   Value blocks = kernel::GridSizeOp::create(c.b, c.b.getI32Type());
   c.loop(
-      c.div(block, schedule.cluster), c.i32(raster.pieces()), init,
+      c.div(block, schedule.cluster), c.i32(main.raster.pieces()), init,
       [&](Value piece, ValueRange carried) {
-        return body(raster.place(c, thread, piece, blockRank), carried);
+        return body(main.raster.place(c, thread, piece, blockRank), carried);
       },
       c.div(blocks, schedule.cluster), /*rolled=*/true);
 }
@@ -234,19 +197,18 @@ struct Feed {
 };
 } // namespace
 
-void WgmmaEmitter::produce(Value a, Value b) {
+void WgmmaEmitter::produce() {
   Value leader = c.equal(thread, 0);
   c.when(gathers() ? Value() : leader, [&] {
     Ring::Position start = ring.start();
     forEachPiece({start.stage, start.parity}, [&](const BlockPlace &place, ValueRange carried) {
-      Ring::Position end = producePiece(a, b, place, {carried[0], carried[1]}, gathers() ? leader : Value());
+      Ring::Position end = producePiece(place, {carried[0], carried[1]}, gathers() ? leader : Value());
       return Values{end.stage, end.parity};
     });
   });
 }
 
-Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &place, Ring::Position start,
-                                          Value leader) {
+Ring::Position WgmmaEmitter::producePiece(const BlockPlace &place, Ring::Position start, Value leader) {
   // A consumer holds one stage while the next is full, so this is the largest possible lag.
   int lag = gathers() ? tile.stages - 2 : 0;
   int64_t loaded = (boxA ? tile.m * rowBytes : 0) + (boxB ? tile.n * rowBytes : 0);
@@ -262,8 +224,8 @@ Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &pl
       feed.cursor = feed.gathered.emplace(c, operand, base, tileOuter, tile.k, warpgroup, place, problem, to)
                         .gather.cursor(place.firstK);
   };
-  open(feeds[0], problem.a, boxA, 0, a, tile.m, memory);
-  open(feeds[1], problem.b, boxB, boxA ? 1 : 0, b, tile.n, memoryB);
+  open(feeds[0], problem.a, boxA, 0, main.a, tile.m, memory);
+  open(feeds[1], problem.b, boxB, boxA ? 1 : 0, main.b, tile.n, memoryB);
   auto fill = [&](Ring::Position at) {
     ring.awaitEmpty(at);
     if (hasBoxes())
@@ -318,10 +280,10 @@ Ring::Position WgmmaEmitter::producePiece(Value a, Value b, const BlockPlace &pl
 //===-- The consumers ------------------------------------------------------------------------------===//
 
 void WgmmaEmitter::consume(Value rank) {
-  Value own = c.at(memory, c.add(c.wide(c.mul(rank, outBytes)), ringBytes(tile)));
+  Value own = c.at(memory, c.add(c.wide(c.mul(rank, wgmmaOutBytes)), wgmmaRingBytes(tile)));
   std::optional<ResultBoxes> boxes;
   if (resultBox)
-    boxes.emplace(c, problem, *resultBox, inputMaps(), own, c.rem(thread, warpgroup), rank, consumers(tile));
+    boxes.emplace(c, problem, *resultBox, inputMaps(), own, c.rem(thread, warpgroup), rank, tile.workers());
   Ring::Position start = ring.start();
   forEachPiece({start.stage, start.parity, c.i32(0)}, [&](const BlockPlace &place, ValueRange carried) {
     Ring::Position position{carried[0], carried[1]};
@@ -336,7 +298,7 @@ void WgmmaEmitter::consume(Value rank) {
       Value firstM = tile.pingPong ? place.firstM : c.add(place.firstM, c.mul(rank, tile.partM));
       if (!boxes)
         return drain(place, own, firstM, sums);
-      Epilogue epilogue = output.pairs(place);
+      Epilogue epilogue = main.pairs(place);
       boxes->put(epilogue, firstM, place.firstN, place.z, tile.partN, sums);
     });
     Ring::Position end = ring.advanced(position, c.sub(place.lastK, place.firstK));
@@ -432,7 +394,7 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
         Value a = c.at(ownA, c.wide(c.mul(read.stage, bytesA)));
         Value b = c.at(memoryB, c.wide(c.mul(read.stage, bytesB)));
         Values carriedOn = running;
-        if (isFloat8(problem)) {
+        if (problem.hasFloat8()) {
           addStage(carriedOn, a, b);
           ring.release(read.stage, lane, Value());
         } else {
@@ -448,7 +410,7 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
   if (tile.pingPong)
     passTurn(rank);
   auto total = ArrayRef<Value>(last).take_front(sums.size());
-  if (isFloat8(problem))
+  if (problem.hasFloat8())
     return Values(total);
   Values done = wait(0, ValueRange(total));
   ring.release(last[sums.size() + 2], lane, Value());
@@ -456,7 +418,7 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
 }
 
 void WgmmaEmitter::drain(const BlockPlace &place, Value own, Value firstM, ArrayRef<Value> sums) {
-  std::unique_ptr<Sink> sink = output.sink(place);
+  std::unique_ptr<Sink> sink = main.sink(place, drainNeighbours);
   Value warp = c.rem(c.div(thread, 32), 4); // the warp's number in the warpgroup
   Value slab = c.at(own, c.wide(c.mul(warp, drainBytes(tile.partN))));
   Value warpM = c.add(firstM, c.mul(warp, 16));
@@ -465,13 +427,10 @@ void WgmmaEmitter::drain(const BlockPlace &place, Value own, Value firstM, Array
       c.add(c.mul(c.div(firstM, tile.partM), 4), warp), *sink);
 }
 
-SmallVector<kernel::TensorMapAttr> mpc::hero::emitWgmma(Code c, const Problem &problem,
-                                                        const Schedule &schedule, const Raster &raster,
-                                                        BlockArgument a, BlockArgument b,
-                                                        const WgmmaOutput &output) {
-  WgmmaEmitter emitter(c, problem, schedule, raster, output);
+SmallVector<kernel::TensorMapAttr> mpc::hero::emitWgmma(const MainKernel &main) {
+  WgmmaEmitter emitter(main);
   // The loads name maps by their number in this list.
-  SmallVector<kernel::TensorMapAttr> maps = emitter.maps(a, b);
-  emitter.run(a, b);
+  SmallVector<kernel::TensorMapAttr> maps = emitter.maps();
+  emitter.run();
   return maps;
 }

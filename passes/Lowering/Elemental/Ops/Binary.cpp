@@ -180,8 +180,9 @@ static Value emit(graph::SelectOp op, unsigned, ArrayRef<Index> index, ElementEm
 }
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
+#define ATTACH_SHORT(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Short)
 void mpc::attachBinaryModels(MLIRContext *context) {
-  ATTACH(AddOp), ATTACH(SubOp), ATTACH(MulOp), ATTACH(DivOp), ATTACH(ModOp), ATTACH(PowOp);
-  ATTACH(PReluOp), ATTACH(MinOp), ATTACH(MaxOp), ATTACH(AndOp), ATTACH(OrOp), ATTACH(XorOp);
-  ATTACH(CompareOp), ATTACH(SelectOp);
+  ATTACH_SHORT(AddOp), ATTACH_SHORT(SubOp), ATTACH_SHORT(MulOp), ATTACH(DivOp), ATTACH(ModOp), ATTACH(PowOp);
+  ATTACH(PReluOp), ATTACH_SHORT(MinOp), ATTACH_SHORT(MaxOp), ATTACH(AndOp), ATTACH(OrOp), ATTACH(XorOp);
+  ATTACH_SHORT(CompareOp), ATTACH_SHORT(SelectOp);
 }

@@ -95,6 +95,6 @@ static Value emit(graph::BitcastOp op, unsigned, ArrayRef<Index> index, ElementE
 }
 
 void mpc::attachCastModels(MLIRContext *context) {
-  MPC_ATTACH_ELEMENTAL(context, graph::CastOp);
+  MPC_ATTACH_ELEMENTAL_OF(context, graph::CastOp, ElementCost::Short);
   MPC_ATTACH_ELEMENTAL(context, graph::BitcastOp);
 }

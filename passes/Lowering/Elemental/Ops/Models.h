@@ -2,7 +2,8 @@
 //
 // A family file defines one overload for each of its ops,
 //   static Value emit(graph::XOp op, unsigned result, ArrayRef<Index> index, ElementEmitter &e);
-// and attaches them with MPC_ATTACH_ELEMENTAL(context, graph::XOp).
+// and attaches them with MPC_ATTACH_ELEMENTAL(context, graph::XOp), or with MPC_ATTACH_ELEMENTAL_OF(context, graph::XOp, cost)
+// where an element takes little code.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_ELEMENTAL_OPS_MODELS_H
@@ -14,14 +15,16 @@
 
 namespace mpc {
 
-template <typename OpT, auto Emit>
-struct ElementalModel : ElementalOpInterface::ExternalModel<ElementalModel<OpT, Emit>, OpT> {
+template <typename OpT, auto Emit, ElementCost Cost>
+struct ElementalModel : ElementalOpInterface::ExternalModel<ElementalModel<OpT, Emit, Cost>, OpT> {
   mlir::Value emitElement(mlir::Operation *op, unsigned result, llvm::ArrayRef<Index> index, ElementEmitter &e) const {
     return Emit(mlir::cast<OpT>(op), result, index, e);
   }
+  ElementCost getElementCost(mlir::Operation *) const { return Cost; }
 };
-#define MPC_ATTACH_ELEMENTAL(context, OP)                                                                          \
-  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit)>>(*context)
+#define MPC_ATTACH_ELEMENTAL_OF(context, OP, COST)                                                                 \
+  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit), COST>>(*(context))
+#define MPC_ATTACH_ELEMENTAL(context, OP) MPC_ATTACH_ELEMENTAL_OF(context, OP, ElementCost::Long)
 
 // Each family file defines one of these.
 void attachUnaryModels(mlir::MLIRContext *);

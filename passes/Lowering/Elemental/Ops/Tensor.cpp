@@ -151,7 +151,9 @@ static Value emit(graph::GatherOp op, unsigned, ArrayRef<Index> index, ElementEm
 }
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
+#define ATTACH_SHORT(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Short)
+#define ATTACH_FREE(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Free)
 void mpc::attachTensorModels(MLIRContext *context) {
-  ATTACH(ConstantOp), ATTACH(IotaOp), ATTACH(ReshapeOp), ATTACH(BarrierOp), ATTACH(TransposeOp), ATTACH(BroadcastOp);
+  ATTACH_FREE(ConstantOp), ATTACH(IotaOp), ATTACH_SHORT(ReshapeOp), ATTACH(BarrierOp), ATTACH(TransposeOp), ATTACH_FREE(BroadcastOp);
   ATTACH(ConcatOp), ATTACH(SliceOp), ATTACH(PadOp), ATTACH(GatherOp);
 }

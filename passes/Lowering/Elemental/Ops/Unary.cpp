@@ -146,8 +146,9 @@ static Value emit(graph::ReciprocalOp op, unsigned, ArrayRef<Index> index, Eleme
 }
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
+#define ATTACH_SHORT(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Short)
 void mpc::attachUnaryModels(MLIRContext *context) {
-  ATTACH(AbsOp), ATTACH(NegOp), ATTACH(SignOp), ATTACH(ReluOp), ATTACH(ClipOp), ATTACH(NotOp);
+  ATTACH(AbsOp), ATTACH_SHORT(NegOp), ATTACH(SignOp), ATTACH_SHORT(ReluOp), ATTACH(ClipOp), ATTACH(NotOp);
   ATTACH(IsNaNOp), ATTACH(IsNonFiniteOp);
   ATTACH(FloorOp), ATTACH(CeilOp), ATTACH(RoundOp), ATTACH(ExpOp), ATTACH(LogOp), ATTACH(SqrtOp);
   ATTACH(SinOp), ATTACH(CosOp), ATTACH(TanOp), ATTACH(AsinOp), ATTACH(AcosOp), ATTACH(AtanOp);

@@ -1,10 +1,11 @@
 //===- TunerCandidates.cpp - mpc-tuner-candidates ----------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
-#include "passes/Lowering/HeroToGpu/Model.h"
-#include "passes/Lowering/HeroToGpu/Passes.h"
-#include "passes/Lowering/HeroToGpu/ProblemKey.h"
+#include "passes/Lowering/Schedule/Model.h"
+#include "passes/Lowering/Schedule/Passes.h"
+#include "passes/Lowering/Schedule/ProblemKey.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -13,7 +14,7 @@ using namespace mpc::hero;
 
 namespace mpc {
 #define GEN_PASS_DEF_TUNERCANDIDATESPASS
-#include "passes/Lowering/HeroToGpu/Passes.h.inc"
+#include "passes/Lowering/Schedule/Passes.h.inc"
 } // namespace mpc
 
 /// Schedules that are expected to take more than `mostTimes` times as long as the best one are not tried, nor
@@ -41,10 +42,36 @@ static SmallVector<Ranked> rank(const Problem &problem, const GpuArch &arch) {
   return ranked;
 }
 
-/// Adds func @NAME(a, b) -> c with the hero in a dispatch of its own, which has the name of the model's dispatch.
+/// The ops of a dispatch that decide its problem, in their order: the hero, and the sums of columns with what they are computed from.
+static SmallVector<Operation *> opsOfProblem(Problem &problem) {
+  SmallPtrSet<Operation *, 8> needed = {problem.hero};
+  for (const ColumnSum &sum : problem.columnSums)
+    needed.insert(sum.op);
+  SmallVector<Operation *> ops;
+  for (Operation &op : llvm::reverse(problem.dispatch.getBody().front()))
+    if (needed.contains(&op)) {
+      ops.push_back(&op);
+      for (Value operand : op.getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          needed.insert(producer);
+    }
+  std::reverse(ops.begin(), ops.end());
+  return ops;
+}
+
+/// Adds func @NAME(a, b, ...) -> (c, sums...) with these ops in a dispatch of its own, which has the name of the model's dispatch. The product comes first and is always there, for a
+/// tuner compares the first results of a problem's candidates; column sums may differ in their last bits, since a schedule decides the order of the additions.
 static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Schedule &schedule) {
   Location loc = problem.hero->getLoc();
-  TypeRange inputs = problem.hero->getOperandTypes(), results = problem.hero->getResultTypes();
+  SmallVector<Operation *> ops = opsOfProblem(problem);
+  SmallVector<Value> read(problem.hero->getOperands()), yielded(problem.hero->getResults());
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (isa<BlockArgument>(operand) && !llvm::is_contained(read, operand))
+        read.push_back(operand);
+  for (const ColumnSum &sum : problem.columnSums)
+    llvm::append_range(yielded, sum.op->getResults());
+  TypeRange inputs = ValueRange(read).getTypes(), results = ValueRange(yielded).getTypes();
   auto entry = func::FuncOp::create(b, loc, name.str(), b.getFunctionType(inputs, results));
   entry->setAttr("train.kind", b.getStringAttr("candidate"));
   Block *body = entry.addEntryBlock();
@@ -56,9 +83,14 @@ static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Sc
   Block &block = dispatch.getBody().emplaceBlock();
   block.addArguments(inputs, SmallVector<Location>(inputs.size(), loc));
   inner.setInsertionPointToStart(&block);
-  Operation *hero = inner.clone(*problem.hero);
-  hero->setOperands(block.getArguments());
-  kernel::YieldOp::create(inner, loc, hero->getResults());
+  IRMapping copies;
+  copies.map(read, block.getArguments());
+  for (Operation *op : ops) {
+    Operation *copy = inner.clone(*op, copies);
+    if (op == problem.hero) // each factor is an input of its own, although the model may multiply a tensor by itself
+      copy->setOperands(block.getArguments().take_front(copy->getNumOperands()));
+  }
+  kernel::YieldOp::create(inner, loc, llvm::map_to_vector(yielded, [&](Value v) { return copies.lookup(v); }));
 }
 
 namespace {
@@ -83,7 +115,7 @@ struct TunerCandidates : mpc::impl::TunerCandidatesPassBase<TunerCandidates> {
       if (failed(problem))
         return WalkResult::interrupt();
       // The runtime cannot draw random 8-bit floats.
-      if (graph::isFloat8(graph::elementOf(problem->a.tensor)) || problem->k() == 0 || !known.insert(keyOf(*problem).text()).second)
+      if (problem->hasFloat8() || problem->k() == 0 || !known.insert(keyOf(*problem).text()).second)
         return WalkResult::advance();
       SmallVector<Ranked> candidates = rank(*problem, *gpu);
       for (auto [i, candidate] : llvm::enumerate(candidates))

@@ -1,37 +1,9 @@
-//===- Schedule.h - tiles, as data ---------------------------------------------------===//
-#ifndef MPC_LOWERING_HEROTOGPU_SCHEDULE_H
-#define MPC_LOWERING_HEROTOGPU_SCHEDULE_H
-#include "dialects/Kernel/Target/GpuArch.h"
-#include "passes/Lowering/HeroToGpu/Problem.h"
+//===- Schedule.h - which tile, how many splits ------------------------------------------===//
+#ifndef MPC_LOWERING_SCHEDULE_SCHEDULE_H
+#define MPC_LOWERING_SCHEDULE_SCHEDULE_H
+#include "passes/Lowering/Schedule/Mainloop.h"
 
 namespace mpc::hero {
-
-using kernel::Mainloop;
-using kernel::nameOf;
-
-/// How a block computes its tile of C.
-struct Tile {
-  Mainloop mainloop;
-  int m, n, k;
-  /// The part of the tile that one thread (Simt), warp (Mma) or warpgroup (Wgmma) computes.
-  int partM, partN;
-  /// The slices of k that shared memory holds: 2 where threads hold the next one in registers, more where
-  /// copies are asynchronous.
-  int stages;
-  /// The share of the arithmetic units' peak rate that this tile reaches in large problems.
-  double efficiency;
-  /// Wgmma: the registers that a thread of the producer and of a consumer has after setmaxnreg; 0 where every
-  /// thread keeps the number that it was launched with.
-  int producerRegisters = 0, consumerRegisters = 0;
-  /// The number of blocks that a multiprocessor shall hold at once; 0 where it does not matter.
-  int blocks = 0;
-  /// Wgmma: two consumer warpgroups compute tiles of their own and take turns: while one stores its sums, the
-  /// other has the tensor cores. Without ping-pong the consumers share a tile.
-  bool pingPong = false;
-  int threads() const;
-  /// The rows that one thread (Simt) or warp sums up for each column, where there are column sums.
-  int rowsPerPart() const { return mainloop == Mainloop::Wgmma ? partM / 4 : partM; }
-};
 
 struct Schedule {
   Tile tile;

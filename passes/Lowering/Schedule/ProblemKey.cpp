@@ -1,7 +1,7 @@
 //===- ProblemKey.cpp - what tells the problems of heroes apart, as text -------------------------===//
-#include "passes/Lowering/HeroToGpu/ProblemKey.h"
+#include "passes/Lowering/Schedule/ProblemKey.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "passes/Lowering/HeroToGpu/Box.h"
+#include "passes/Lowering/Schedule/Feed.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -27,7 +27,11 @@ static std::optional<Digits> parseDigits(StringRef text) {
   return digits;
 }
 
-static constexpr llvm::StringLiteral kinds[] = {"matmul", "conv", "conv_input_grad", "conv_weight_grad"};
+/// Whether the graph dialect has a contraction of this name.
+static bool isContraction(StringRef kind, MLIRContext *context) {
+  auto name = RegisteredOperationName::lookup((GraphDialect::getDialectNamespace() + "." + kind).str(), context);
+  return name && name->hasInterface<ContractionOpInterface>();
+}
 
 std::string ProblemKey::text() const {
   std::string text = kind + " " + element + " " + layout;
@@ -36,10 +40,10 @@ std::string ProblemKey::text() const {
   return text + " a=" + feedA + " b=" + feedB;
 }
 
-std::optional<ProblemKey> ProblemKey::parse(StringRef text) {
+std::optional<ProblemKey> ProblemKey::parse(StringRef text, MLIRContext *context) {
   SmallVector<StringRef> words;
   text.split(words, ' ');
-  if (words.size() < 6 || !llvm::is_contained(kinds, words[0]) ||
+  if (words.size() < 6 || !isContraction(words[0], context) ||
       !words[words.size() - 2].consume_front("a=") || !words.back().consume_front("b=") ||
       llvm::is_contained(words, ""))
     return std::nullopt;
@@ -55,22 +59,30 @@ std::optional<ProblemKey> ProblemKey::parse(StringRef text) {
   return key;
 }
 
-static std::string feedOf(const Operand &operand) {
-  std::optional<Box> box =
-      boxOf(operand, /*tileOuter=*/128, 1024 / elementOf(operand.tensor).getIntOrFloatBitWidth());
-  return !box ? "gather" + std::to_string(operand.vector) : box->pixels ? "im2col" : "tiled";
+/// "n" where the rows or columns of an operand follow each other along `inner`, else "t".
+static const char *orderOf(const MatrixProduct::Coordinates &at, Axis inner) {
+  return llvm::any_of(at.back().terms, [&](const Term &term) { return term.axis == inner; }) ? "n" : "t";
 }
 
-static void describe(MatMulOp op, const Problem &p, ProblemKey &key) {
-  key.layout = std::string(op.getTransposeA() ? "t" : "n") + (op.getTransposeB() ? "t" : "n");
+/// The extents of the dimensions of an operand that only tell matrices apart.
+static Digits batchOf(const MatrixProduct::Coordinates &at) {
+  Digits batch;
+  for (const MatrixProduct::Coordinate &c : at)
+    if (llvm::all_of(c.terms, [](const Term &term) { return term.axis == Axis::Z; }))
+      batch.push_back(c.extent);
+  return batch;
+}
+
+static void describe(const MatrixProduct &product, const Problem &p, ProblemKey &key) {
+  key.layout = std::string(orderOf(product.atA, Axis::K)) + orderOf(product.atB, Axis::N);
   key.extents = {{"m", p.a.digits[unsigned(Axis::M)]},
                  {"n", p.b.digits[unsigned(Axis::N)]},
                  {"k", p.a.digits[unsigned(Axis::K)]},
                  {"z", {p.z()}}};
-  ArrayRef<int64_t> a = shapeOf(op.getA()).drop_back(2), b = shapeOf(op.getB()).drop_back(2);
+  Digits a = batchOf(product.atA), b = batchOf(product.atB);
   if (p.z() > 1 && a != b) {
-    key.extents.push_back({"batch_a", Digits(a)});
-    key.extents.push_back({"batch_b", Digits(b)});
+    key.extents.push_back({"batch_a", a});
+    key.extents.push_back({"batch_b", b});
   }
 }
 
@@ -96,7 +108,9 @@ ProblemKey mpc::hero::keyOf(const Problem &problem) {
   if (auto convolution = dyn_cast<ConvolutionOpInterface>(problem.hero))
     describe(convolution, key);
   else
-    describe(cast<MatMulOp>(problem.hero), problem, key);
+    describe(cast<ContractionOpInterface>(problem.hero).getProduct(), problem, key);
+  if (!problem.columnSums.empty())
+    key.extents.push_back({"column_sums", {int64_t(problem.columnSums.size())}});
   key.feedA = feedOf(problem.a);
   key.feedB = feedOf(problem.b);
   return key;

@@ -1,9 +1,6 @@
 //===- Model.cpp - the expected time of a schedule ----------------------------------------------===//
-#include "passes/Lowering/HeroToGpu/Model.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/Schedule/Model.h"
 #include "dialects/Graph/IR/Storage.h"
-#include "passes/Lowering/HeroToGpu/Mma.h"
-#include "passes/Lowering/HeroToGpu/Wgmma.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -24,31 +21,16 @@ static constexpr double l2BytesPerClock = 64 * 0.8;
 static constexpr double latencyClocks = 800;
 /// The share of the other components' time that does not hide behind the slowest component.
 static constexpr double unhidden = 0.02;
-/// The share of the peak of H100's tensor cores that mma.sync reaches; wgmma reaches all of it.
-static constexpr double mmaOfWgmma = 0.6;
 
 /// The bytes that a multiprocessor can have under way: all stages but the one that is multiplied, of every
 /// block on it.
-static double bytesInFlight(const Tile &tile, double waves, double elementBytes, const GpuArch &arch) {
-  int64_t shared = tile.mainloop == Mainloop::Wgmma ? wgmmaSharedBytes(tile) : mmaSharedBytes(tile);
+static double bytesInFlight(const Problem &problem, const Tile &tile, double waves, double elementBytes, const GpuArch &arch) {
+  int64_t shared = factsOf(tile.mainloop).sharedBytes(problem, tile);
   double blocks = std::min(waves, double(std::max<int64_t>(1, arch.sharedBytesPerSm / shared)));
   return blocks * (tile.stages - 1) * double(tile.m + tile.n) * tile.k * elementBytes;
 }
 
 static double bytesPerClock(const GpuArch &arch) { return double(arch.globalGBs) * 1e3 / arch.clockMHz; }
-
-/// The multiply-adds that a multiprocessor does in a clock.
-static double multiplyAdds(const Problem &problem, Mainloop mainloop, const GpuArch &arch) {
-  switch (mainloop) {
-  case Mainloop::Simt: // the f64 rate is that of GPUs for graphics; the choice of a tile depends on it little
-    return problem.accumulator().isF64() ? 2 : arch.fmaPerClock;
-  case Mainloop::Mma:
-    return arch.mmaPerClock * (arch.hasWgmma ? mmaOfWgmma : 1);
-  case Mainloop::Wgmma:
-    return arch.mmaPerClock * (graph::isFloat8(graph::elementOf(problem.a.tensor)) ? 2 : 1);
-  }
-  llvm_unreachable("three mainloops");
-}
 
 double Estimate::clocks() const {
   double slowest = std::max({math, feed, memory});
@@ -58,6 +40,7 @@ double Estimate::seconds(const GpuArch &arch) const { return clocks() / (arch.cl
 
 Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const GpuArch &arch) {
   const Tile &tile = schedule.tile;
+  const MainloopFacts &facts = factsOf(tile.mainloop);
   int64_t tilesM = llvm::divideCeilSigned(p.m(), schedule.spanM()) * (schedule.spanM() / tile.m),
           tilesN = llvm::divideCeilSigned(p.n(), schedule.spanN()) * (schedule.spanN() / tile.n),
           kTiles = llvm::divideCeilSigned(llvm::divideCeilSigned(p.k(), int64_t(tile.k)), schedule.splits);
@@ -65,18 +48,17 @@ Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const G
   e.tiles = tilesM * tilesN * p.z() * schedule.splits;
   e.waves = double(e.tiles) / arch.multiprocessors;
   double waves = std::ceil(e.waves),
-         elementBytes = graph::elementOf(p.a.tensor).getIntOrFloatBitWidth() / 8.0;
+         elementBytes = p.factor().getIntOrFloatBitWidth() / 8.0;
   e.math =
       waves * double(tile.m) * tile.n * tile.k * double(kTiles) /
-      (multiplyAdds(p, tile.mainloop, arch) * tile.efficiency * (schedule.cluster > 1 ? clusterGain : 1));
+      (facts.multiplyAdds(p, arch) * tile.efficiency * (schedule.cluster > 1 ? clusterGain : 1));
   double loadedM = schedule.clusterAxis == Axis::N ? double(tile.m) / schedule.cluster : tile.m,
          loadedN = schedule.clusterAxis == Axis::M ? double(tile.n) / schedule.cluster : tile.n;
   double feedRate = l2BytesPerClock;
-  if (tile.mainloop != Mainloop::Simt) // simt kernels have copies of many blocks under way, so latency does not limit them
-    feedRate = std::min(feedRate, bytesInFlight(tile, waves, elementBytes, arch) / latencyClocks);
+  if (facts.waitsForCopies)
+    feedRate = std::min(feedRate, bytesInFlight(p, tile, waves, elementBytes, arch) / latencyClocks);
   e.feed = waves * (loadedM + loadedN) * tile.k * double(kTiles) * elementBytes / feedRate;
-  bool persistent = tile.mainloop == Mainloop::Wgmma;
-  e.ramps = (persistent ? 1 : waves) * fillClocks + (tile.pingPong ? 1 : waves) * drainClocks;
+  e.ramps = (facts.persistent ? 1 : waves) * fillClocks + (tile.pingPong ? 1 : waves) * drainClocks;
   e.launches = launchClocks;
 
   // The tiles of one wave lie in a square of C, as far as there are rows and columns. Where A and B do not
@@ -108,12 +90,11 @@ Roofline mpc::hero::rooflineOf(const Problem &p, const GpuArch &arch) {
   roofline.flops = 2.0 * double(p.m()) * double(p.n()) * double(p.k()) * double(p.z());
   for (Type type : {p.a.tensor.getType(), p.b.tensor.getType(), p.hero->getResult(0).getType()})
     roofline.bytes += double(graph::bytesOf(type));
-  bool float8 = graph::isFloat8(graph::elementOf(p.a.tensor));
-  bool tensorCores =
-      float8 || p.element().isF16() ? arch.hasMmaF16K8 : p.element().isBF16() && arch.hasMmaK16;
-  Mainloop best = !tensorCores ? Mainloop::Simt : arch.hasWgmma ? Mainloop::Wgmma : Mainloop::Mma;
+  double best = 0;
+  for (const MainloopFacts *facts : allMainloopFacts())
+    best = std::max(best, facts->multiplyAdds(p, arch));
   double clock = arch.clockMHz * 1e6;
-  roofline.mathSeconds = roofline.flops / (2 * multiplyAdds(p, best, arch) * arch.multiprocessors * clock);
+  roofline.mathSeconds = roofline.flops / (2 * best * arch.multiprocessors * clock);
   roofline.memorySeconds = roofline.bytes / (arch.globalGBs * 1e9);
   return roofline;
 }

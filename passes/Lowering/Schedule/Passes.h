@@ -1,6 +1,6 @@
 //===- Passes.h - schedules of contractions ------------------------------===//
-#ifndef MPC_LOWERING_HEROTOGPU_PASSES_H
-#define MPC_LOWERING_HEROTOGPU_PASSES_H
+#ifndef MPC_LOWERING_SCHEDULE_PASSES_H
+#define MPC_LOWERING_SCHEDULE_PASSES_H
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -10,6 +10,6 @@
 namespace mpc {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
-#include "passes/Lowering/HeroToGpu/Passes.h.inc"
+#include "passes/Lowering/Schedule/Passes.h.inc"
 } // namespace mpc
 #endif

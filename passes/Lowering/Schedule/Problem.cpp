@@ -1,5 +1,5 @@
 //===- Problem.cpp - heroes as implicit matrix products ------------------------------===//
-#include "passes/Lowering/HeroToGpu/Problem.h"
+#include "passes/Lowering/Schedule/Problem.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 
@@ -10,6 +10,8 @@ using namespace mpc::graph;
 
 int64_t Problem::extent(Axis axis) const { return llvm::product_of(digits[unsigned(axis)]); }
 Type Problem::element() const { return elementOf(hero->getResult(0)); }
+Type Problem::factor() const { return elementOf(a.tensor); }
+bool Problem::hasFloat8() const { return isFloat8(factor()); }
 Type Problem::accumulator() const { return computeType(element()); }
 
 int Problem::storeVector(int most) const {

@@ -1,13 +1,14 @@
 //===- SchedulePass.cpp - mpc-schedule ----------------------------------------------===//
-#include "passes/Lowering/HeroToGpu/Passes.h"
-#include "passes/Lowering/HeroToGpu/TuningFile.h"
+#include "passes/Lowering/Schedule/Passes.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "passes/Lowering/Schedule/TuningFile.h"
 
 using namespace mlir;
 using namespace mpc;
 
 namespace mpc {
 #define GEN_PASS_DEF_SCHEDULEPASS
-#include "passes/Lowering/HeroToGpu/Passes.h.inc"
+#include "passes/Lowering/Schedule/Passes.h.inc"
 } // namespace mpc
 
 namespace {

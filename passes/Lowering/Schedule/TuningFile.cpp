@@ -1,8 +1,8 @@
 //===- TuningFile.cpp - measurements of schedules as a file ----------------------------===//
-#include "passes/Lowering/HeroToGpu/TuningFile.h"
+#include "passes/Lowering/Schedule/TuningFile.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/InputFile.h"
-#include "passes/Lowering/HeroToGpu/ProblemKey.h"
+#include "passes/Lowering/Schedule/ProblemKey.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <nlohmann/json.hpp>
 
@@ -49,7 +49,7 @@ struct Node {
 };
 } // namespace
 
-static Tuning parse(const json &file) {
+static Tuning parse(const json &file, MLIRContext *context) {
   Node root{file, ""};
   if (root.at("format").text() != "mpc-tuning")
     root.at("format").fail("is not 'mpc-tuning'");
@@ -64,7 +64,7 @@ static Tuning parse(const json &file) {
     root.at("arch").fail("is '" + tuning.arch + "', known are " + gpuArchNames());
   for (const Node &entry : root.at("problems").items()) {
     std::string problem = entry.at("problem").text();
-    if (!ProblemKey::parse(problem))
+    if (!ProblemKey::parse(problem, context))
       entry.at("problem").fail("is no problem: '" + problem + "'");
     auto &measurements = tuning.problems[problem];
     for (const Node &candidate : entry.at("candidates").items()) {
@@ -90,7 +90,7 @@ FailureOr<Tuning> hero::readTuningFile(MLIRContext *context, StringRef path) {
     return emitErrorWithHint(loc, "cannot read it: " + why, "--tune takes a file that a tuner wrote (--emit=tuner)");
   const char *hint = "write it again with a tuner of this version (--emit=tuner)";
   try {
-    Tuning tuning = parse(json::parse(buffer->getBuffer().begin(), buffer->getBuffer().end()));
+    Tuning tuning = parse(json::parse(buffer->getBuffer().begin(), buffer->getBuffer().end()), context);
     tuning.file = path.str();
     return tuning;
   } catch (const Malformed &malformed) {

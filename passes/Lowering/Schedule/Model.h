@@ -20,9 +20,9 @@
 // The GPUs are those whose numbers GpuArch has; nothing here is measured.
 //
 //===------------------------------------------------------------------------------------------===//
-#ifndef MPC_LOWERING_HEROTOGPU_MODEL_H
-#define MPC_LOWERING_HEROTOGPU_MODEL_H
-#include "passes/Lowering/HeroToGpu/Schedule.h"
+#ifndef MPC_LOWERING_SCHEDULE_MODEL_H
+#define MPC_LOWERING_SCHEDULE_MODEL_H
+#include "passes/Lowering/Schedule/Schedule.h"
 
 namespace mpc::hero {
 

@@ -4,8 +4,8 @@
 // A(z, m, k) B(z, k, n), whose axes have digits (dialects/Interfaces/Contraction.h). A problem adds what memory makes of them.
 //
 //===----------------------------------------------------------------------------------===//
-#ifndef MPC_LOWERING_HEROTOGPU_PROBLEM_H
-#define MPC_LOWERING_HEROTOGPU_PROBLEM_H
+#ifndef MPC_LOWERING_SCHEDULE_PROBLEM_H
+#define MPC_LOWERING_SCHEDULE_PROBLEM_H
 #include "dialects/Interfaces/Contraction.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include <array>
@@ -64,6 +64,8 @@ struct Problem {
   /// C as it lies in memory, with merged digits; `contiguous` is n.
   Operand result() const;
   mlir::Type element() const;     ///< of C; A and B have the same element type, unless they hold 8-bit floats
+  mlir::Type factor() const;      ///< the element type of A
+  bool hasFloat8() const;         ///< whether A and B hold 8-bit floats
   mlir::Type accumulator() const; ///< f32, or f64 for f64
   /// The number of neighbours along n that one thread stores together: `most`, or less where that does not
   /// divide the last digit of n.

@@ -1,7 +1,7 @@
 //===- Tuning.cpp - schedules by measurement ----------------------------------------------------===//
-#include "passes/Lowering/HeroToGpu/Tuning.h"
+#include "passes/Lowering/Schedule/Tuning.h"
 #include "dialects/Support/Diagnostics.h"
-#include "passes/Lowering/HeroToGpu/ProblemKey.h"
+#include "passes/Lowering/Schedule/ProblemKey.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;

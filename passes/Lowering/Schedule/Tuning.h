@@ -1,7 +1,7 @@
 //===- Tuning.h - schedules by measurement ------------------------------------------------------===//
-#ifndef MPC_LOWERING_HEROTOGPU_TUNING_H
-#define MPC_LOWERING_HEROTOGPU_TUNING_H
-#include "passes/Lowering/HeroToGpu/Model.h"
+#ifndef MPC_LOWERING_SCHEDULE_TUNING_H
+#define MPC_LOWERING_SCHEDULE_TUNING_H
+#include "passes/Lowering/Schedule/Model.h"
 #include <map>
 
 namespace mpc::hero {

@@ -1,12 +1,12 @@
 //===- TuningFile.h - measurements of schedules as a file ------------------------------===//
-#ifndef MPC_LOWERING_HEROTOGPU_TUNINGFILE_H
-#define MPC_LOWERING_HEROTOGPU_TUNINGFILE_H
-#include "passes/Lowering/HeroToGpu/Tuning.h"
+#ifndef MPC_LOWERING_SCHEDULE_TUNINGFILE_H
+#define MPC_LOWERING_SCHEDULE_TUNINGFILE_H
+#include "passes/Lowering/Schedule/Tuning.h"
 
 namespace mpc::hero {
 
 /// Reads a file that a tuner wrote (runtime/abi/README.md, "Tuning files"). Fails with a diagnostic that
-/// names the place in the file.
+/// names the place in the file. The graph dialect must be loaded.
 mlir::FailureOr<Tuning> readTuningFile(mlir::MLIRContext *context, llvm::StringRef path);
 
 } // namespace mpc::hero

@@ -1,0 +1,52 @@
+//===- HeroEmitter.h - the kernels of one hero ----------------------------------------------------===//
+#ifndef MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
+#define MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "passes/Lowering/Schedule/Schedule.h"
+
+namespace mpc::hero {
+
+/// Emits the kernels of one hero into a module (HeroToGpu.cpp names them).
+class HeroEmitter {
+public:
+  HeroEmitter(const Problem &problem, mlir::ModuleOp module, llvm::StringRef symbol, const Schedule &schedule)
+      : problem(problem), module(module), symbol(symbol), arch(*kernel::gpuOf(module)), schedule(schedule), tile(schedule.tile),
+        dispatch(problem.dispatch), body(dispatch.getBody().front()) {}
+
+  /// Returns the launches in order. Fails with a diagnostic.
+  mlir::FailureOr<llvm::SmallVector<kernel::LaunchAttr>> run();
+
+private:
+  /// A function that is emitted, and for each parameter the number of the buffer that it points to: the dispatch's
+  /// inputs come first, then its results; the scratch is LaunchAttr::scratch.
+  struct Emitted {
+    mlir::LLVM::LLVMFuncOp function;
+    llvm::SmallVector<int64_t> args;
+  };
+  kernel::LaunchAttr emitMain();
+  kernel::LaunchAttr emitReduce();
+  mlir::FailureOr<kernel::LaunchAttr> emitColumnSums();
+  /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
+  /// results.
+  void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
+  /// Starts a function with one parameter for each of these positions and calls `emit` with the parameters,
+  /// keyed by position.
+  Emitted function(const llvm::Twine &name, llvm::ArrayRef<int64_t> positions, llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, mlir::Value> &)> emit);
+  llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, mlir::Value> &parameters);
+  int64_t resultPosition(unsigned result);
+  int64_t positionOf(mlir::Value argument) const { return mlir::cast<mlir::BlockArgument>(argument).getArgNumber(); }
+
+  const Problem &problem;
+  mlir::ModuleOp module;
+  llvm::StringRef symbol;
+  const GpuArch &arch;
+  const Schedule &schedule;
+  const Tile &tile;
+  kernel::DispatchOp dispatch;
+  mlir::Block &body;
+  bool failed = false;
+};
+
+} // namespace mpc::hero
+#endif

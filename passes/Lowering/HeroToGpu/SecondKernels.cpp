@@ -1,0 +1,82 @@
+//===- SecondKernels.cpp - kernels that add what the main kernel has left in scratch -----------------===//
+#include "dialects/Graph/IR/Graph.h"
+#include "passes/Lowering/HeroToGpu/HeroEmitter.h"
+#include "passes/Lowering/HeroToGpu/Sink.h"
+#include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::hero;
+
+/// The threads of a block that adds the splits of k.
+static constexpr int64_t reduceThreads = 256;
+
+kernel::LaunchAttr HeroEmitter::emitReduce() {
+  Type type = problem.accumulator();
+  int bytes = type.getIntOrFloatBitWidth() / 8, vector = problem.storeVector(16 / bytes);
+  int64_t perRow = problem.n() / vector, count = problem.z() * problem.m() * perRow;
+  llvm::SmallVector<int64_t> positions = {kernel::LaunchAttr::scratch};
+  addEpilogueArguments(positions);
+  auto [emitted, args] = function(
+      symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
+        Code c{e.b};
+        Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+        Value number = c.add(c.mul(block, reduceThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
+        c.when(count % reduceThreads == 0 ? Value() : c.below(number, count), [&] {
+          Value pointer = c.at(parameters[kernel::LaunchAttr::scratch], c.mul(c.wide(number), vector * bytes));
+          Values zeros(vector, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
+          Type vectorType = vector == 1 ? type : Type(VectorType::get({vector}, type));
+          Values sums = c.loop(c.i32(0), c.i32(schedule.splits), zeros, [&](Value split, ValueRange carried) {
+            Value at = c.at(pointer, c.mul(c.wide(split), problem.z() * problem.m() * problem.n() * bytes));
+            Value partial = c.load(vectorType, at, vector * bytes);
+            Values next;
+            for (auto [i, sum] : llvm::enumerate(carried))
+              next.push_back(arith::AddFOp::create(c.b, sum, vector == 1 ? partial : c.extract(partial, i)));
+            return next;
+          });
+          Value row = c.div(number, perRow);
+          Epilogue epilogue(problem, e, bindBuffers(e, parameters), c.div(row, problem.m()), 1, 1, vector);
+          (void)epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums, {});
+        });
+      });
+  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), reduceThreads));
+  return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
+}
+
+/// The kernel is that of a loop dispatch, which sums [columnSums, parts, n] over the parts.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
+  OpBuilder b(module.getContext());
+  Location loc = problem.hero->getLoc();
+  Type type = problem.accumulator();
+  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
+  Block holder; // what a dispatch reads comes from outside of it
+  Value scratch = holder.addArgument(RankedTensorType::get({count, parts, problem.n()}, type), loc);
+  b.setInsertionPointToStart(&holder);
+  llvm::SmallVector<int64_t> args = {kernel::LaunchAttr::scratch};
+  llvm::SmallVector<Type> types;
+  for (const ColumnSum &sum : problem.columnSums) {
+    types.push_back(sum.op->getResult(0).getType());
+    args.push_back(resultPosition(sum.result));
+  }
+  auto columns = kernel::DispatchOp::create(b, loc, types, "columns", scratch);
+  Block &sums = columns.getBody().emplaceBlock();
+  Value partial = sums.addArgument(scratch.getType(), loc);
+  b.setInsertionPointToStart(&sums);
+  Values yielded;
+  for (auto [s, result] : llvm::enumerate(types)) {
+    auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial, b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
+                                        b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
+    Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
+    auto tensor = cast<RankedTensorType>(result);
+    if (tensor.getElementType() != type)
+      sum = graph::CastOp::create(b, loc, RankedTensorType::get({problem.n()}, tensor.getElementType()), sum);
+    if (sum.getType() != result)
+      sum = graph::ReshapeOp::create(b, loc, result, sum);
+    yielded.push_back(sum);
+  }
+  kernel::YieldOp::create(b, loc, yielded);
+  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(columns, module, (symbol + "_columns").str());
+  if (llvm::failed(launch))
+    return failure();
+  return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
+}
