@@ -243,24 +243,24 @@ struct AbsorbAffine : OpRewritePattern<OpT> {
   static constexpr bool isScale = std::is_same_v<OpT, MulOp>;
 
   LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
+    GraphBuilder b(rewriter, op.getLoc());
     for (auto [y, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
       // A factor of the size of x is a gate, not a scale.
       if (y.getType() != op.getType() || typeOf(other).getNumElements() >= typeOf(y).getNumElements())
         continue;
       if (LayerNormOp norm = onlyReadHere<LayerNormOp>(y); norm && hasNone(norm)) {
-        Value v = castTo(rewriter, op.getLoc(), other, computeType(elementOf(y)));
-        auto made = LayerNormOp::create(rewriter, op.getLoc(), norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
-                                        norm.getAxesAttr(), norm.getEpsilonAttr(), norm.getKindAttr());
+        Value v = b.cast(other, computeType(elementOf(y)));
+        auto made = b.create<LayerNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v, norm.getAxesAttr(), norm.getEpsilonAttr(),
+                                          norm.getKindAttr());
         rewriter.replaceOp(op, made.getY());
         return success();
       }
       GroupNormOp norm = onlyReadHere<GroupNormOp>(y);
       if (!norm || !hasNone(norm) || !isPerChannel(other, norm))
         continue;
-      Value v = castTo(rewriter, op.getLoc(), other, computeType(elementOf(y)));
-      v = reshapeTo(rewriter, op.getLoc(), v, shapeOf(norm.getScale()));
-      auto made = GroupNormOp::create(rewriter, op.getLoc(), norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
-                                      norm.getEpsilonAttr(), norm.getAxisAttr(), norm.getGroupsAttr());
+      Value v = b.reshape(b.cast(other, computeType(elementOf(y))), shapeOf(norm.getScale()));
+      auto made = b.create<GroupNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v, norm.getEpsilonAttr(), norm.getAxisAttr(),
+                                        norm.getGroupsAttr());
       rewriter.replaceOp(op, made.getY());
       return success();
     }
