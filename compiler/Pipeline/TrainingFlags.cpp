@@ -1,5 +1,6 @@
 //===- TrainingFlags.cpp - what a user can say about training --------------------------===//
 #include "compiler/Pipeline/TrainingFlags.h"
+#include "dialects/Support/Numbers.h"
 #include "dialects/Train/Optimizers/Registry.h"
 #include "passes/Training/LossSpec.h"
 #include "llvm/ADT/STLExtras.h"
@@ -87,17 +88,10 @@ static std::string wordOf(const Request &request, std::optional<std::string> Req
   return llvm::find_if(trainingFlags(), [&](const TrainingFlag &flag) { return flag.member == decltype(flag.member)(member); })->values.standard;
 }
 
-/// Returns the shortest text that reads back as the same double.
-static std::string text(double value) {
-  char buffer[32];
-  snprintf(buffer, sizeof buffer, "%.17g", value);
-  return buffer;
-}
-
 /// Appends ",name=value" to the description of an optimizer or scaler.
 template <class T> static void append(std::string &to, const char *name, std::optional<T> value) {
   if (value)
-    to += (Twine(",") + name + "=" + text(double(*value))).str();
+    to += (Twine(",") + name + "=" + shortestText(double(*value))).str();
 }
 
 static std::string optimizerOf(const Request &request) {
@@ -112,7 +106,7 @@ static std::string optimizerOf(const Request &request) {
   if (request.nesterov)
     spec += ",nesterov=1";
   if (!request.betas.empty())
-    spec += ",beta1=" + text(request.betas[0]) + ",beta2=" + text(request.betas[1]);
+    spec += ",beta1=" + shortestText(request.betas[0]) + ",beta2=" + shortestText(request.betas[1]);
   return spec;
 }
 
@@ -148,7 +142,7 @@ static FailureOr<std::string> scalerOf(const Request &request, const TrainingOpt
   } else if (dynamic || kind == "none") {
     scaler = kind.str();
   } else if (!kind.getAsDouble(number) && std::isfinite(number) && number > 0) {
-    scaler = "static,init_scale=" + text(number);
+    scaler = "static,init_scale=" + shortestText(number);
   } else {
     return error("--loss-scale", "'" + given + "' is not a scale", "write dynamic, calibrate, none or a positive number"), failure();
   }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/ReverseMode.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
@@ -81,7 +81,7 @@ void Differentiator::emitUpdates(OpBuilder &b) {
     Value &sum = byParameter[read.getVariableAttr()];
     if (sum)
       ++numUpdateSums;
-    sum = sum ? Value(graph::AddOp::create(b, gradient.getLoc(), sum, gradient)) : gradient;
+    sum = sum ? graph::GraphBuilder(b, gradient.getLoc()).add(sum, gradient) : gradient;
   }
   train::VariableTable variables(step);
   for (FlatSymbolRefAttr parameter : step.getParameters().getAsRange<FlatSymbolRefAttr>()) {

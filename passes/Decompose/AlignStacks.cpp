@@ -26,12 +26,12 @@ struct AlignStacks : OpRewritePattern<ScanOp> {
     auto isAligned = [](Value stack) { return paddedElements(ScanOp::sliceType(stack.getType())) == 0; };
     if (llvm::all_of(op.getStacked(), isAligned) && llvm::all_of(op.getStacks(), isAligned))
       return failure();
-    Location loc = op.getLoc();
+    GraphBuilder b(rewriter, op.getLoc());
     int64_t trips = op.getTrips();
     SmallVector<Value> stacked;
     for (Value v : op.getStacked()) {
       int64_t elements = paddedElements(ScanOp::sliceType(v.getType())), own = typeOf(v).getNumElements() / std::max<int64_t>(trips, 1);
-      stacked.push_back(elements == 0 ? v : pad(rewriter, loc, reshapeTo(rewriter, loc, v, {trips, own}), elements - own));
+      stacked.push_back(elements == 0 ? v : pad(b, b.reshape(v, {trips, own}), elements - own));
     }
     SmallVector<Type> stacks;
     for (Value v : op.getStacks()) {
@@ -39,19 +39,19 @@ struct AlignStacks : OpRewritePattern<ScanOp> {
       int64_t elements = paddedElements(slice);
       stacks.push_back(elements == 0 ? v.getType() : ScanOp::stackType(trips, RankedTensorType::get({elements}, slice.getElementType())));
     }
-    auto made = ScanOp::create(rewriter, loc, trips, op.getReverse(), op.getInits(), op.getInvariants(), stacked, stacks);
+    auto made = b.create<ScanOp>(trips, op.getReverse(), op.getInits(), op.getInvariants(), stacked, stacks);
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     SmallVector<Value> results(made.getResults());
     for (auto [i, old] : llvm::enumerate(op.getResults()))
       if (old.getType() != results[i].getType())
-        results[i] = crop(rewriter, loc, results[i], shapeOf(old));
+        results[i] = crop(b, results[i], shapeOf(old));
 
     Block &body = made.getBlock();
     rewriter.setInsertionPointToEnd(&body);
     SmallVector<Value> arguments(body.getArguments());
     for (auto [i, old] : llvm::enumerate(op.getBlock().getArguments()))
       if (old.getType() != arguments[i].getType())
-        arguments[i] = crop(rewriter, loc, arguments[i], shapeOf(old));
+        arguments[i] = crop(b, arguments[i], shapeOf(old));
     rewriter.inlineBlockBefore(&op.getBlock(), &body, body.end(), arguments);
     Operation *yield = body.getTerminator();
     rewriter.setInsertionPoint(yield);
@@ -59,7 +59,7 @@ struct AlignStacks : OpRewritePattern<ScanOp> {
     for (auto [i, v] : llvm::enumerate(yielded))
       if (Type wanted = made.isCarried(i) ? v.getType() : Type(ScanOp::sliceType(made.getResult(i).getType())); v.getType() != wanted) {
         int64_t own = typeOf(v).getNumElements();
-        v = pad(rewriter, loc, reshapeTo(rewriter, loc, v, {own}), cast<RankedTensorType>(wanted).getNumElements() - own);
+        v = pad(b, b.reshape(v, {own}), cast<RankedTensorType>(wanted).getNumElements() - own);
       }
     rewriter.modifyOpInPlace(yield, [&] { yield->setOperands(yielded); });
     rewriter.replaceOp(op, results);
@@ -68,16 +68,16 @@ struct AlignStacks : OpRewritePattern<ScanOp> {
 
 private:
   /// Adds zeros behind the last dimension.
-  static Value pad(OpBuilder &b, Location loc, Value x, int64_t count) {
+  static Value pad(const GraphBuilder &b, Value x, int64_t count) {
     Shape none(typeOf(x).getRank(), 0), high = none;
     high.back() = count;
-    return PadOp::create(b, loc, x, b.getF64FloatAttr(0), b.getDenseI64ArrayAttr(none), b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none));
+    return b.padZeros(x, none, high, none);
   }
   /// Takes the first elements of the last dimension of x, as many as there are in `shape`, and gives them that shape.
-  static Value crop(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> shape) {
+  static Value crop(const GraphBuilder &b, Value x, ArrayRef<int64_t> shape) {
     Shape starts(typeOf(x).getRank(), 0), sizes(shapeOf(x)), ones(starts.size(), 1);
     sizes.back() = llvm::product_of(shape) / llvm::product_of(ArrayRef(sizes).drop_back());
-    return reshapeTo(b, loc, SliceOp::create(b, loc, x, starts, sizes, ones), shape);
+    return b.reshape(b.slice(x, starts, sizes, ones), shape);
   }
 };
 

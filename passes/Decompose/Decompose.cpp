@@ -22,12 +22,12 @@ struct DecomposeMean : OpRewritePattern<ReduceMeanOp> {
     if (!isFloat(op.getX()))
       return failure();
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    GraphBuilder m(rewriter, op.getLoc());
     int64_t count = 1;
     for (int64_t axis : op.getAxes())
       count *= shapeOf(op.getX())[axis];
-    Value sum = m.sum(m.widen(op.getX()), op.getAxes(), op.getKeepdims());
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), m.mul(sum, m.constant(1.0 / double(count))), element));
+    Value sum = m.sum(m.up(op.getX()), op.getAxes(), op.getKeepdims());
+    rewriter.replaceOp(op, m.cast(m.mul(sum, 1.0 / double(count)), element));
     return success();
   }
 };
@@ -37,10 +37,10 @@ struct DecomposeL2 : OpRewritePattern<ReduceL2Op> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceL2Op op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
-    Value x = m.widen(op.getX()), squares = m.mul(x, x);
+    GraphBuilder m(rewriter, op.getLoc());
+    Value squares = m.square(m.up(op.getX()));
     Value sum = op.getAxes().empty() ? squares : m.sum(squares, op.getAxes(), op.getKeepdims());
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), SqrtOp::create(rewriter, op.getLoc(), sum), element));
+    rewriter.replaceOp(op, m.cast(m.sqrt(sum), element));
     return success();
   }
 };
@@ -53,10 +53,10 @@ struct DecomposeSharedDropout : OpRewritePattern<DropoutOp> {
     if (op.getShared().empty())
       return failure();
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
-    Value ones = splat(rewriter, op.getLoc(), RankedTensorType::get(op.getMaskShape(), m.element), 1);
-    Value mask = DropoutOp::create(rewriter, op.getLoc(), ones.getType(), ones, op.getSeed(), op.getStep(), op.getRatioAttr(), op.getSaltAttr());
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), m.mul(m.widen(op.getX()), mask), element));
+    GraphBuilder m(rewriter, op.getLoc());
+    Value ones = m.splat(RankedTensorType::get(op.getMaskShape(), computeType(element)), 1);
+    Value mask = m.create<DropoutOp>(ones.getType(), ones, op.getSeed(), op.getStep(), op.getRatioAttr(), op.getSaltAttr());
+    rewriter.replaceOp(op, m.cast(m.mul(m.up(op.getX()), mask), element));
     return success();
   }
 };
@@ -68,9 +68,9 @@ struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
     Type element = elementOf(op.getDx());
     if (!isLowPrecision(element))
       return failure();
-    Value dy = castTo(rewriter, op.getLoc(), op.getDy(), computeType(element));
-    Value dx = GatherGradOp::create(rewriter, op.getLoc(), typeOf(op.getDx()).clone(computeType(element)), dy, op.getIndices(), op.getAxis());
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), dx, element));
+    GraphBuilder m(rewriter, op.getLoc());
+    Value dx = m.create<GatherGradOp>(typeOf(op.getDx()).clone(computeType(element)), m.up(op.getDy()), op.getIndices(), op.getAxis());
+    rewriter.replaceOp(op, m.cast(dx, element));
     return success();
   }
 };
@@ -90,7 +90,7 @@ struct RepeatMatrices : OpRewritePattern<MatMulOp> {
       changed = true;
       Shape full(batch);
       llvm::append_range(full, shape.take_back(2));
-      return broadcastTo(rewriter, op.getLoc(), x, full);
+      return GraphBuilder(rewriter, op.getLoc()).broadcast(x, full);
     };
     Value a = repeated(op.getA()), b = repeated(op.getB());
     if (!changed)

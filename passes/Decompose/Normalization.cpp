@@ -17,7 +17,7 @@ namespace {
 /// The channels of an activation: which axes are reduced, over how many elements, and how [C] broadcasts to
 /// the activation.
 struct Channels {
-  Channels(const Arithmetic &m, Value x, int64_t axis) : m(m), shape(typeOf(x).getRank(), 1) {
+  Channels(const GraphBuilder &m, Value x, int64_t axis) : m(m), shape(typeOf(x).getRank(), 1) {
     shape[axis] = shapeOf(x)[axis];
     for (int64_t i = 0; i < typeOf(x).getRank(); ++i)
       if (i != axis) {
@@ -26,38 +26,38 @@ struct Channels {
       }
   }
   /// Reshapes [C] to [1, C, 1, ...], with C at the position of the channels.
-  Value spread(Value perChannel) const { return reshapeTo(m.b, m.loc, perChannel, shape); }
+  Value spread(Value perChannel) const { return m.reshape(perChannel, shape); }
   Value sum(Value x) const { return m.sum(x, axes); }
-  Value mean(Value x) const { return m.mul(sum(x), m.constant(1.0 / double(count))); }
+  Value mean(Value x) const { return m.mul(sum(x), 1.0 / double(count)); }
 
-  const Arithmetic &m;
+  const GraphBuilder &m;
   Shape shape, axes;
   int64_t count = 1;
 };
 
 /// y = deviation*a + bias with a = scale/sqrt(variance + epsilon).
-Value normalize(const Arithmetic &m, const Channels &channels, Value deviation, Value scale, Value bias, Value variance, double epsilon) {
-  Value a = m.mul(scale, m.rsqrt(m.add(variance, m.constant(epsilon))));
-  return m.add(m.mul(deviation, channels.spread(a)), channels.spread(bias));
+Value normalize(const GraphBuilder &m, const Channels &channels, Value deviation, Value scale, Value bias, Value variance, double epsilon) {
+  Value a = m.mul(scale, m.rsqrt(m.add(variance, epsilon))), shift = channels.spread(bias);
+  return m.add(m.mul(deviation, channels.spread(a)), shift);
 }
 
 /// Returns E[d^2] - E[d]^2 for deviations d from approximately the mean, and 0 where rounding makes that
 /// negative.
-Value varianceOf(const Arithmetic &m, Value meanSquare, Value mean) {
-  return MaxOp::create(m.b, m.loc, m.sub(meanSquare, m.mul(mean, mean)), m.constant(0));
+Value varianceOf(const GraphBuilder &m, Value meanSquare, Value mean) {
+  return m.max(m.sub(meanSquare, m.square(mean)), 0);
 }
 
 struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BatchNormOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    GraphBuilder m(rewriter, op.getLoc());
     Channels channels(m, op.getX(), op.getAxis());
-    Value x = m.widen(op.getX()), rough = channels.mean(x), deviation = m.sub(x, channels.spread(rough));
-    Value rest = channels.mean(deviation), variance = varianceOf(m, channels.mean(m.mul(deviation, deviation)), rest);
+    Value x = m.up(op.getX()), rough = channels.mean(x), deviation = m.sub(x, channels.spread(rough));
+    Value rest = channels.mean(deviation), variance = varianceOf(m, channels.mean(m.square(deviation)), rest);
     Value y = normalize(m, channels, m.sub(deviation, channels.spread(rest)), op.getScale(), op.getBias(), variance,
                         op.getEpsilon().convertToDouble());
-    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), y, element), m.add(rough, rest), variance});
+    rewriter.replaceOp(op, {m.cast(y, element), m.add(rough, rest), variance});
     return success();
   }
 };
@@ -66,11 +66,11 @@ struct DecomposeBatchNormInference : OpRewritePattern<BatchNormInferenceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BatchNormInferenceOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    GraphBuilder m(rewriter, op.getLoc());
     Channels channels(m, op.getX(), op.getAxis());
-    Value deviation = m.sub(m.widen(op.getX()), channels.spread(op.getMean()));
+    Value mean = channels.spread(op.getMean()), deviation = m.sub(m.up(op.getX()), mean);
     Value y = normalize(m, channels, deviation, op.getScale(), op.getBias(), op.getVariance(), op.getEpsilon().convertToDouble());
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), y, element));
+    rewriter.replaceOp(op, m.cast(y, element));
     return success();
   }
 };
@@ -81,21 +81,21 @@ struct DecomposeBatchNormGrad : OpRewritePattern<BatchNormGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BatchNormGradOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    GraphBuilder m(rewriter, op.getLoc());
     Channels channels(m, op.getX(), op.getAxis());
     if (typeOf(op.getX()).getNumElements() == 0) { // the statistics are no numbers then, but sums of nothing are 0
-      auto zero = [&](Value v) { return splat(rewriter, op.getLoc(), typeOf(v), 0); };
+      auto zero = [&](Value v) { return m.splat(typeOf(v), 0); };
       rewriter.replaceOp(op, {zero(op.getDx()), zero(op.getDscale()), zero(op.getDbias())});
       return success();
     }
-    Value dy = m.widen(op.getDy()), deviation = m.sub(m.widen(op.getX()), channels.spread(op.getMean()));
-    Value s = m.rsqrt(m.add(op.getVariance(), m.constant(op.getEpsilon().convertToDouble())));
+    Value dy = m.up(op.getDy()), mean = channels.spread(op.getMean()), deviation = m.sub(m.up(op.getX()), mean);
+    Value s = m.rsqrt(m.add(op.getVariance(), op.getEpsilon().convertToDouble()));
     Value dbias = channels.sum(dy), dscale = m.mul(channels.sum(m.mul(dy, deviation)), s);
-    Value perElement = m.constant(1.0 / double(channels.count));
+    Value perElement = m.constant(dy, 1.0 / double(channels.count));
     Value meanDy = m.mul(dbias, perElement), slope = m.mul(m.mul(dscale, s), perElement), factor = m.mul(op.getScale(), s);
-    Value centred = m.sub(m.sub(dy, channels.spread(meanDy)), m.mul(deviation, channels.spread(slope)));
+    Value along = m.mul(deviation, channels.spread(slope)), centred = m.sub(m.sub(dy, channels.spread(meanDy)), along);
     Value dx = m.mul(centred, channels.spread(factor));
-    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), dx, element), dscale, dbias});
+    rewriter.replaceOp(op, {m.cast(dx, element), dscale, dbias});
     return success();
   }
 };
@@ -107,7 +107,7 @@ namespace {
 /// What a layer or group norm and its gradient compute with: the shape of x, and the dimensions that are
 /// normalised over.
 struct Norm {
-  Norm(const Arithmetic &m, NormKind kind, double epsilon, ArrayRef<int64_t> shape) : m(m), kind(kind), epsilon(epsilon), shape(shape) {}
+  Norm(const GraphBuilder &m, NormKind kind, double epsilon, ArrayRef<int64_t> shape) : m(m), kind(kind), epsilon(epsilon), shape(shape) {}
 
   /// Sums over `first`, then over `second`; both stay as dimensions of size 1. In channels-last order a
   /// group's elements are not contiguous, so the spatial dimensions are summed first, which leaves a small
@@ -116,7 +116,7 @@ struct Norm {
     Value total = m.sum(x, first, /*keepdims=*/true);
     return second.empty() ? total : m.sum(total, second, /*keepdims=*/true);
   }
-  Value mean(Value x) const { return m.mul(sum(x), m.constant(1.0 / count())); }
+  Value mean(Value x) const { return m.mul(sum(x), 1.0 / count()); }
   double count() const {
     double n = 1;
     for (const Shape *axes : {&first, &second})
@@ -140,7 +140,7 @@ struct Norm {
   };
   Gradients gradients(Value x, const Statistics &statistics, Value scale, Value bias, Value dy) const;
 
-  const Arithmetic &m;
+  const GraphBuilder &m;
   NormKind kind;
   double epsilon;
   Shape shape, first, second;
@@ -151,22 +151,21 @@ Norm::Normalised Norm::apply(Value x, Value scale, Value bias) const {
   Statistics statistics;
   Value deviation = x;
   if (kind == NormKind::l2) {
-    Value norm = SqrtOp::create(m.b, m.loc, sum(m.mul(x, x)));
-    Value divisor = MaxOp::create(m.b, m.loc, norm, m.constant(epsilon));
-    Value isZero = CompareOp::create(m.b, m.loc, Predicate::eq, divisor, m.constant(0));
-    Value inverse = m.div(m.constant(1), SelectOp::create(m.b, m.loc, isZero, m.constant(1), divisor));
-    statistics.inverse = SelectOp::create(m.b, m.loc, isZero, m.constant(0), inverse);
+    Value divisor = m.max(m.sqrt(sum(m.square(x))), epsilon);
+    Value isZero = m.compare(Predicate::eq, divisor, 0);
+    Value inverse = m.div(1, m.select(isZero, 1, divisor));
+    statistics.inverse = m.select(isZero, 0, inverse);
   } else {
     Value square;
     if (kind == NormKind::layer) {
       Value rough = mean(x), d = m.sub(x, rough), rest = mean(d);
-      square = varianceOf(m, mean(m.mul(d, d)), rest);
+      square = varianceOf(m, mean(m.square(d)), rest);
       deviation = m.sub(d, rest);
       statistics.mean = m.add(rough, rest);
     } else {
-      square = mean(m.mul(x, x));
+      square = mean(m.square(x));
     }
-    statistics.inverse = m.rsqrt(m.add(square, m.constant(epsilon)));
+    statistics.inverse = m.rsqrt(m.add(square, epsilon));
   }
   Value y = scaled(m.mul(deviation, statistics.inverse), scale);
   return {statistics, splatNumber(bias) == 0.0 ? y : m.add(y, bias)};
@@ -179,26 +178,26 @@ Norm::Gradients Norm::gradients(Value x, const Statistics &statistics, Value sca
   Value normalised = m.mul(kind == NormKind::layer ? m.sub(x, statistics.mean) : x, statistics.inverse);
   Value g = scaled(dy, scale), along = sum(m.mul(g, normalised));
   if (kind != NormKind::l2) {
-    along = m.mul(along, m.constant(1.0 / count()));
+    along = m.mul(along, 1.0 / count());
   } else {
-    Value acts = CompareOp::create(m.b, m.loc, Predicate::lt, m.mul(statistics.inverse, m.constant(epsilon)), m.constant(kNormActs));
-    along = SelectOp::create(m.b, m.loc, acts, along, m.constant(0));
+    Value acts = m.compare(Predicate::lt, m.mul(statistics.inverse, epsilon), kNormActs);
+    along = m.select(acts, along, 0);
   }
   Value inner = kind == NormKind::layer ? m.sub(g, mean(g)) : g;
   Value dx = m.mul(m.sub(inner, m.mul(normalised, along)), statistics.inverse);
-  return {dx, sumTo(m.b, m.loc, m.mul(dy, normalised), shapeOf(scale)), sumTo(m.b, m.loc, dy, shapeOf(bias))};
+  return {dx, m.sumTo(m.mul(dy, normalised), shapeOf(scale)), m.sumTo(dy, shapeOf(bias))};
 }
 
 struct DecomposeLayerNorm : OpRewritePattern<LayerNormOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LayerNormOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    GraphBuilder m(rewriter, op.getLoc());
     Norm norm(m, op.getKind(), op.getEpsilon().convertToDouble(), shapeOf(op.getX()));
     norm.first = Shape(op.getAxes());
-    auto [statistics, y] = norm.apply(m.widen(op.getX()), op.getScale(), op.getBias());
-    Value mean = statistics.mean ? statistics.mean : splat(rewriter, op.getLoc(), typeOf(op.getMean()), 0);
-    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), y, element), mean, statistics.inverse});
+    auto [statistics, y] = norm.apply(m.up(op.getX()), op.getScale(), op.getBias());
+    Value mean = statistics.mean ? statistics.mean : m.splat(typeOf(op.getMean()), 0);
+    rewriter.replaceOp(op, {m.cast(y, element), mean, statistics.inverse});
     return success();
   }
 };
@@ -207,18 +206,19 @@ struct DecomposeLayerNormGrad : OpRewritePattern<LayerNormGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LayerNormGradOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
+    GraphBuilder m(rewriter, op.getLoc());
     Norm norm(m, op.getKind(), op.getEpsilon().convertToDouble(), shapeOf(op.getX()));
     norm.first = Shape(op.getAxes());
-    Norm::Gradients grads = norm.gradients(m.widen(op.getX()), {op.getMean(), op.getInverse()}, op.getScale(), op.getBias(), m.widen(op.getDy()));
-    rewriter.replaceOp(op, {castTo(rewriter, op.getLoc(), grads.dx, element), grads.dscale, grads.dbias});
+    Value dy = m.up(op.getDy());
+    Norm::Gradients grads = norm.gradients(m.up(op.getX()), {op.getMean(), op.getInverse()}, op.getScale(), op.getBias(), dy);
+    rewriter.replaceOp(op, {m.cast(grads.dx, element), grads.dscale, grads.dbias});
     return success();
   }
 };
 
 /// The channels of an activation as [groups, channels of a group], which is one more dimension.
 struct Groups {
-  Groups(const Arithmetic &m, double epsilon, Value x, int64_t axis, int64_t groups)
+  Groups(const GraphBuilder &m, double epsilon, Value x, int64_t axis, int64_t groups)
       : m(m), shape(shapeOf(x)), perChannel(shape.size() + 1, 1), perGroup(shape.size() + 1, 1), norm(m, NormKind::layer, epsilon, {}) {
     int64_t samples = shape[0], width = shape[axis] / groups, rank = shape.size();
     shape[axis] = groups;
@@ -234,11 +234,11 @@ struct Groups {
     Shape &own = axis == 1 ? norm.first : norm.second;
     own.insert(llvm::lower_bound(own, axis + 1), axis + 1);
   }
-  Value activation(Value v) const { return m.widen(reshapeTo(m.b, m.loc, v, shape)); }
-  Value channels(Value v) const { return reshapeTo(m.b, m.loc, v, perChannel); }
-  Value groups(Value v) const { return reshapeTo(m.b, m.loc, v, perGroup); }
+  Value activation(Value v) const { return m.up(m.reshape(v, shape)); }
+  Value channels(Value v) const { return m.reshape(v, perChannel); }
+  Value groups(Value v) const { return m.reshape(v, perGroup); }
 
-  const Arithmetic &m;
+  const GraphBuilder &m;
   Shape shape, perChannel, perGroup;
   Norm norm;
 };
@@ -246,11 +246,12 @@ struct Groups {
 struct DecomposeGroupNorm : OpRewritePattern<GroupNormOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GroupNormOp op, PatternRewriter &rewriter) const override {
-    Arithmetic m{rewriter, op.getLoc(), computeType(elementOf(op.getX()))};
+    GraphBuilder m(rewriter, op.getLoc());
     Groups groups(m, op.getEpsilon().convertToDouble(), op.getX(), op.getAxis(), op.getGroups());
-    auto [statistics, wide] = groups.norm.apply(groups.activation(op.getX()), groups.channels(op.getScale()), groups.channels(op.getBias()));
-    Value y = castTo(rewriter, op.getLoc(), wide, elementOf(op.getY()));
-    auto as = [&](Value v, Value like) { return reshapeTo(rewriter, op.getLoc(), v, shapeOf(like)); };
+    Value bias = groups.channels(op.getBias()), scale = groups.channels(op.getScale());
+    auto [statistics, wide] = groups.norm.apply(groups.activation(op.getX()), scale, bias);
+    Value y = m.cast(wide, elementOf(op.getY()));
+    auto as = [&](Value v, Value like) { return m.reshape(v, shapeOf(like)); };
     rewriter.replaceOp(op, {as(y, op.getY()), as(statistics.mean, op.getMean()), as(statistics.inverse, op.getInverse())});
     return success();
   }
@@ -259,13 +260,13 @@ struct DecomposeGroupNorm : OpRewritePattern<GroupNormOp> {
 struct DecomposeGroupNormGrad : OpRewritePattern<GroupNormGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GroupNormGradOp op, PatternRewriter &rewriter) const override {
-    Arithmetic m{rewriter, op.getLoc(), computeType(elementOf(op.getX()))};
+    GraphBuilder m(rewriter, op.getLoc());
     Groups groups(m, op.getEpsilon().convertToDouble(), op.getX(), op.getAxis(), op.getGroups());
-    Value scale = groups.channels(op.getScale());
-    Norm::Gradients grads = groups.norm.gradients(groups.activation(op.getX()), {groups.groups(op.getMean()), groups.groups(op.getInverse())},
-                                                  scale, /*bias=*/scale, groups.activation(op.getDy()));
-    Value dx = castTo(rewriter, op.getLoc(), grads.dx, elementOf(op.getDx()));
-    auto as = [&](Value v, Value like) { return reshapeTo(rewriter, op.getLoc(), v, shapeOf(like)); };
+    Value scale = groups.channels(op.getScale()), dy = groups.activation(op.getDy());
+    Norm::Statistics statistics{groups.groups(op.getMean()), groups.groups(op.getInverse())};
+    Norm::Gradients grads = groups.norm.gradients(groups.activation(op.getX()), statistics, scale, /*bias=*/scale, dy);
+    Value dx = m.cast(grads.dx, elementOf(op.getDx()));
+    auto as = [&](Value v, Value like) { return m.reshape(v, shapeOf(like)); };
     rewriter.replaceOp(op, {as(dx, op.getDx()), as(grads.dscale, op.getDscale()), as(grads.dbias, op.getDbias())});
     return success();
   }

@@ -1,7 +1,7 @@
 //===- Patterns.h - a pattern for each composite op, by family -------------------===//
 #ifndef MPC_DECOMPOSE_PATTERNS_H
 #define MPC_DECOMPOSE_PATTERNS_H
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Kernel/Target/GpuArch.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -28,31 +28,6 @@ SplitSizes splitSizesFor(const GpuArch *gpu);
 /// Splits a reduction in two if it has too few results to keep the target busy; returns false for any other
 /// op.
 bool splitReduction(mlir::Operation *op, const SplitSizes &sizes, mlir::OpBuilder &b);
-
-/// Writes arithmetic on values of one element type; scalars take their type from it.
-struct Arithmetic {
-  mlir::OpBuilder &b;
-  mlir::Location loc;
-  mlir::Type element;
-
-  mlir::Value constant(double value) const { return graph::scalar(b, loc, element, value); }
-  mlir::Value add(mlir::Value x, mlir::Value y) const { return graph::AddOp::create(b, loc, x, y); }
-  mlir::Value sub(mlir::Value x, mlir::Value y) const { return graph::SubOp::create(b, loc, x, y); }
-  mlir::Value mul(mlir::Value x, mlir::Value y) const { return graph::MulOp::create(b, loc, x, y); }
-  mlir::Value div(mlir::Value x, mlir::Value y) const { return graph::DivOp::create(b, loc, x, y); }
-  mlir::Value exp(mlir::Value x) const { return graph::ExpOp::create(b, loc, x.getType(), x); }
-  mlir::Value log(mlir::Value x) const { return graph::LogOp::create(b, loc, x.getType(), x); }
-  mlir::Value rsqrt(mlir::Value x) const { return graph::RsqrtOp::create(b, loc, x.getType(), x); }
-  mlir::Value neg(mlir::Value x) const { return graph::NegOp::create(b, loc, x.getType(), x); }
-  mlir::Value sum(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims = false) const {
-    return graph::ReduceSumOp::create(b, loc, x, axes, keepdims);
-  }
-  mlir::Value max(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepdims = false) const {
-    return graph::ReduceMaxOp::create(b, loc, x, axes, keepdims);
-  }
-  /// x, converted to this element type.
-  mlir::Value widen(mlir::Value x) const { return graph::castTo(b, loc, x, element); }
-};
 
 } // namespace mpc
 #endif

@@ -10,55 +10,52 @@ using namespace mpc;
 using namespace mpc::graph;
 
 /// z = x - max(x). Both softmaxes exponentiate it, and it cannot overflow.
-static Value shifted(const Arithmetic &m, Value x, int64_t axis) {
-  return m.sub(x, m.max(x, {axis}, /*keepdims=*/true));
+static Value shifted(const GraphBuilder &m, Value x, int64_t axis) {
+  return m.sub(x, m.largest(x, {axis}, /*keepdims=*/true));
 }
 /// log softmax = z - log(sum(e^z)).
-static Value logSoftmax(const Arithmetic &m, Value x, int64_t axis) {
+static Value logSoftmax(const GraphBuilder &m, Value x, int64_t axis) {
   Value z = shifted(m, x, axis);
   return m.sub(z, m.log(m.sum(m.exp(z), {axis}, /*keepdims=*/true)));
 }
 
 /// The loss for fp32 log-probabilities [N, C, d...]; see graph.nll_loss.
-static Value nll(const Arithmetic &m, Value logp, Value labels, Value weights, LossReduction reduction,
+static Value nll(const GraphBuilder &m, Value logp, Value labels, Value weights, LossReduction reduction,
                  std::optional<int64_t> ignoreIndex) {
-  OpBuilder &b = m.b;
   ArrayRef<int64_t> shape = shapeOf(logp);
-  Type labelType = elementOf(labels);
   Shape kept(shape);
   kept[1] = 1;
-  Value label = reshapeTo(b, m.loc, labels, kept);
-  Value classes = IotaOp::create(b, m.loc, RankedTensorType::get(shape, labelType), 1);
-  Value isLabel = CompareOp::create(b, m.loc, Predicate::eq, classes, label);
+  Value label = m.reshape(labels, kept);
+  Value classes = m.create<IotaOp>(RankedTensorType::get(shape, elementOf(labels)), /*axis=*/1);
+  Value isLabel = m.compare(Predicate::eq, classes, label);
   // Picks the one term of a sample that counts, by a sum in which the others are zeros; this is exact.
-  auto pick = [&](Value x) { return m.sum(SelectOp::create(b, m.loc, isLabel, x, m.constant(0)), {1}, /*keepdims=*/true); };
+  auto pick = [&](Value x) { return m.sum(m.select(isLabel, x, 0), {1}, /*keepdims=*/true); };
   Value loss = m.neg(pick(logp));
   Value weight;
   if (weights) {
     Shape perClass(shape.size(), 1);
     perClass[1] = shape[1];
-    weight = pick(broadcastTo(b, m.loc, reshapeTo(b, m.loc, m.widen(weights), perClass), shape));
+    weight = pick(m.broadcast(m.reshape(m.cast(weights, elementOf(logp)), perClass), shape));
     loss = m.mul(loss, weight);
   }
   if (ignoreIndex) {
-    Value counts = CompareOp::create(b, m.loc, Predicate::ne, label, scalar(b, m.loc, labelType, double(*ignoreIndex)));
-    loss = SelectOp::create(b, m.loc, counts, loss, m.constant(0));
-    weight = SelectOp::create(b, m.loc, counts, weight ? weight : m.constant(1), m.constant(0));
+    Value counts = m.compare(Predicate::ne, label, double(*ignoreIndex));
+    loss = m.select(counts, loss, 0);
+    weight = m.select(counts, weight ? weight : m.constant(loss, 1), 0);
   }
   Shape samples(shape);
   samples.erase(samples.begin() + 1);
-  loss = reshapeTo(b, m.loc, loss, samples);
+  loss = m.reshape(loss, samples);
   if (reduction == LossReduction::none)
     return loss;
-  Shape all(llvm::to_vector(llvm::seq<int64_t>(samples.size())));
   int64_t count = typeOf(loss).getNumElements();
-  Value total = m.sum(loss, all);
+  Value total = m.sum(loss, allAxes(loss));
   if (reduction == LossReduction::sum)
     return total;
   if (!weight)
-    return m.mul(total, m.constant(1.0 / double(count)));
-  Value denominator = m.sum(reshapeTo(b, m.loc, broadcastTo(b, m.loc, weight, kept), samples), all);
-  return m.div(total, denominator);
+    return m.mul(total, 1.0 / double(count));
+  Value each = m.reshape(m.broadcast(weight, kept), samples);
+  return m.div(total, m.sum(each, allAxes(each)));
 }
 
 static std::optional<int64_t> ignoreIndexOf(std::optional<uint64_t> attribute) {
@@ -71,10 +68,10 @@ struct DecomposeSoftmax : OpRewritePattern<SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SoftmaxOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
-    Value e = m.exp(shifted(m, m.widen(op.getX()), op.getAxis()));
+    GraphBuilder m(rewriter, op.getLoc());
+    Value e = m.exp(shifted(m, m.up(op.getX()), op.getAxis()));
     Value y = m.div(e, m.sum(e, {int64_t(op.getAxis())}, /*keepdims=*/true));
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), y, element));
+    rewriter.replaceOp(op, m.cast(y, element));
     return success();
   }
 };
@@ -83,8 +80,8 @@ struct DecomposeLogSoftmax : OpRewritePattern<LogSoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LogSoftmaxOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), logSoftmax(m, m.widen(op.getX()), op.getAxis()), element));
+    GraphBuilder m(rewriter, op.getLoc());
+    rewriter.replaceOp(op, m.cast(logSoftmax(m, m.up(op.getX()), op.getAxis()), element));
     return success();
   }
 };
@@ -93,10 +90,10 @@ struct DecomposeNll : OpRewritePattern<NllLossOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(NllLossOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getLogProbabilities());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
-    Value loss = nll(m, m.widen(op.getLogProbabilities()), op.getLabels(), op.getWeights(), op.getReduction(),
+    GraphBuilder m(rewriter, op.getLoc());
+    Value loss = nll(m, m.up(op.getLogProbabilities()), op.getLabels(), op.getWeights(), op.getReduction(),
                      ignoreIndexOf(op.getIgnoreIndex()));
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), loss, element));
+    rewriter.replaceOp(op, m.cast(loss, element));
     return success();
   }
 };
@@ -105,10 +102,10 @@ struct DecomposeSoftmaxCrossEntropy : OpRewritePattern<SoftmaxCrossEntropyOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SoftmaxCrossEntropyOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getLogits());
-    Arithmetic m{rewriter, op.getLoc(), computeType(element)};
-    Value logp = logSoftmax(m, m.widen(op.getLogits()), 1);
+    GraphBuilder m(rewriter, op.getLoc());
+    Value logp = logSoftmax(m, m.up(op.getLogits()), 1);
     Value loss = nll(m, logp, op.getLabels(), op.getWeights(), op.getReduction(), ignoreIndexOf(op.getIgnoreIndex()));
-    rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), loss, element));
+    rewriter.replaceOp(op, m.cast(loss, element));
     return success();
   }
 };

@@ -139,8 +139,8 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
   if (!whole && outer == 1)
     return false;
 
-  Location loc = op->getLoc();
   b.setInsertionPoint(op);
+  graph::GraphBuilder m(b, op->getLoc());
   Type element = graph::elementOf(x);
   Value partial = x;
   if (!whole) {
@@ -150,7 +150,7 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
     if (!partial) { // otherwise one tensor is stored, the narrower one where there is a cast
       auto cast = x.getDefiningOp<graph::CastOp>();
       Value narrow = cast && graph::isFloat(cast.getX()) ? cast.getX() : x;
-      partial = graph::castTo(b, loc, graph::reshapeTo(b, loc, narrow, split.apply(shape)), element);
+      partial = m.cast(m.reshape(narrow, split.apply(shape)), element);
     }
     Shape others; // the axes after the run are renumbered, since the run has become (outer, inner)
     for (int64_t axis : axes)
@@ -162,10 +162,10 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
   }
   bool rounds = reduction.getCombiner() == Combiner::Add || reduction.getCombiner() == Combiner::Multiply;
   if (rounds) // partial results are not rounded to the narrow type
-    partial = graph::castTo(b, loc, partial, graph::computeType(element));
+    partial = m.up(partial);
   auto reduce = [&](Value v, ArrayRef<int64_t> over) -> Value {
     if (reduction.isMean())
-      return graph::ReduceSumOp::create(b, loc, v, over, /*keepdims=*/false);
+      return m.sum(v, over);
     return reduction.over(b, v, over, /*keepdims=*/false);
   };
   Shape inner, outerAxes;
@@ -183,10 +183,10 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
   Value result = reduce(reduce(partial, inner), outerAxes);
   if (reduction.isMean()) {
     double count = double(total) / double(kept);
-    result = graph::DivOp::create(b, loc, result, graph::scalar(b, loc, graph::elementOf(result), count));
+    result = m.div(result, count);
   }
-  result = graph::castTo(b, loc, result, element);
-  op->getResult(0).replaceAllUsesWith(graph::reshapeTo(b, loc, result, graph::shapeOf(op->getResult(0))));
+  result = m.cast(result, element);
+  op->getResult(0).replaceAllUsesWith(m.reshape(result, graph::shapeOf(op->getResult(0))));
   op->erase();
   return true;
 }

@@ -3,7 +3,6 @@
 // This file has what all optimizers have in common: groups, slots, predication. Passes.td shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "dialects/Train/Optimizers/Registry.h"
@@ -40,9 +39,7 @@ private:
   Value learningRate(double factor);
   void expand(train::UpdateOp update);
   Value unlessSkipped(train::UpdateOp update, Value before, Value after) {
-    return update.getSkip()
-               ? Value(graph::SelectOp::create(b, update.getLoc(), update.getSkip(), before, after))
-               : after;
+    return update.getSkip() ? graph::GraphBuilder(b, update.getLoc()).select(update.getSkip(), before, after) : after;
   }
 
   train::StepOp step;
@@ -64,8 +61,7 @@ Value StepExpander::learningRate(double factor) {
     // Updates all over the step share this product, so it stands where the learning rate is read.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(lr);
-    scaled =
-        graph::MulOp::create(b, step.getLoc(), lr, graph::scalar(b, step.getLoc(), b.getF32Type(), factor));
+    scaled = graph::GraphBuilder(b, step.getLoc()).mul(lr, factor);
   }
   return scaled;
 }
@@ -82,11 +78,11 @@ void StepExpander::expand(train::UpdateOp update) {
       weightDecay = own.getValueAsDouble();
   }
 
+  graph::GraphBuilder at(b, loc);
   Value stored = train::readVariable(b, loc, parameter);
-  UpdateContext context{b,
-                        loc,
-                        graph::castTo(b, loc, stored, b.getF32Type()),
-                        graph::castTo(b, loc, update.getGradient(), b.getF32Type()),
+  UpdateContext context{at,
+                        at.cast(stored, b.getF32Type()),
+                        at.cast(update.getGradient(), b.getF32Type()),
                         learningRate(factor),
                         weightDecay,
                         {},
@@ -104,7 +100,7 @@ void StepExpander::expand(train::UpdateOp update) {
   Value next = optimizer.update(context);
   for (auto [variable, before, after] : llvm::zip_equal(slots, context.slots, context.newSlots))
     train::assignVariable(b, loc, variable, unlessSkipped(update, before, after));
-  next = graph::castTo(b, loc, next, parameter.getTensorType().getElementType());
+  next = at.cast(next, parameter.getTensorType().getElementType());
   train::assignVariable(b, loc, parameter, unlessSkipped(update, stored, next));
   update.erase();
   ++numUpdates;
@@ -121,10 +117,10 @@ void StepExpander::run() {
   train::VariableOp counter = variables.getOrCreateScalar(step, "step", train::Role::counter, b.getI64Type(), 0);
   Value count = train::readVariable(b, loc, counter);
   if (optimizer.shared) {
-    StepContext context{b, step, updates.front().getSkip(), count, hyper};
+    StepContext context{{b, loc}, step, updates.front().getSkip(), count, hyper};
     shared = optimizer.shared(context);
   }
-  Value next = graph::AddOp::create(b, loc, count, graph::scalar(b, loc, b.getI64Type(), 1));
+  Value next = graph::GraphBuilder(b, loc).add(count, 1);
   train::assignVariable(b, loc, counter, unlessSkipped(updates.front(), count, next));
   for (train::UpdateOp update : updates)
     expand(update);

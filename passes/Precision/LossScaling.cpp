@@ -5,7 +5,7 @@
 // gradients of all parameters, unscale, clip, update under the flag. Passes.td shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Precision/Passes.h"
@@ -41,7 +41,7 @@ public:
   unsigned numChecked = 0, numGuarded = 0;
 
 private:
-  Value allAxes(Value x, bool any);
+  GraphBuilder at(Location where) { return {b, where}; }
   Value anyOf(ArrayRef<Value> flags);
   Value anyNonFinite();
   Value nonFiniteLoss();
@@ -68,28 +68,28 @@ private:
   Value unusable;  // tensor<i1>: nonFinite or badLoss; null where neither is checked
 };
 
-/// Applies reduce_any or reduce_sum over all axes; the result is a scalar.
-Value StepScaler::allAxes(Value x, bool any) {
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
-  if (axes.empty())
-    return x;
-  return any ? Value(ReduceAnyOp::create(b, x.getLoc(), x, axes, /*keepdims=*/false))
-             : Value(ReduceSumOp::create(b, x.getLoc(), x, axes, /*keepdims=*/false));
+/// Reduces x to a scalar.
+template <typename OpT>
+static Value overAll(const GraphBuilder &b, Value x) {
+  Shape axes = allAxes(x);
+  return axes.empty() ? x : Value(b.create<OpT>(x, axes, /*keepdims=*/false));
 }
+/// Returns whether some element is not finite, a tensor<i1>.
+static Value hasNonFinite(const GraphBuilder &b, Value x) { return overAll<ReduceAnyOp>(b, b.isNonFinite(x)); }
 
 /// Builds a tree of ors, so that no chain is as long as the network is deep. There is at least one flag.
 Value StepScaler::anyOf(ArrayRef<Value> flags) {
   if (flags.size() == 1)
     return flags[0];
   size_t half = flags.size() / 2;
-  return OrOp::create(b, loc, anyOf(flags.take_front(half)), anyOf(flags.drop_front(half)));
+  Value second = anyOf(flags.drop_front(half)), first = anyOf(flags.take_front(half));
+  return at(loc).either(first, second);
 }
 
 Value StepScaler::anyNonFinite() {
   SmallVector<Value> flags;
   for (Gradient &gradient : gradients) {
-    flags.push_back(
-        allAxes(IsNonFiniteOp::create(b, gradient.update.getLoc(), gradient.value), /*any=*/true));
+    flags.push_back(hasNonFinite(at(gradient.update.getLoc()), gradient.value));
     ++numChecked;
   }
   return anyOf(flags);
@@ -117,10 +117,8 @@ void StepScaler::findCotangents(Value scale) {
 Value StepScaler::largestMagnitude() {
   SmallVector<Value> maxima;
   auto watch = [&](Value x) {
-    Value y = AbsOp::create(b, x.getLoc(), x);
-    if (SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank())); !axes.empty())
-      y = ReduceMaxOp::create(b, x.getLoc(), y, axes, /*keepdims=*/false);
-    maxima.push_back(castTo(b, x.getLoc(), y, b.getF32Type()));
+    GraphBuilder here = at(x.getLoc());
+    maxima.push_back(here.cast(overAll<ReduceMaxOp>(here, here.abs(x)), b.getF32Type()));
   };
   llvm::for_each(cotangents, watch);
   for (Gradient &gradient : gradients)
@@ -128,7 +126,7 @@ Value StepScaler::largestMagnitude() {
   while (maxima.size() > 1) {
     SmallVector<Value> next;
     for (size_t i = 0; i + 1 < maxima.size(); i += 2)
-      next.push_back(MaxOp::create(b, loc, maxima[i], maxima[i + 1]));
+      next.push_back(at(loc).max(maxima[i], maxima[i + 1]));
     if (maxima.size() % 2)
       next.push_back(maxima.back());
     maxima = std::move(next);
@@ -139,43 +137,41 @@ Value StepScaler::largestMagnitude() {
 /// Returns whether the step's loss is not finite, if the run asks for that: `nan_guard` is 1 unless the user said to ignore it.
 Value StepScaler::nonFiniteLoss() {
   Value loss = step.getBody().front().getTerminator()->getOperand(0);
-  Value flag = allAxes(IsNonFiniteOp::create(b, loc, loss), /*any=*/true);
+  GraphBuilder here = at(loc);
+  Value flag = hasNonFinite(here, loss);
   train::VariableOp guard = variables.getOrCreateScalar(step, "nan_guard", train::Role::hyper, b.getF32Type(), 1);
-  Value guarded = CompareOp::create(b, loc, Predicate::ne, train::readVariable(b, loc, guard), scalar(b, loc, b.getF32Type(), 0));
-  return AndOp::create(b, loc, flag, guarded);
+  Value zero = here.constant(b.getF32Type(), 0), guarded = here.compare(Predicate::ne, train::readVariable(b, loc, guard), zero);
+  return here.both(flag, guarded);
 }
 
 /// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite costs the whole window, as with torch's
 /// GradScaler: `badWindow` says whether this window had one. Without a loss scale, whose check would notice such a batch, the batch is not added either.
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
-  train::VariableOp micro =
-      variables.getOrCreateScalar(step, "micro_step", train::Role::counter, b.getI64Type(), 0);
+  GraphBuilder here = at(loc);
+  train::VariableOp micro = variables.getOrCreateScalar(step, "micro_step", train::Role::counter, b.getI64Type(), 0);
   Value position = train::readVariable(b, loc, micro);
-  Value zero = scalar(b, loc, b.getI64Type(), 0), one = scalar(b, loc, b.getI64Type(), 1);
-  due =
-      CompareOp::create(b, loc, Predicate::ge, position, scalar(b, loc, b.getI64Type(), double(window - 1)));
-  train::assignVariable(b, loc, micro,
-                        SelectOp::create(b, loc, due, zero, AddOp::create(b, loc, position, one)));
+  Value zero = here.constant(position, 0), one = here.constant(position, 1);
+  due = here.compare(Predicate::ge, position, double(window - 1));
+  train::assignVariable(b, loc, micro, here.select(due, zero, here.add(position, one)));
   for (Gradient &gradient : gradients) {
-    Location at = gradient.update.getLoc();
+    GraphBuilder of = at(gradient.update.getLoc());
     train::VariableOp sum =
         variables.getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator, typeOf(gradient.value),
                                    train::FillAttr::get(b.getContext(), 0));
-    Value before = train::readVariable(b, at, sum);
-    gradient.value = AddOp::create(b, at, before, gradient.value);
+    Value before = train::readVariable(b, of.loc, sum);
+    gradient.value = of.add(before, gradient.value);
     if (badLoss && !options.scales())
-      gradient.value = SelectOp::create(b, at, badLoss, before, gradient.value);
-    Value cleared = scalar(b, at, b.getF32Type(), 0);
-    train::assignVariable(b, at, sum, SelectOp::create(b, at, due, cleared, gradient.value));
+      gradient.value = of.select(badLoss, before, gradient.value);
+    train::assignVariable(b, of.loc, sum, of.select(due, 0, gradient.value));
   }
   if (!badLoss)
     return;
   train::VariableOp seen = variables.getOrCreateScalar(step, "bad_losses", train::Role::counter, b.getI64Type(), 0);
   Value before = train::readVariable(b, loc, seen);
-  Value count = AddOp::create(b, loc, before, castTo(b, loc, badLoss, b.getI64Type()));
-  train::assignVariable(b, loc, seen, SelectOp::create(b, loc, due, zero, count));
-  badWindow = CompareOp::create(b, loc, Predicate::gt, count, zero);
+  Value count = here.add(before, here.cast(badLoss, b.getI64Type()));
+  train::assignVariable(b, loc, seen, here.select(due, zero, count));
+  badWindow = here.compare(Predicate::gt, count, zero);
 }
 
 /// Appends the unscaled gradients of this call's batch to the results of a trace step.
@@ -186,10 +182,10 @@ void StepScaler::returnGradients(Value scale) {
   if (ArrayAttr existing = step.getResAttrsAttr())
     attributes.append(existing.begin(), existing.end());
   attributes.resize(results.size(), b.getDictionaryAttr({}));
-  Value inverse = options.scales() ? inverseScale(b, loc, scale, options, 1) : Value();
+  Value inverse = options.scales() ? inverseScale(at(loc), scale, options, 1) : Value();
   for (Gradient &gradient : gradients) {
     Value g = gradient.value;
-    results.push_back(inverse ? Value(MulOp::create(b, gradient.update.getLoc(), g, inverse)) : g);
+    results.push_back(inverse ? at(gradient.update.getLoc()).mul(g, inverse) : g);
     StringAttr parameter = gradient.parameter.getSymNameAttr();
     attributes.push_back(b.getDictionaryAttr(
         {b.getNamedAttr(train::kRoleAttr, b.getStringAttr("grad")), b.getNamedAttr(train::kOfAttr, parameter),
@@ -202,29 +198,26 @@ void StepScaler::returnGradients(Value scale) {
 
 void StepScaler::unscaleAndClip(Value scale) {
   if (options.scales() || accumulates()) {
-    Value inverse = inverseScale(b, loc, scale, options, step.getAccumulate());
+    Value inverse = inverseScale(at(loc), scale, options, step.getAccumulate());
     for (Gradient &gradient : gradients)
-      gradient.value = MulOp::create(b, gradient.update.getLoc(), gradient.value, inverse);
+      gradient.value = at(gradient.update.getLoc()).mul(gradient.value, inverse);
   }
   if (std::optional<APFloat> bound = step.getClipValue())
     for (Gradient &gradient : gradients)
-      gradient.value = ClipOp::create(b, gradient.update.getLoc(), gradient.value.getType(), gradient.value,
-                                      b.getF64FloatAttr(-bound->convertToDouble()),
-                                      b.getF64FloatAttr(bound->convertToDouble()));
+      gradient.value = at(gradient.update.getLoc()).clip(gradient.value, -bound->convertToDouble(), bound->convertToDouble());
   if (std::optional<APFloat> bound = step.getClipNorm()) {
     // This is torch's clip_grad_norm_: g *= min(max_norm / (norm + 1e-6), 1)
+    GraphBuilder here = at(loc);
     Value squares;
     for (Gradient &gradient : gradients) {
-      Value sum =
-          allAxes(MulOp::create(b, gradient.update.getLoc(), gradient.value, gradient.value), /*any=*/false);
-      squares = squares ? Value(AddOp::create(b, loc, squares, sum)) : sum;
+      GraphBuilder of = at(gradient.update.getLoc());
+      Value sum = overAll<ReduceSumOp>(of, of.square(gradient.value));
+      squares = squares ? here.add(squares, sum) : sum;
     }
-    auto constant = [&](double v) { return scalar(b, loc, b.getF32Type(), v); };
-    Value norm = AddOp::create(b, loc, SqrtOp::create(b, loc, squares), constant(1e-6));
-    Value factor = DivOp::create(b, loc, constant(bound->convertToDouble()), norm);
-    factor = MinOp::create(b, loc, factor, constant(1));
+    Value margin = here.constant(squares, 1e-6), norm = here.add(here.sqrt(squares), margin);
+    Value factor = here.min(here.div(bound->convertToDouble(), norm), 1);
     for (Gradient &gradient : gradients)
-      gradient.value = MulOp::create(b, gradient.update.getLoc(), gradient.value, factor);
+      gradient.value = at(gradient.update.getLoc()).mul(gradient.value, factor);
   }
 }
 
@@ -237,7 +230,7 @@ void StepScaler::guardBuffers() {
     if (variable.getRole() != train::Role::buffer)
       continue;
     Value old = train::readVariable(b, assign.getLoc(), variable);
-    Value next = SelectOp::create(b, assign.getLoc(), unusable, old, assign.getValue());
+    Value next = at(assign.getLoc()).select(unusable, old, assign.getValue());
     train::assignVariable(b, assign.getLoc(), variable, next);
     assign.erase();
     ++numGuarded;
@@ -249,7 +242,7 @@ void StepScaler::run(train::SeedOp seed) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(seed);
-    scale = currentScale(b, seed.getLoc(), step, options);
+    scale = currentScale(at(seed.getLoc()), step, options);
   }
   seed.replaceAllUsesWith(scale);
   seed.erase();
@@ -258,7 +251,7 @@ void StepScaler::run(train::SeedOp seed) {
 
   for (train::UpdateOp update : step.getBody().front().getOps<train::UpdateOp>())
     gradients.push_back({update, variables.lookup(update.getParameterAttr()),
-                         castTo(b, update.getLoc(), update.getGradient(), b.getF32Type())});
+                         at(update.getLoc()).cast(update.getGradient(), b.getF32Type())});
   if (gradients.empty())
     return;
   if (step.getTrace())
@@ -272,12 +265,12 @@ void StepScaler::run(train::SeedOp seed) {
     nonFinite = anyNonFinite();
   unscaleAndClip(scale);
 
-  auto either = [&](Value x, Value y) { return x && y ? Value(OrOp::create(b, loc, x, y)) : x ? x : y; };
+  auto either = [&](Value x, Value y) { return x && y ? at(loc).either(x, y) : x ? x : y; };
   Value overflow = nonFinite;
   Value skip = either(nonFinite, accumulates() ? badWindow : badLoss);
   if (due) {
-    skip = either(NotOp::create(b, loc, due), skip);
-    overflow = nonFinite ? Value(AndOp::create(b, loc, due, nonFinite)) : Value();
+    skip = either(at(loc).opposite(due), skip);
+    overflow = nonFinite ? at(loc).both(due, nonFinite) : Value();
   }
   for (Gradient &gradient : gradients) {
     train::UpdateOp::create(b, gradient.update.getLoc(), gradient.update.getParameterAttr(), gradient.value,
@@ -288,7 +281,7 @@ void StepScaler::run(train::SeedOp seed) {
   if (unusable)
     guardBuffers();
   if (options.scales())
-    advanceScaler(b, loc, step, options, scale, {overflow, due, largest});
+    advanceScaler(at(loc), step, options, scale, {overflow, due, largest});
 }
 
 class LossScalingPass : public mpc::impl::LossScalingPassBase<LossScalingPass> {

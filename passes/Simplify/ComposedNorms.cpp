@@ -5,7 +5,7 @@
 // as div and as products with a reciprocal; then they match a scale and a bias behind the norm, and the reshapes that group norms are exported with.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Simplify/Recognizers.h"
 
 using namespace mlir;
@@ -159,10 +159,11 @@ struct Square : OpRewritePattern<MulOp> {
 //===-- Building --------------------------------------------------------------------------===//
 
 /// Makes a norm over `axes` with neither scale nor bias.
-static LayerNormOp plainNorm(OpBuilder &b, Location loc, Value x, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
+static LayerNormOp plainNorm(const GraphBuilder &b, Value x, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
   Type compute = computeType(elementOf(x));
-  return LayerNormOp::create(b, loc, x, scalar(b, loc, compute, 1), scalar(b, loc, compute, 0), b.getDenseI64ArrayAttr(axes),
-                             b.getF64FloatAttr(epsilon), NormKindAttr::get(b.getContext(), kind));
+  Value bias = b.constant(compute, 0), scale = b.constant(compute, 1);
+  OpBuilder &attributes = b.builder;
+  return b.create<LayerNormOp>(x, scale, bias, attributes.getDenseI64ArrayAttr(axes), attributes.getF64FloatAttr(epsilon), NormKindAttr::get(attributes.getContext(), kind));
 }
 
 namespace {
@@ -185,7 +186,7 @@ struct ComposedNorm : OpRewritePattern<OpT> {
           kind = NormKind::layer;
           x = difference.getLhs();
         }
-      rewriter.replaceOp(op, plainNorm(rewriter, op.getLoc(), x, variance->axes, variance->epsilon, kind).getY());
+      rewriter.replaceOp(op, plainNorm({rewriter, op.getLoc()}, x, variance->axes, variance->epsilon, kind).getY());
       return success();
     };
     if constexpr (std::is_same_v<OpT, DivOp>)
@@ -223,7 +224,7 @@ struct ComposedL2 : OpRewritePattern<DivOp> {
           reduced = Reduced{x, sum->axes};
     if (!reduced || reduced->x != op.getLhs())
       return failure();
-    rewriter.replaceOp(op, plainNorm(rewriter, op.getLoc(), op.getLhs(), reduced->axes, *epsilon, NormKind::l2).getY());
+    rewriter.replaceOp(op, plainNorm({rewriter, op.getLoc()}, op.getLhs(), reduced->axes, *epsilon, NormKind::l2).getY());
     return success();
   }
 };
@@ -242,24 +243,24 @@ struct AbsorbAffine : OpRewritePattern<OpT> {
   static constexpr bool isScale = std::is_same_v<OpT, MulOp>;
 
   LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
+    GraphBuilder b(rewriter, op.getLoc());
     for (auto [y, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
       // A factor of the size of x is a gate, not a scale.
       if (y.getType() != op.getType() || typeOf(other).getNumElements() >= typeOf(y).getNumElements())
         continue;
       if (LayerNormOp norm = onlyReadHere<LayerNormOp>(y); norm && hasNone(norm)) {
-        Value v = castTo(rewriter, op.getLoc(), other, computeType(elementOf(y)));
-        auto made = LayerNormOp::create(rewriter, op.getLoc(), norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
-                                        norm.getAxesAttr(), norm.getEpsilonAttr(), norm.getKindAttr());
+        Value v = b.cast(other, computeType(elementOf(y)));
+        auto made = b.create<LayerNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v, norm.getAxesAttr(), norm.getEpsilonAttr(),
+                                          norm.getKindAttr());
         rewriter.replaceOp(op, made.getY());
         return success();
       }
       GroupNormOp norm = onlyReadHere<GroupNormOp>(y);
       if (!norm || !hasNone(norm) || !isPerChannel(other, norm))
         continue;
-      Value v = castTo(rewriter, op.getLoc(), other, computeType(elementOf(y)));
-      v = reshapeTo(rewriter, op.getLoc(), v, shapeOf(norm.getScale()));
-      auto made = GroupNormOp::create(rewriter, op.getLoc(), norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
-                                      norm.getEpsilonAttr(), norm.getAxisAttr(), norm.getGroupsAttr());
+      Value v = b.reshape(b.cast(other, computeType(elementOf(y))), shapeOf(norm.getScale()));
+      auto made = b.create<GroupNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v, norm.getEpsilonAttr(), norm.getAxisAttr(),
+                                        norm.getGroupsAttr());
       rewriter.replaceOp(op, made.getY());
       return success();
     }
@@ -304,9 +305,9 @@ struct ReshapedGroups : OpRewritePattern<ReshapeOp> {
       return failure();
     Type compute = computeType(elementOf(op));
     auto channels = RankedTensorType::get({shape[1]}, compute);
-    auto made = GroupNormOp::create(rewriter, op.getLoc(), view.getX(), splat(rewriter, op.getLoc(), channels, 1),
-                                    splat(rewriter, op.getLoc(), channels, 0), rewriter.getF64FloatAttr(epsilon),
-                                    rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(seen[1]));
+    GraphBuilder b(rewriter, op.getLoc());
+    Value bias = b.splat(channels, 0), scale = b.splat(channels, 1);
+    auto made = b.create<GroupNormOp>(view.getX(), scale, bias, rewriter.getF64FloatAttr(epsilon), rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(seen[1]));
     rewriter.replaceOp(op, made.getY());
     return success();
   }

@@ -4,7 +4,7 @@
 // the true value is x or -e^-x, and the gradient is 0/0. The forms below are exact for all x.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Simplify/Recognizers.h"
 
 using namespace mlir;
@@ -17,11 +17,10 @@ namespace {
 struct StableLog : OpRewritePattern<LogOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LogOp op, PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto softplus = [&](Value x) -> Value { return SoftplusOp::create(rewriter, loc, x); };
-    auto neg = [&](Value x) -> Value { return NegOp::create(rewriter, loc, x); };
+    GraphBuilder b(rewriter, op.getLoc());
+    auto softplus = [&](Value x) -> Value { return b.create<SoftplusOp>(x); };
     if (auto sigmoid = op.getX().getDefiningOp<SigmoidOp>()) {
-      rewriter.replaceOp(op, neg(softplus(neg(sigmoid.getX()))));
+      rewriter.replaceOp(op, b.neg(softplus(b.neg(sigmoid.getX()))));
       return success();
     }
     if (auto softmax = op.getX().getDefiningOp<SoftmaxOp>()) {
@@ -30,7 +29,7 @@ struct StableLog : OpRewritePattern<LogOp> {
     }
     if (auto difference = op.getX().getDefiningOp<SubOp>(); difference && splatNumber(difference.getLhs()) == 1.0)
       if (auto sigmoid = difference.getRhs().getDefiningOp<SigmoidOp>(); sigmoid && sigmoid.getType() == op.getType()) {
-        rewriter.replaceOp(op, neg(softplus(sigmoid.getX())));
+        rewriter.replaceOp(op, b.neg(softplus(sigmoid.getX())));
         return success();
       }
     if (auto sum = op.getX().getDefiningOp<AddOp>())

@@ -3,6 +3,7 @@
 // Every entry is a copy of @forward that keeps what it needs; see Passes.td for the IR before and after.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
 #include "dialects/Train/IR/Names.h"
@@ -241,14 +242,9 @@ private:
     if (!counter || llvm::any_of(entry.block().getOps<train::AssignOp>(),
                                  [](train::AssignOp assign) { return assign.getVariable() == "rng.step"; }))
       return;
-    OpBuilder &b = entry.builder;
-    Location loc = counter.getLoc();
-    Value one = graph::ConstantOp::create(
-        b, loc,
-        DenseElementsAttr::get(counter.getTensorType(),
-                               b.getIntegerAttr(counter.getTensorType().getElementType(), 1)));
-    train::assignVariable(b, loc, counter,
-                          graph::AddOp::create(b, loc, train::readVariable(b, loc, counter), one));
+    graph::GraphBuilder b(entry.builder, counter.getLoc());
+    Value one = b.splat(counter.getTensorType(), 1), drawn = train::readVariable(b.builder, b.loc, counter);
+    train::assignVariable(b.builder, b.loc, counter, b.add(drawn, one));
   }
 
   static void boundLabels(EntryBuilder &entry, Value lossValue) {

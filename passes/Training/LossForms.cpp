@@ -1,5 +1,5 @@
 #include "passes/Training/LossForms.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Training/InferLoss.h"
 #include "passes/Training/LossSpec.h"
@@ -14,81 +14,71 @@ using namespace mpc::training;
 
 //===-- The forms ---------------------------------------------------------------===//
 
-static Shape allAxes(Value x) { return llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank())); }
-
 /// Returns the sum or the mean over all elements.
-static Value reduced(OpBuilder &b, Location loc, Value x, const LossSpec &spec) {
+static Value reduced(const GraphBuilder &b, Value x, const LossSpec &spec) {
   if (spec.reduction == LossReduction::sum)
-    return ReduceSumOp::create(b, loc, x, allAxes(x), /*keepdims=*/false);
-  return ReduceMeanOp::create(b, loc, x, allAxes(x), /*keepdims=*/false);
+    return b.sum(x, allAxes(x));
+  return b.create<ReduceMeanOp>(x, allAxes(x), /*keepdims=*/false);
 }
 
 /// Returns the weights of the classes, or null.
-static Value classWeights(OpBuilder &b, Location loc, const LossSpec &spec) {
+static Value classWeights(const GraphBuilder &b, const LossSpec &spec) {
   if (spec.weight.empty())
     return {};
   SmallVector<float> weights(spec.weight.begin(), spec.weight.end());
-  auto type = RankedTensorType::get({int64_t(weights.size())}, b.getF32Type());
-  return ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(weights)));
+  auto type = RankedTensorType::get({int64_t(weights.size())}, b.builder.getF32Type());
+  return b.create<ConstantOp>(DenseElementsAttr::get(type, ArrayRef<float>(weights)));
 }
 
 /// With p = log_softmax(x), label l, e = label_smoothing and C classes, this is torch's cross_entropy: label i costs
 ///   (1 - e) w_l (-p_l) + e/C sum_c w_c (-p_c),
 /// and nothing where l is the ignored one; the mean divides the sum by the sum of w_l over the labels that are not ignored.
-static Value smoothedCrossEntropy(OpBuilder &b, Location loc, Value logits, Value labels, const LossSpec &spec) {
-  Value p = LogSoftmaxOp::create(b, loc, logits, /*axis=*/1), weights = classWeights(b, loc, spec);
-  Value hard = NllLossOp::create(b, loc, p, labels, weights, LossReduction::none, b.getI64IntegerAttr(spec.ignoreIndex));
+static Value smoothedCrossEntropy(const GraphBuilder &b, Value logits, Value labels, const LossSpec &spec) {
+  Value p = b.create<LogSoftmaxOp>(logits, /*axis=*/1), weights = classWeights(b, spec);
+  Value hard = b.create<NllLossOp>(p, labels, weights, LossReduction::none, b.builder.getI64IntegerAttr(spec.ignoreIndex));
   Value each = p;
   if (weights) {
     Shape perClass(typeOf(p).getRank() - 1, 1); // broadcasting aligns the last dimensions
     perClass[0] = shapeOf(p)[1];
-    each = MulOp::create(b, loc, p, reshapeTo(b, loc, weights, perClass));
+    each = b.mul(p, b.reshape(weights, perClass));
   }
-  Value soft = ReduceSumOp::create(b, loc, each, ArrayRef<int64_t>{1}, /*keepdims=*/false);
-  Type f32 = b.getF32Type();
-  Value counts = CompareOp::create(b, loc, Predicate::ne, labels, scalar(b, loc, elementOf(labels), double(spec.ignoreIndex)));
-  soft = SelectOp::create(b, loc, counts, soft, scalar(b, loc, f32, 0));
+  Value soft = b.sum(each, {1});
+  Value counts = b.compare(Predicate::ne, labels, double(spec.ignoreIndex));
   double share = spec.labelSmoothing;
-  Value costs = SubOp::create(b, loc, MulOp::create(b, loc, hard, scalar(b, loc, f32, 1 - share)),
-                              MulOp::create(b, loc, soft, scalar(b, loc, f32, share / double(shapeOf(p)[1]))));
-  Value sum = ReduceSumOp::create(b, loc, costs, allAxes(costs), /*keepdims=*/false);
+  soft = b.mul(b.select(counts, soft, 0), share / double(shapeOf(p)[1]));
+  Value costs = b.sub(b.mul(hard, 1 - share), soft);
+  Value sum = b.sum(costs, allAxes(costs));
   if (spec.reduction == LossReduction::sum)
     return sum;
-  Value each1 = labelWeights(b, loc, labels, weights, spec.ignoreIndex);
-  return DivOp::create(b, loc, sum, ReduceSumOp::create(b, loc, each1, allAxes(each1), /*keepdims=*/false));
+  Value counted = labelWeights(b, labels, weights, spec.ignoreIndex);
+  return b.div(sum, b.sum(counted, allAxes(counted)));
 }
 
-static Value softmaxCrossEntropy(OpBuilder &b, Location loc, Value logits, Value labels, const LossSpec &spec) {
+static Value softmaxCrossEntropy(const GraphBuilder &b, Value logits, Value labels, const LossSpec &spec) {
   if (spec.labelSmoothing > 0)
-    return smoothedCrossEntropy(b, loc, logits, labels, spec);
-  return SoftmaxCrossEntropyOp::create(b, loc, logits, labels, classWeights(b, loc, spec), spec.reduction,
-                                       b.getI64IntegerAttr(spec.ignoreIndex));
+    return smoothedCrossEntropy(b, logits, labels, spec);
+  return b.create<SoftmaxCrossEntropyOp>(logits, labels, classWeights(b, spec), spec.reduction, b.builder.getI64IntegerAttr(spec.ignoreIndex));
 }
-static Value nll(OpBuilder &b, Location loc, Value logProbabilities, Value labels, const LossSpec &spec) {
-  return NllLossOp::create(b, loc, logProbabilities, labels, classWeights(b, loc, spec), spec.reduction,
-                           b.getI64IntegerAttr(spec.ignoreIndex));
+static Value nll(const GraphBuilder &b, Value logProbabilities, Value labels, const LossSpec &spec) {
+  return b.create<NllLossOp>(logProbabilities, labels, classWeights(b, spec), spec.reduction, b.builder.getI64IntegerAttr(spec.ignoreIndex));
 }
 /// The loss of an element is (p - t)^2.
-static Value mse(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
-  Value d = SubOp::create(b, loc, p, t);
-  return reduced(b, loc, MulOp::create(b, loc, d, d), spec);
+static Value mse(const GraphBuilder &b, Value p, Value t, const LossSpec &spec) {
+  return reduced(b, b.square(b.sub(p, t)), spec);
 }
 /// The loss of an element is |p - t|.
-static Value l1(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
-  return reduced(b, loc, AbsOp::create(b, loc, SubOp::create(b, loc, p, t)), spec);
+static Value l1(const GraphBuilder &b, Value p, Value t, const LossSpec &spec) {
+  return reduced(b, b.abs(b.sub(p, t)), spec);
 }
 /// The loss of an element is a^2/2 where a = |p - t| < 1, and a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with c = min(a, 1) it is c*(a - c/2).
-static Value smoothL1(OpBuilder &b, Location loc, Value p, Value t, const LossSpec &spec) {
-  Value a = AbsOp::create(b, loc, SubOp::create(b, loc, p, t));
-  Value c = ClipOp::create(b, loc, a.getType(), a, b.getF64FloatAttr(0), b.getF64FloatAttr(1));
-  Value half = MulOp::create(b, loc, c, scalar(b, loc, elementOf(c), 0.5));
-  return reduced(b, loc, MulOp::create(b, loc, c, SubOp::create(b, loc, a, half)), spec);
+static Value smoothL1(const GraphBuilder &b, Value p, Value t, const LossSpec &spec) {
+  Value a = b.abs(b.sub(p, t)), c = b.clip(a, 0, 1);
+  return reduced(b, b.mul(c, b.sub(a, b.mul(c, 0.5))), spec);
 }
 /// The loss of an element is (1 - t)*x + log(1 + e^-x) (torch binary_cross_entropy_with_logits).
-static Value bceWithLogits(OpBuilder &b, Location loc, Value x, Value t, const LossSpec &spec) {
-  Value rest = SubOp::create(b, loc, scalar(b, loc, elementOf(t), 1), t);
-  Value soft = SoftplusOp::create(b, loc, NegOp::create(b, loc, x));
-  return reduced(b, loc, AddOp::create(b, loc, MulOp::create(b, loc, rest, x), soft), spec);
+static Value bceWithLogits(const GraphBuilder &b, Value x, Value t, const LossSpec &spec) {
+  Value rest = b.sub(1, t), soft = b.create<SoftplusOp>(b.neg(x));
+  return reduced(b, b.add(b.mul(rest, x), soft), spec);
 }
 
 static constexpr StringLiteral entropyOptions[] = {"axis", "ignore_index", "label_smoothing", "weight", "reduction"};
@@ -174,14 +164,15 @@ static FailureOr<Value> ownLoss(EntryBuilder &entry, Location loc, StringRef nam
 /// Builds the loss of a prediction in fp32.
 static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Prediction &prediction, StringRef target,
                                   const LossSpec &spec) {
+  GraphBuilder b(entry.builder, loc);
   if (!spec.form->labels) {
     FailureOr<Value> t = targetFor(entry, target, prediction);
-    return failed(t) ? FailureOr<Value>() : spec.form->build(entry.builder, loc, prediction.value, *t, spec);
+    return failed(t) ? FailureOr<Value>() : spec.form->build(b, prediction.value, *t, spec);
   }
   FailureOr<Labelled> labelled = labelsFor(entry, target, prediction, spec);
   if (failed(labelled))
     return failure();
-  return spec.form->build(entry.builder, loc, labelled->scores, labelled->labels, spec);
+  return spec.form->build(b, labelled->scores, labelled->labels, spec);
 }
 
 FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {

@@ -12,6 +12,10 @@
 #include <optional>
 #include <string>
 
+namespace mpc::graph {
+class GraphBuilder;
+}
+
 namespace mpc::training {
 
 struct LossSpec;
@@ -31,8 +35,7 @@ struct LossForm {
   OwnActivation activation;
   llvm::ArrayRef<llvm::StringLiteral> options;
   /// Builds the scalar loss of an fp32 prediction. Scores are [N, C, d...].
-  mlir::Value (*build)(mlir::OpBuilder &, mlir::Location, mlir::Value prediction, mlir::Value target,
-                       const LossSpec &spec);
+  mlir::Value (*build)(const graph::GraphBuilder &, mlir::Value prediction, mlir::Value target, const LossSpec &spec);
 };
 
 /// The defaults are those of torch.nn.CrossEntropyLoss.

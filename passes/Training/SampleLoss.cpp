@@ -1,5 +1,4 @@
 #include "passes/Training/SampleLoss.h"
-#include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -78,31 +77,26 @@ Classification training::findClassification(Value loss) {
 
 /// Sums x over all that belongs to one sample: [M, d...] to [N]. M may be N times a factor (sequences
 /// flattened into samples) if `flattened` allows it. The result is null when x is not made of N samples.
-static Value sumSamples(OpBuilder &b, Location loc, Value x, int64_t samples, bool flattened) {
+static Value sumSamples(const GraphBuilder &b, Value x, int64_t samples, bool flattened) {
   ArrayRef<int64_t> shape = shapeOf(x);
   if (shape.empty() || samples == 0 || (shape[0] != samples && !(flattened && shape[0] % samples == 0)))
     return {};
-  x = castTo(b, loc, x, b.getF32Type());
+  x = b.cast(x, b.builder.getF32Type());
   if (shape.size() == 1 && shape[0] == samples)
     return x;
-  x = reshapeTo(b, loc, x, {samples, typeOf(x).getNumElements() / samples});
-  return ReduceSumOp::create(b, loc, x, ArrayRef<int64_t>{1}, /*keepdims=*/false);
+  return b.sum(b.reshape(x, {samples, typeOf(x).getNumElements() / samples}), {1});
 }
 
-Value training::labelWeights(OpBuilder &b, Location loc, Value labels, Value weights,
-                             std::optional<int64_t> ignored) {
-  RankedTensorType type = typeOf(labels).clone(b.getF32Type());
+Value training::labelWeights(const GraphBuilder &b, Value labels, Value weights, std::optional<int64_t> ignored) {
+  Type f32 = b.builder.getF32Type();
+  auto weightsOf = [&](Value valid) { return b.cast(b.create<GatherOp>(weights, valid, /*axis=*/0), f32); };
   if (!ignored)
-    return weights ? castTo(b, loc, GatherOp::create(b, loc, weights, labels, 0), b.getF32Type())
-                   : splat(b, loc, type, 1);
-  Value valid =
-      CompareOp::create(b, loc, Predicate::ne, labels, scalar(b, loc, elementOf(labels), double(*ignored)));
+    return weights ? weightsOf(labels) : b.splat(typeOf(labels).clone(f32), 1);
+  Value valid = b.compare(Predicate::ne, labels, double(*ignored));
   if (!weights)
-    return castTo(b, loc, valid, b.getF32Type());
+    return b.cast(valid, f32);
   // An ignored label may be no valid index at all.
-  Value safe = SelectOp::create(b, loc, valid, labels, scalar(b, loc, elementOf(labels), 0));
-  Value gathered = castTo(b, loc, GatherOp::create(b, loc, weights, safe, 0), b.getF32Type());
-  return SelectOp::create(b, loc, valid, gathered, scalar(b, loc, b.getF32Type(), 0));
+  return b.select(valid, weightsOf(b.select(valid, labels, 0)), 0);
 }
 
 std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
@@ -110,8 +104,7 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
   LossTree tree = parseLoss(loss);
   if (!samples || tree.reduction == LossReduction::none)
     return std::nullopt;
-  OpBuilder &b = entry.builder;
-  Location loc = loss.getLoc();
+  GraphBuilder b(entry.builder, loss.getLoc());
 
   // [N*T] rows belong to samples in order when the labels were [N, T...] before they were flattened.
   bool flattened = false;
@@ -123,16 +116,16 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
   Value weights = tree.weights;
   if (!tree.elements) {
     ClassificationLossOpInterface classifier = tree.classifier;
-    split.losses = sumSamples(b, loc, classifier.withReduction(b, LossReduction::none), *samples, flattened);
+    split.losses = sumSamples(b, classifier.withReduction(b.builder, LossReduction::none), *samples, flattened);
     Value classWeights = classifier.getWeights();
     std::optional<int64_t> ignored = classifier.getIgnoreIndex();
     if (split.losses && (classWeights || ignored) && tree.reduction == LossReduction::mean)
-      weights = labelWeights(b, loc, classifier.getLabels(), classWeights, ignored);
+      weights = labelWeights(b, classifier.getLabels(), classWeights, ignored);
   } else {
-    split.losses = sumSamples(b, loc, tree.elements, *samples, flattened);
+    split.losses = sumSamples(b, tree.elements, *samples, flattened);
   }
   if (weights)
-    split.weights = sumSamples(b, loc, weights, *samples, flattened);
+    split.weights = sumSamples(b, weights, *samples, flattened);
   if (!split.losses || (weights && !split.weights))
     return std::nullopt;
   if (!split.weights) {
@@ -141,7 +134,7 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
     double weight = tree.reduction == LossReduction::mean
                         ? double(typeOf(counted).getNumElements()) / double(*samples)
                         : 1.0 / double(*samples);
-    split.weights = splat(b, loc, RankedTensorType::get({*samples}, b.getF32Type()), weight);
+    split.weights = b.splat(RankedTensorType::get({*samples}, b.builder.getF32Type()), weight);
   }
   return split;
 }

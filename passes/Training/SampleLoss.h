@@ -1,6 +1,7 @@
 //===- SampleLoss.h - a mean loss as a sum over samples --------------------------===//
 #ifndef MPC_PASSES_TRAINING_SAMPLELOSS_H
 #define MPC_PASSES_TRAINING_SAMPLELOSS_H
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Training/Entries.h"
 
 namespace mpc::training {
@@ -16,8 +17,7 @@ struct Classification {
 Classification findClassification(mlir::Value loss);
 
 /// Returns the f32 weight of each label, in the shape of the labels: weights[label], or 1 without weights, and 0 where the label is the ignored one.
-mlir::Value labelWeights(mlir::OpBuilder &b, mlir::Location loc, mlir::Value labels, mlir::Value weights,
-                         std::optional<int64_t> ignored);
+mlir::Value labelWeights(const graph::GraphBuilder &b, mlir::Value labels, mlir::Value weights, std::optional<int64_t> ignored);
 
 /// These are two [N] f32 tensors with loss = sum(losses)/sum(weights), where sample i alone decides element i.
 struct SampleLoss {

@@ -30,8 +30,9 @@ ROOMS = {
         "Kernel": ("Graph", "Interfaces", "Support", "Train"),
     },
     "passes/Lowering": {
-        "MathApprox": (),
-        "Elemental": (),
+        "Scalar": (),
+        "MathApprox": ("Scalar",),
+        "Elemental": ("Scalar",),
         "LoopPlan": ("Elemental",),
         "KernelToHost": ("Elemental", "LoopPlan"),
         "KernelToGpu": ("Elemental", "LoopPlan"),

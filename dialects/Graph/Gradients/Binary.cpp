@@ -1,5 +1,5 @@
 //===- Binary.cpp - VJPs of broadcasting arithmetic on two operands ----------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -16,27 +16,30 @@ LogicalResult AddOp::buildVjp(VjpContext &ctx) {
 LogicalResult SubOp::buildVjp(VjpContext &ctx) {
   ctx.set(0, ctx.cotangent());
   if (ctx.needs(1))
-    ctx.set(1, Formula(ctx).neg(ctx.cotangent()));
+    ctx.set(1, GraphBuilder(ctx).neg(ctx.cotangent()));
   return success();
 }
 
 /// (a b): da = dy b, db = dy a. The product rounds once, so it is computed in the operands' type, unless it is then summed
 /// over broadcast dimensions: then the products are computed in the compute type, where products of f16 and bf16 are exact.
 LogicalResult MulOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   for (unsigned i : {0u, 1u}) {
     if (!ctx.needs(i))
       continue;
     Value dy = ctx.cotangent(), other = getOperand(1 - i);
-    bool summed = shapeOf(getOperand(i)) != shapeOf(dy);
-    ctx.set(i, summed ? f.mul(f.up(dy), f.up(other)) : f.mul(dy, other));
+    if (shapeOf(getOperand(i)) != shapeOf(dy)) { // it is summed
+      other = f.up(other);
+      dy = f.up(dy);
+    }
+    ctx.set(i, f.mul(dy, other));
   }
   return success();
 }
 
 /// (a/b): da = dy/b, db = -dy (a/b)/b
 LogicalResult DivOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value dy = f.up(ctx.cotangent()), b = f.up(getRhs());
   if (ctx.needs(0))
     ctx.set(0, f.div(dy, b));
@@ -47,10 +50,11 @@ LogicalResult DivOp::buildVjp(VjpContext &ctx) {
 
 /// y = a mod b = a - q b, where the integer q is constant between jumps: da = dy, db = -q dy, q = (a - y)/b.
 LogicalResult ModOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   ctx.set(0, ctx.cotangent());
   if (ctx.needs(1)) {
-    Value minusQ = f.op<RoundOp>(f.div(f.sub(f.up(getResult()), f.up(getLhs())), f.up(getRhs())));
+    Value b = f.up(getRhs()), a = f.up(getLhs()), y = f.up(getResult());
+    Value minusQ = f.create<RoundOp>(f.div(f.sub(y, a), b));
     ctx.set(1, f.mul(f.up(ctx.cotangent()), minusQ));
   }
   return success();
@@ -60,8 +64,7 @@ LogicalResult ModOp::buildVjp(VjpContext &ctx) {
 /// dp = dy y log x where x > 0, else 0: 0^p is 0 for p > 0, and for x < 0 the power exists at isolated p only, so that
 /// there is no derivative, and a NaN there would poison the sum of a broadcast exponent.
 LogicalResult PowOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  OpBuilder &b = ctx.builder;
+  GraphBuilder f(ctx);
   Value dy = f.up(ctx.cotangent()), x = f.up(getLhs()), p = f.up(getRhs());
   if (ctx.needs(0)) {
     std::optional<double> constant = splatNumber(getRhs());
@@ -70,16 +73,16 @@ LogicalResult PowOp::buildVjp(VjpContext &ctx) {
     } else if (constant && *constant == 3.0) {
       ctx.set(0, f.mul(dy, f.mul(f.square(x), 3.0)));
     } else if (constant && *constant != 0.0) {
-      Value power = PowOp::create(b, ctx.loc, x, f.number(*constant - 1.0, x));
+      Value power = f.create<PowOp>(x, f.constant(x, *constant - 1.0));
       ctx.set(0, f.mul(dy, f.mul(power, *constant)));
     } else {
-      Value slope = f.mul(p, PowOp::create(b, ctx.loc, x, f.sub(p, 1.0)));
-      ctx.set(0, f.select(f.compare(Predicate::eq, p, 0.0), 0.0, f.mul(dy, slope)));
+      Value dx = f.mul(dy, f.mul(p, f.create<PowOp>(x, f.sub(p, 1.0))));
+      ctx.set(0, f.select(f.compare(Predicate::eq, p, 0.0), 0.0, dx));
     }
   }
   if (ctx.needs(1)) {
     Value positive = f.compare(Predicate::gt, x, 0.0);
-    Value log = f.op<LogOp>(f.select(positive, x, 1.0));
+    Value log = f.log(f.select(positive, x, 1.0));
     ctx.set(1, f.select(positive, f.mul(dy, f.mul(f.up(getResult()), log)), 0.0));
   }
   return success();
@@ -87,9 +90,9 @@ LogicalResult PowOp::buildVjp(VjpContext &ctx) {
 
 /// min and max: dy goes to the operand that is chosen; where both are equal each takes half (torch.maximum).
 static LogicalResult extremum(VjpContext &ctx, Value lhs, Value rhs, Predicate loses) {
-  Formula f(ctx);
-  Value dy = ctx.cotangent();
-  Value shared = f.select(f.compare(Predicate::eq, lhs, rhs), f.mul(dy, 0.5), dy);
+  GraphBuilder f(ctx);
+  Value dy = ctx.cotangent(), half = f.mul(dy, 0.5);
+  Value shared = f.select(f.compare(Predicate::eq, lhs, rhs), half, dy);
   if (ctx.needs(0))
     ctx.set(0, f.select(f.compare(loses, lhs, rhs), 0.0, shared));
   if (ctx.needs(1))

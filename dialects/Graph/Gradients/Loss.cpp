@@ -4,7 +4,7 @@
 // For sample i with label l: L_i = -w_l logp_{i,l}, and L = L_i, sum L_i or sum L_i / sum w_l over the samples that are not ignored.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -21,17 +21,15 @@ struct Samples {
 } // namespace
 
 template <typename OpT>
-static Samples buildSamples(VjpContext &ctx, Formula &f, OpT op, Value scores) {
-  OpBuilder &b = ctx.builder;
-  Location loc = ctx.loc;
+static Samples buildSamples(VjpContext &ctx, const GraphBuilder &f, OpT op, Value scores) {
   Samples s;
   Type element = computeType(elementOf(scores));
   Shape perSample(shapeOf(scores)), perClass(perSample.size(), 1);
   perClass[1] = perSample[1];
   perSample[1] = 1;
 
-  Value labels = reshapeTo(b, loc, op.getLabels(), perSample);
-  Value classes = IotaOp::create(b, loc, typeOf(labels).clone(perClass), b.getI64IntegerAttr(1));
+  Value labels = f.reshape(op.getLabels(), perSample);
+  Value classes = f.create<IotaOp>(typeOf(labels).clone(perClass), /*axis=*/1);
   s.onehot = f.compare(Predicate::eq, labels, classes);
   if (auto ignored = op.getIgnoreIndex())
     s.counts = f.compare(Predicate::ne, labels, double(int64_t(*ignored))); // the accessor is unsigned
@@ -39,26 +37,22 @@ static Samples buildSamples(VjpContext &ctx, Formula &f, OpT op, Value scores) {
   // The weight is w_l, or 0 for ignored samples; it is null when it is 1 for all.
   Value weight;
   if (op.getWeights()) {
-    Value w = reshapeTo(b, loc, castTo(b, loc, op.getWeights(), element), perClass);
-    weight = f.sum(f.select(s.onehot, w, 0.0), {1});
+    Value w = f.reshape(f.cast(op.getWeights(), element), perClass);
+    weight = f.sum(f.select(s.onehot, w, 0.0), {1}, /*keepdims=*/true);
     if (s.counts)
       weight = f.select(s.counts, weight, 0.0);
   } else if (s.counts) {
-    weight = castTo(b, loc, s.counts, element);
+    weight = f.cast(s.counts, element);
   }
 
   Value dy = f.up(ctx.cotangent());
   if (op.getReduction() == LossReduction::none) {
-    dy = reshapeTo(b, loc, dy, perSample);
+    dy = f.reshape(dy, perSample);
   } else if (op.getReduction() == LossReduction::mean) {
-    if (weight) {
-      Shape all;
-      for (int64_t i = 0, e = perSample.size(); i < e; ++i)
-        all.push_back(i);
-      dy = f.div(dy, reshapeTo(b, loc, f.sum(weight, all), {}));
-    } else {
+    if (weight)
+      dy = f.div(dy, f.reshape(f.sum(weight, allAxes(weight), /*keepdims=*/true), {}));
+    else
       dy = f.div(dy, double(typeOf(labels).getNumElements()));
-    }
   }
   s.dyOverDen = dy;
   s.coefficient = weight ? f.mul(dy, weight) : dy;
@@ -71,7 +65,7 @@ static Samples buildSamples(VjpContext &ctx, Formula &f, OpT op, Value scores) {
 /// dL/dw_c is the sum over samples with label c of dy (-logp_{i,c}),
 /// or of dy (-logp_{i,c} - L) / sum w_l for the mean, which is a quotient. logp is in the compute type.
 template <typename OpT>
-static void setWeightGradient(VjpContext &ctx, Formula &f, OpT op, const Samples &s, Value logp) {
+static void setWeightGradient(VjpContext &ctx, const GraphBuilder &f, OpT op, const Samples &s, Value logp) {
   Value term = f.neg(logp);
   if (op.getReduction() == LossReduction::mean)
     term = f.sub(term, f.up(op.getLoss()));
@@ -81,12 +75,12 @@ static void setWeightGradient(VjpContext &ctx, Formula &f, OpT op, const Samples
   for (int64_t i = 0, e = shapeOf(logp).size(); i < e; ++i)
     if (i != 1)
       others.push_back(i);
-  ctx.set(2, reshapeTo(ctx.builder, ctx.loc, f.sum(perElement, others), {shapeOf(logp)[1]}));
+  ctx.set(2, f.reshape(f.sum(perElement, others, /*keepdims=*/true), {shapeOf(logp)[1]}));
 }
 
 /// dlogp_{i,c} = -w_l dy / denominator where c is the label, else 0.
 LogicalResult NllLossOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Samples s = buildSamples(ctx, f, *this, getLogProbabilities());
   if (ctx.needs(0))
     ctx.set(0, f.select(s.onehot, f.neg(s.coefficient), 0.0));
@@ -98,16 +92,15 @@ LogicalResult NllLossOp::buildVjp(VjpContext &ctx) {
 /// dlogits = (softmax(logits) - onehot) w_l dy / denominator, computed in fp32 at least. It
 /// composes the VJPs of nll_loss and log_softmax (the sum of dlogp over c is -coefficient).
 LogicalResult SoftmaxCrossEntropyOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value logits = f.up(getLogits());
   Samples s = buildSamples(ctx, f, *this, getLogits());
   if (ctx.needs(0)) {
-    Value p = SoftmaxOp::create(ctx.builder, ctx.loc, logits, ctx.builder.getI64IntegerAttr(1));
-    Value onehot = castTo(ctx.builder, ctx.loc, s.onehot, elementOf(p));
+    Value p = f.create<SoftmaxOp>(logits, /*axis=*/1);
+    Value onehot = f.cast(s.onehot, elementOf(p));
     ctx.set(0, f.mul(f.sub(p, onehot), s.coefficient));
   }
   if (getWeights() && ctx.needs(2))
-    setWeightGradient(ctx, f, *this, s,
-                      LogSoftmaxOp::create(ctx.builder, ctx.loc, logits, ctx.builder.getI64IntegerAttr(1)));
+    setWeightGradient(ctx, f, *this, s, f.create<LogSoftmaxOp>(logits, /*axis=*/1));
   return success();
 }

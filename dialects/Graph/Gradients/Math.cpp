@@ -3,7 +3,7 @@
 // dx = dy * f'(x), with f' from DLMF 4.20, 4.21, 4.38 (elementary) and 7.2 (erf) unless stated.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include <cmath>
 
 using namespace mlir;
@@ -11,170 +11,174 @@ using namespace mpc;
 using namespace mpc::graph;
 
 /// Sets the gradient to dy * slope, where the slope is in the compute type.
-static LogicalResult scaled(VjpContext &ctx, Formula &f, Value slope) {
+static LogicalResult scaled(VjpContext &ctx, const GraphBuilder &f, Value slope) {
   ctx.set(0, f.mul(f.up(ctx.cotangent()), slope));
   return success();
 }
 
 /// |x|' = sign(x), 0 at 0 (torch). The product with dy is exact.
 LogicalResult AbsOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  ctx.set(0, f.mul(ctx.cotangent(), f.op<SignOp>(getX())));
+  GraphBuilder f(ctx);
+  ctx.set(0, f.mul(ctx.cotangent(), f.create<SignOp>(getX())));
   return success();
 }
 
 /// (-x)' = -1
 LogicalResult NegOp::buildVjp(VjpContext &ctx) {
-  ctx.set(0, Formula(ctx).neg(ctx.cotangent()));
+  ctx.set(0, GraphBuilder(ctx).neg(ctx.cotangent()));
   return success();
 }
 
 /// (e^x)' = e^x = y
 LogicalResult ExpOp::buildVjp(VjpContext &ctx) {
-  ctx.set(0, Formula(ctx).mul(ctx.cotangent(), getY()));
+  ctx.set(0, GraphBuilder(ctx).mul(ctx.cotangent(), getY()));
   return success();
 }
 
 /// (log x)' = 1/x
 LogicalResult LogOp::buildVjp(VjpContext &ctx) {
-  ctx.set(0, Formula(ctx).div(ctx.cotangent(), getX()));
+  ctx.set(0, GraphBuilder(ctx).div(ctx.cotangent(), getX()));
   return success();
 }
 
 /// (sqrt x)' = 1/(2 sqrt x) = 1/(2y); it is infinite at 0, as in torch.
 LogicalResult SqrtOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  ctx.set(0, f.div(f.up(ctx.cotangent()), f.mul(f.up(getY()), 2.0)));
+  GraphBuilder f(ctx);
+  Value twice = f.mul(f.up(getY()), 2.0);
+  ctx.set(0, f.div(f.up(ctx.cotangent()), twice));
   return success();
 }
 
 /// (x^-1/2)' = -1/2 x^-3/2 = -y^3/2
 LogicalResult RsqrtOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value y = f.up(getY());
   return scaled(ctx, f, f.mul(f.mul(f.square(y), y), -0.5));
 }
 
 /// (1/x)' = -1/x^2 = -y^2
 LogicalResult ReciprocalOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   return scaled(ctx, f, f.neg(f.square(f.up(getY()))));
 }
 
 /// sin' = cos
 LogicalResult SinOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.op<CosOp>(f.up(getX())));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.create<CosOp>(f.up(getX())));
 }
 
 /// cos' = -sin
 LogicalResult CosOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.neg(f.op<SinOp>(f.up(getX()))));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.neg(f.create<SinOp>(f.up(getX()))));
 }
 
 /// tan' = 1 + tan^2
 LogicalResult TanOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   return scaled(ctx, f, f.add(f.square(f.up(getY())), 1.0));
 }
 
 /// asin' = 1/sqrt(1 - x^2)
 LogicalResult AsinOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.op<RsqrtOp>(f.sub(1.0, f.square(f.up(getX())))));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.rsqrt(f.sub(1.0, f.square(f.up(getX())))));
 }
 
 /// acos' = -1/sqrt(1 - x^2)
 LogicalResult AcosOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.neg(f.op<RsqrtOp>(f.sub(1.0, f.square(f.up(getX()))))));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.neg(f.rsqrt(f.sub(1.0, f.square(f.up(getX()))))));
 }
 
 /// atan' = 1/(1 + x^2)
 LogicalResult AtanOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  ctx.set(0, f.div(f.up(ctx.cotangent()), f.add(f.square(f.up(getX())), 1.0)));
+  GraphBuilder f(ctx);
+  Value divisor = f.add(f.square(f.up(getX())), 1.0);
+  ctx.set(0, f.div(f.up(ctx.cotangent()), divisor));
   return success();
 }
 
 /// sinh' = cosh
 LogicalResult SinhOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.op<CoshOp>(f.up(getX())));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.create<CoshOp>(f.up(getX())));
 }
 
 /// cosh' = sinh
 LogicalResult CoshOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.op<SinhOp>(f.up(getX())));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.create<SinhOp>(f.up(getX())));
 }
 
 /// asinh' = 1/sqrt(x^2 + 1)
 LogicalResult AsinhOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.op<RsqrtOp>(f.add(f.square(f.up(getX())), 1.0)));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.rsqrt(f.add(f.square(f.up(getX())), 1.0)));
 }
 
 /// acosh' = 1/sqrt(x^2 - 1)
 LogicalResult AcoshOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.op<RsqrtOp>(f.sub(f.square(f.up(getX())), 1.0)));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.rsqrt(f.sub(f.square(f.up(getX())), 1.0)));
 }
 
 /// atanh' = 1/(1 - x^2)
 LogicalResult AtanhOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  ctx.set(0, f.div(f.up(ctx.cotangent()), f.sub(1.0, f.square(f.up(getX())))));
+  GraphBuilder f(ctx);
+  Value divisor = f.sub(1.0, f.square(f.up(getX())));
+  ctx.set(0, f.div(f.up(ctx.cotangent()), divisor));
   return success();
 }
 
 /// erf' = 2/sqrt(pi) e^(-x^2)
 LogicalResult ErfOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.mul(f.op<ExpOp>(f.neg(f.square(f.up(getX())))), 2.0 / std::sqrt(M_PI)));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.mul(f.exp(f.neg(f.square(f.up(getX())))), 2.0 / std::sqrt(M_PI)));
 }
 
 /// tanh' = 1 - tanh^2 = 1 - y^2
 LogicalResult TanhOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   return scaled(ctx, f, f.sub(1.0, f.square(f.up(getY()))));
 }
 
 /// sigmoid' = y (1 - y)
 LogicalResult SigmoidOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value y = f.up(getY());
   return scaled(ctx, f, f.mul(y, f.sub(1.0, y)));
 }
 
 /// softplus' = sigmoid
 LogicalResult SoftplusOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.op<SigmoidOp>(f.up(getX())));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.create<SigmoidOp>(f.up(getX())));
 }
 
 /// softsign' = 1 / (1 + |x|)^2. The rule for quotients would subtract two numbers that are nearly equal where |x| is large.
 LogicalResult SoftsignOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  return scaled(ctx, f, f.square(f.op<ReciprocalOp>(f.add(f.op<AbsOp>(f.up(getX())), 1.0))));
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, f.square(f.create<ReciprocalOp>(f.add(f.abs(f.up(getX())), 1.0))));
 }
 
 /// gelu' = Phi(x) + x phi(x), with Phi = (1 + erf(x/sqrt 2))/2 and phi = e^(-x^2/2)/sqrt(2 pi). The tanh form is differentiated as written:
 /// (1 + t)/2 + x/2 (1 - t^2) u', t = tanh u, u = sqrt(2/pi)(x + a x^3), u' = sqrt(2/pi)(1 + 3 a x^2), a = 0.044715 (Hendrycks & Gimpel 2016; ONNX Gelu-20).
 LogicalResult GeluOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value x = f.up(getX()), x2 = f.square(x);
   if (!getApproximate()) {
-    Value cdf = f.mul(f.add(f.op<ErfOp>(f.mul(x, M_SQRT1_2)), 1.0), 0.5);
-    Value pdf = f.mul(f.op<ExpOp>(f.mul(x2, -0.5)), 1.0 / std::sqrt(2.0 * M_PI));
+    Value cdf = f.mul(f.add(f.create<ErfOp>(f.mul(x, M_SQRT1_2)), 1.0), 0.5);
+    Value pdf = f.mul(f.exp(f.mul(x2, -0.5)), 1.0 / std::sqrt(2.0 * M_PI));
     return scaled(ctx, f, f.add(cdf, f.mul(x, pdf)));
   }
   const double a = 0.044715, k = std::sqrt(2.0 / M_PI);
-  Value t = f.op<TanhOp>(f.mul(f.mul(x, f.add(f.mul(x2, a), 1.0)), k));
+  Value t = f.create<TanhOp>(f.mul(f.mul(x, f.add(f.mul(x2, a), 1.0)), k));
   Value du = f.mul(f.add(f.mul(x2, 3.0 * a), 1.0), k);
   Value left = f.mul(f.add(t, 1.0), 0.5);
-  Value right = f.mul(f.mul(f.mul(x, 0.5), f.sub(1.0, f.square(t))), du);
+  Value slope = f.sub(1.0, f.square(t));
+  Value right = f.mul(f.mul(f.mul(x, 0.5), slope), du);
   return scaled(ctx, f, f.add(left, right));
 }
 

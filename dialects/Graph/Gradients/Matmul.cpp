@@ -1,29 +1,25 @@
 //===- Matmul.cpp - VJPs of matrix products and convolutions -------------------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-static Value matmul(VjpContext &ctx, Value a, Value b, bool transposeA, bool transposeB) {
-  return MatMulOp::create(ctx.builder, ctx.loc, a, b, transposeA, transposeB);
-}
-
 /// Swaps the last two dimensions.
-static Value transposed(VjpContext &ctx, Value x) {
+static Value transposed(const GraphBuilder &f, Value x) {
   Shape permutation;
   int64_t rank = typeOf(x).getRank();
   for (int64_t i = 0; i < rank - 2; ++i)
     permutation.push_back(i);
   permutation.append({rank - 1, rank - 2});
-  return TransposeOp::create(ctx.builder, ctx.loc, x, permutation);
+  return f.transpose(x, permutation);
 }
 
 /// Reshapes x: [batch..., rows, columns] to [batch*rows, columns].
-static Value flattened(VjpContext &ctx, Value x) {
+static Value flattened(const GraphBuilder &f, Value x) {
   ArrayRef<int64_t> shape = shapeOf(x);
-  return reshapeTo(ctx.builder, ctx.loc, x, {llvm::product_of(shape.drop_back()), shape.back()});
+  return f.reshape(x, {llvm::product_of(shape.drop_back()), shape.back()});
 }
 
 /// With A = op(a): [..., m, k], B = op(b): [..., k, n] and C = A B: dA = dC B^T, dB = A^T dC. The gradient of an operand that is stored transposed is
@@ -33,7 +29,7 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
   if (isFloat8(elementOf(getA())))
     return emitErrorWithHint(getLoc(), "'graph.matmul' of 8-bit floats has no gradient of its own",
                              "its factors are copies with scales; make the three products of the copies");
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value a = getA(), b = getB(), dc = ctx.cotangent();
   bool ta = getTransposeA(), tb = getTransposeB();
   ArrayRef<int64_t> batch = shapeOf(dc).drop_back(2), batchA = shapeOf(a).drop_back(2), batchB = shapeOf(b).drop_back(2);
@@ -44,19 +40,19 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0)) {
     Value g = wide(dc, ofA), other = wide(b, ofA);
     // a: [m,k] = dC B^T; a: [k,m] = B dC^T
-    ctx.set(0, ta ? matmul(ctx, other, g, tb, true) : matmul(ctx, g, other, false, !tb));
+    ctx.set(0, ta ? f.matmul(other, g, tb, true) : f.matmul(g, other, false, !tb));
   }
   if (!ctx.needs(1))
     return success();
   if (sharedB) {
-    Value rows = flattened(ctx, ta ? transposed(ctx, a) : a), g = flattened(ctx, dc);
-    Value db = tb ? matmul(ctx, g, rows, true, false) : matmul(ctx, rows, g, true, false);
-    ctx.set(1, reshapeTo(ctx.builder, ctx.loc, db, shapeOf(b)));
+    Value rows = flattened(f, ta ? transposed(f, a) : a), g = flattened(f, dc);
+    Value db = tb ? f.matmul(g, rows, true, false) : f.matmul(rows, g, true, false);
+    ctx.set(1, f.reshape(db, shapeOf(b)));
     return success();
   }
   Value g = wide(dc, ofB), other = wide(a, ofB);
   // b: [k,n] = A^T dC; b: [n,k] = dC^T A
-  ctx.set(1, tb ? matmul(ctx, g, other, true, ta) : matmul(ctx, other, g, !ta, false));
+  ctx.set(1, tb ? f.matmul(g, other, true, ta) : f.matmul(other, g, !ta, false));
   return success();
 }
 
@@ -66,18 +62,17 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
 
 template <typename OpT>
 static Value conv(VjpContext &ctx, OpT op, Value x, Value w) {
-  return ConvOp::create(ctx.builder, ctx.loc, x, w, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(),
-                        op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
+  return GraphBuilder(ctx).create<ConvOp>(x, w, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
 }
 template <typename OpT>
 static Value convInputGrad(VjpContext &ctx, OpT op, Value x, Value dy, Value w) {
-  return ConvInputGradOp::create(ctx.builder, ctx.loc, x.getType(), dy, w, op.getStridesAttr(), op.getDilationsAttr(),
-                                 op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
+  return GraphBuilder(ctx).create<ConvInputGradOp>(x.getType(), dy, w, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(),
+                                                   op.getLayoutAttr());
 }
 template <typename OpT>
 static Value convWeightGrad(VjpContext &ctx, OpT op, Value w, Value x, Value dy) {
-  return ConvWeightGradOp::create(ctx.builder, ctx.loc, w.getType(), x, dy, op.getStridesAttr(), op.getDilationsAttr(),
-                                  op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
+  return GraphBuilder(ctx).create<ConvWeightGradOp>(w.getType(), x, dy, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(),
+                                                    op.getLayoutAttr());
 }
 
 LogicalResult ConvOp::buildVjp(VjpContext &ctx) {

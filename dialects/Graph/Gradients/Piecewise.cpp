@@ -3,7 +3,7 @@
 // Functions that only select elements of dy are exact, so they compute in the operand's own type. Conventions at kinks are torch's.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -11,23 +11,23 @@ using namespace mpc::graph;
 
 /// relu' = [y > 0]: 0 at 0 (torch). The formula needs the result only, which the next op saves anyway.
 LogicalResult ReluOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   ctx.set(0, f.select(f.compare(Predicate::gt, getY(), 0.0), ctx.cotangent(), 0.0));
   return success();
 }
 
 /// leaky_relu' = 1 where x > 0, else alpha. For alpha >= 0 the result has the sign of x where that matters (y > 0 iff x > 0).
 LogicalResult LeakyReluOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value sign = getAlpha().isNegative() ? getX() : getY();
-  Value dy = f.up(ctx.cotangent());
-  ctx.set(0, f.select(f.compare(Predicate::gt, sign, 0.0), dy, f.mul(dy, getAlpha().convertToDouble())));
+  Value dy = f.up(ctx.cotangent()), below = f.mul(dy, getAlpha().convertToDouble());
+  ctx.set(0, f.select(f.compare(Predicate::gt, sign, 0.0), dy, below));
   return success();
 }
 
 /// prelu' = 1 where x > 0, else the slope, also at 0 (torch); the derivative with respect to the slope is 0 where x > 0, else x.
 LogicalResult PReluOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value dy = f.up(ctx.cotangent()), x = f.up(getX());
   Value positive = f.compare(Predicate::gt, x, 0.0);
   if (ctx.needs(0))
@@ -40,27 +40,27 @@ LogicalResult PReluOp::buildVjp(VjpContext &ctx) {
 /// elu' = 1 where x > 0, else alpha e^x (Clevert et al. 2015, eq. 15). The exponent is clamped so that the branch not taken
 /// stays finite.
 LogicalResult EluOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value dy = f.up(ctx.cotangent()), x = f.up(getX());
-  Value below = MinOp::create(ctx.builder, ctx.loc, x, f.number(0.0, x));
-  Value slope = f.mul(f.op<ExpOp>(below), getAlpha().convertToDouble());
-  ctx.set(0, f.select(f.compare(Predicate::gt, x, 0.0), dy, f.mul(dy, slope)));
+  Value below = f.mul(dy, f.mul(f.exp(f.min(x, 0.0)), getAlpha().convertToDouble()));
+  ctx.set(0, f.select(f.compare(Predicate::gt, x, 0.0), dy, below));
   return success();
 }
 
 /// hard_sigmoid' = alpha where 0 < alpha x + beta < 1, else 0.
 LogicalResult HardSigmoidOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   double alpha = getAlpha().convertToDouble();
   Value t = f.add(f.mul(f.up(getX()), alpha), getBeta().convertToDouble());
-  Value inside = f.both(f.compare(Predicate::gt, t, 0.0), f.compare(Predicate::lt, t, 1.0));
+  Value below = f.compare(Predicate::lt, t, 1.0);
+  Value inside = f.both(f.compare(Predicate::gt, t, 0.0), below);
   ctx.set(0, f.select(inside, f.mul(f.up(ctx.cotangent()), alpha), 0.0));
   return success();
 }
 
 /// hard_swish' = 0 for x <= -3, 1 for x >= 3, x/3 + 1/2 between (Howard et al. 2019, section 5.2).
 LogicalResult HardSwishOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value dy = f.up(ctx.cotangent()), x = f.up(getX());
   Value middle = f.mul(dy, f.add(f.div(x, 3.0), 0.5));
   Value upper = f.select(f.compare(Predicate::lt, x, 3.0), middle, dy);
@@ -70,7 +70,7 @@ LogicalResult HardSwishOp::buildVjp(VjpContext &ctx) {
 
 /// clip' = 1 where min < x < max, else 0, also at the bounds (torch.clamp, ReLU6 and Hardtanh since 2.15).
 LogicalResult ClipOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value grad = ctx.cotangent();
   // The bounds are compared in the compute type: they need not be representable in x's.
   Value x = f.up(getX());
@@ -84,7 +84,7 @@ LogicalResult ClipOp::buildVjp(VjpContext &ctx) {
 
 /// select(c, a, b): da = dy where c, db = dy where not c.
 LogicalResult SelectOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   if (ctx.needs(1))
     ctx.set(1, f.select(getCondition(), ctx.cotangent(), 0.0));
   if (ctx.needs(2))
@@ -95,7 +95,6 @@ LogicalResult SelectOp::buildVjp(VjpContext &ctx) {
 /// y = m*x, where the mask m (0 or 1/(1 - ratio)) is a function of seed, step and salt: dx = m*dy.
 LogicalResult DropoutOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, DropoutOp::create(ctx.builder, ctx.loc, getType(), ctx.cotangent(), getSeed(), getStep(), getRatioAttr(),
-                                 getSaltAttr(), getSharedAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<DropoutOp>(getType(), ctx.cotangent(), getSeed(), getStep(), getRatioAttr(), getSaltAttr(), getSharedAttr()));
   return success();
 }

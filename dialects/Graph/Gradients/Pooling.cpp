@@ -1,5 +1,5 @@
 //===- Pooling.cpp - VJPs of pooling ----------------------------------------------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -8,9 +8,8 @@ using namespace mpc::graph;
 /// dy goes to the element that was the window's maximum.
 LogicalResult MaxPoolOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, MaxPoolGradOp::create(ctx.builder, ctx.loc, getX().getType(), ctx.cotangent(), getArgmax(), getKernelAttr(),
-                                     getStridesAttr(), getDilationsAttr(), getPadLowAttr(), getPadHighAttr(),
-                                     getLayoutAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<MaxPoolGradOp>(getX().getType(), ctx.cotangent(), getArgmax(), getKernelAttr(), getStridesAttr(), getDilationsAttr(), getPadLowAttr(),
+                                                       getPadHighAttr(), getLayoutAttr()));
   return success();
 }
 
@@ -19,8 +18,7 @@ LogicalResult MaxPoolOp::buildVjp(VjpContext &ctx) {
 LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
-  Formula f(ctx);
-  OpBuilder &b = ctx.builder;
+  GraphBuilder f(ctx);
   ArrayRef<int64_t> in = shapeOf(getDx()), out = shapeOf(getDy());
   int64_t rank = in.size(), spatial = rank - 2, s = spatialAxis(getLayout());
 
@@ -34,14 +32,13 @@ LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
     strides[s + i] = getStrides()[i];
     positions *= getKernel()[i];
   }
-  Value g = PadOp::create(b, ctx.loc, ctx.cotangent(), b.getF64FloatAttr(0.0), b.getDenseI64ArrayAttr(low),
-                          b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(none));
-  Value taken = f.number(0.0, g);
+  Value g = f.padZeros(ctx.cotangent(), low, high, none);
+  Value taken = f.constant(g, 0);
   for (int64_t position = 0; position < positions; ++position) {
     Shape starts(rank, 0);
     for (int64_t i = spatial - 1, rest = position; i >= 0; rest /= getKernel()[i], --i)
       starts[s + i] = rest % getKernel()[i] * getDilations()[i];
-    Value elements = SliceOp::create(b, ctx.loc, g, starts, out, strides);
+    Value elements = f.slice(g, starts, out, strides);
     taken = f.select(f.compare(Predicate::eq, getArgmax(), double(position)), elements, taken);
   }
   ctx.set(0, taken);
@@ -51,15 +48,13 @@ LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
 /// avg_pool is linear; its transpose is an op of its own, and the transpose of that is avg_pool.
 LogicalResult AvgPoolOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, AvgPoolGradOp::create(ctx.builder, ctx.loc, getX().getType(), ctx.cotangent(), getKernelAttr(),
-                                     getStridesAttr(), getDilationsAttr(), getPadLowAttr(), getPadHighAttr(),
-                                     getLayoutAttr(), getCountIncludePadAttr(), getCeilModeAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<AvgPoolGradOp>(getX().getType(), ctx.cotangent(), getKernelAttr(), getStridesAttr(), getDilationsAttr(), getPadLowAttr(), getPadHighAttr(),
+                                                       getLayoutAttr(), getCountIncludePadAttr(), getCeilModeAttr()));
   return success();
 }
 LogicalResult AvgPoolGradOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, AvgPoolOp::create(ctx.builder, ctx.loc, ctx.cotangent(), getKernelAttr(), getStridesAttr(),
-                                 getDilationsAttr(), getPadLowAttr(), getPadHighAttr(), getLayoutAttr(),
-                                 getCountIncludePadAttr(), getCeilModeAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<AvgPoolOp>(ctx.cotangent(), getKernelAttr(), getStridesAttr(), getDilationsAttr(), getPadLowAttr(), getPadHighAttr(), getLayoutAttr(),
+                                                   getCountIncludePadAttr(), getCeilModeAttr()));
   return success();
 }

@@ -1,13 +1,13 @@
 //===- Reduce.cpp - VJPs of reductions ----------------------------------------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
 /// Reshapes v, which has a reduction's result shape, so that the reduced dimensions are back with size 1.
-static Value keepDims(VjpContext &ctx, Value x, ArrayRef<int64_t> axes, Value v) {
-  return reshapeTo(ctx.builder, ctx.loc, v, reducedShape(shapeOf(x), axes, /*keepdims=*/true));
+static Value keepDims(const GraphBuilder &f, Value x, ArrayRef<int64_t> axes, Value v) {
+  return f.reshape(v, reducedShape(shapeOf(x), axes, /*keepdims=*/true));
 }
 
 /// Returns how many elements each result element combines.
@@ -20,24 +20,24 @@ static double countOf(Value x, ArrayRef<int64_t> axes) {
 
 /// y = sum x: dx = dy, broadcast.
 LogicalResult ReduceSumOp::buildVjp(VjpContext &ctx) {
-  ctx.set(0, keepDims(ctx, getX(), getAxes(), ctx.cotangent()));
+  ctx.set(0, keepDims(GraphBuilder(ctx), getX(), getAxes(), ctx.cotangent()));
   return success();
 }
 
 /// y = sum x / n: dx = dy/n, divided before the broadcast. n may exceed the largest f16, so the division is in the compute type.
 LogicalResult ReduceMeanOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   Value dy = f.div(f.up(ctx.cotangent()), countOf(getX(), getAxes()));
   // Rounding before the broadcast gives the same values and leaves less to cast.
-  dy = castTo(ctx.builder, ctx.loc, dy, elementOf(getX()));
-  ctx.set(0, keepDims(ctx, getX(), getAxes(), dy));
+  dy = f.cast(dy, elementOf(getX()));
+  ctx.set(0, keepDims(f, getX(), getAxes(), dy));
   return success();
 }
 
 /// y = sqrt(sum x^2): dx = dy x/y, and 0 where y is 0 (torch.linalg.vector_norm).
 LogicalResult ReduceL2Op::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
-  Value y = f.up(keepDims(ctx, getX(), getAxes(), getY())), dy = f.up(keepDims(ctx, getX(), getAxes(), ctx.cotangent()));
+  GraphBuilder f(ctx);
+  Value y = f.up(keepDims(f, getX(), getAxes(), getY())), dy = f.up(keepDims(f, getX(), getAxes(), ctx.cotangent()));
   Value isZero = f.compare(Predicate::eq, y, 0.0);
   Value slope = f.select(isZero, 0.0, f.div(dy, f.select(isZero, 1.0, y)));
   ctx.set(0, f.mul(f.up(getX()), slope));
@@ -46,10 +46,10 @@ LogicalResult ReduceL2Op::buildVjp(VjpContext &ctx) {
 
 /// dx = dy/k at the k elements that equal the extremum, 0 elsewhere (torch.amax).
 static LogicalResult extremum(VjpContext &ctx, Value x, Value y, ArrayRef<int64_t> axes) {
-  Formula f(ctx);
-  Value hit = f.compare(Predicate::eq, x, keepDims(ctx, x, axes, y));
-  Value count = f.sum(castTo(ctx.builder, ctx.loc, hit, computeType(elementOf(x))), axes);
-  Value share = f.div(f.up(keepDims(ctx, x, axes, ctx.cotangent())), count);
+  GraphBuilder f(ctx);
+  Value hit = f.compare(Predicate::eq, x, keepDims(f, x, axes, y));
+  Value count = f.sum(f.cast(hit, computeType(elementOf(x))), axes, /*keepdims=*/true);
+  Value share = f.div(f.up(keepDims(f, x, axes, ctx.cotangent())), count);
   ctx.set(0, f.select(hit, share, 0.0));
   return success();
 }
@@ -59,16 +59,17 @@ LogicalResult ReduceMinOp::buildVjp(VjpContext &ctx) { return extremum(ctx, getX
 /// dx_i = dy * product of the others. Let q be the product of the elements that are not 0 and z the number of zeros: the others' product
 /// is q/x_i for z = 0; q at the zero and 0 elsewhere for z = 1; 0 for z > 1.
 LogicalResult ReduceProdOp::buildVjp(VjpContext &ctx) {
-  Formula f(ctx);
+  GraphBuilder f(ctx);
   ArrayRef<int64_t> axes = getAxes();
   Value x = f.up(getX());
   Value isZero = f.compare(Predicate::eq, x, 0.0);
-  Value zeros = f.sum(castTo(ctx.builder, ctx.loc, isZero, elementOf(x)), axes);
+  Value zeros = f.sum(f.cast(isZero, elementOf(x)), axes, /*keepdims=*/true);
   Value safe = f.select(isZero, 1.0, x);
-  Value q = ReduceProdOp::create(ctx.builder, ctx.loc, safe, axes, /*keepdims=*/true);
+  Value q = f.create<ReduceProdOp>(safe, axes, /*keepdims=*/true);
   Value atZero = f.select(f.compare(Predicate::eq, zeros, 1.0), q, 0.0);
-  Value elsewhere = f.select(f.compare(Predicate::eq, zeros, 0.0), f.div(q, safe), 0.0);
-  Value dy = f.up(keepDims(ctx, getX(), axes, ctx.cotangent()));
+  Value others = f.div(q, safe);
+  Value elsewhere = f.select(f.compare(Predicate::eq, zeros, 0.0), others, 0.0);
+  Value dy = f.up(keepDims(f, getX(), axes, ctx.cotangent()));
   ctx.set(0, f.mul(dy, f.select(isZero, atZero, elsewhere)));
   return success();
 }

@@ -1,5 +1,5 @@
 #include "dialects/Graph/Gradients/ReverseMode.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -38,7 +38,7 @@ void ReverseMode::contribute(Value to, Value gradient, OpBuilder &b) {
     sum = gradient;
     return;
   }
-  sum = AddOp::create(b, gradient.getLoc(), sum, gradient);
+  sum = GraphBuilder(b, gradient.getLoc()).add(sum, gradient);
   ++numSums;
 }
 

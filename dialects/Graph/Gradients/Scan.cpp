@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/ReverseMode.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -153,7 +153,7 @@ void ScanGradient::buildForward() {
 }
 
 void ScanGradient::buildBackward() {
-  OpBuilder &b = ctx.builder;
+  GraphBuilder b(ctx);
   Block &from = copy.getBlock();
   SmallVector<Value> inits, fixed, stacked;
   /// The values of the copy's body that the arguments of the backward body stand for, group by group.
@@ -164,14 +164,14 @@ void ScanGradient::buildBackward() {
     if (active[i]) {
       carried.push_back(i);
       Value outside = ctx.cotangent(i);
-      inits.push_back(outside ? outside : splat(b, ctx.loc, typeOf(scan.getInits()[i]), 0));
+      inits.push_back(outside ? outside : b.splat(typeOf(scan.getInits()[i]), 0));
       standFor.push_back(cotangents[i]);
     }
   for (unsigned i = numCarried; i < gradients.size(); ++i)
     if (gradients[i] && copy.isInvariant(i)) {
       summed.push_back(i);
       RankedTensorType type = typeOf(from.getArgument(i));
-      inits.push_back(splat(b, ctx.loc, type.clone(computeType(type.getElementType())), 0));
+      inits.push_back(b.splat(type.clone(computeType(type.getElementType())), 0));
       standFor.push_back(Value());
     } else if (gradients[i]) {
       sliced.push_back(i);
@@ -197,7 +197,7 @@ void ScanGradient::buildBackward() {
   SmallVector<Type> stacks;
   for (unsigned i : sliced)
     stacks.push_back(scan.getOperand(i).getType());
-  auto backward = ScanOp::create(b, ctx.loc, scan.getTrips(), !scan.getReverse(), inits, fixed, stacked, stacks);
+  auto backward = b.create<ScanOp>(scan.getTrips(), !scan.getReverse(), inits, fixed, stacked, stacks);
   Block &body = backward.getBlock();
   IRMapping mapping;
   for (auto [argument, v] : llvm::zip_equal(body.getArguments(), standFor))
@@ -213,16 +213,17 @@ void ScanGradient::buildBackward() {
     llvm::for_each(op->getOperands(), make);
     inner.clone(*op, mapping);
   }
+  GraphBuilder f(inner, ctx.loc);
   SmallVector<Value> yielded;
   for (unsigned i : carried)
-    yielded.push_back(gradients[i] ? make(gradients[i]) : splat(inner, ctx.loc, typeOf(scan.getInits()[i]), 0));
+    yielded.push_back(gradients[i] ? make(gradients[i]) : f.splat(typeOf(scan.getInits()[i]), 0));
   for (auto [k, i] : llvm::enumerate(summed)) {
     BlockArgument sum = body.getArgument(carried.size() + k);
-    yielded.push_back(AddOp::create(inner, ctx.loc, sum, castTo(inner, ctx.loc, make(gradients[i]), elementOf(sum))));
+    yielded.push_back(f.add(sum, f.cast(make(gradients[i]), elementOf(sum))));
   }
   for (unsigned i : sliced)
     yielded.push_back(make(gradients[i]));
-  ScanYieldOp::create(inner, ctx.loc, yielded);
+  f.create<ScanYieldOp>(yielded);
 
   for (auto [k, i] : llvm::enumerate(carried))
     if (ctx.needs(i))

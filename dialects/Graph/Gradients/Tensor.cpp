@@ -3,7 +3,7 @@
 // Each op is linear, and its VJP is its transpose: elements that were moved are moved back, and the cotangents of copies are summed.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Gradients/Formula.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -11,7 +11,7 @@ using namespace mpc::graph;
 
 LogicalResult ReshapeOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, reshapeTo(ctx.builder, ctx.loc, ctx.cotangent(), shapeOf(getX())));
+    ctx.set(0, GraphBuilder(ctx).reshape(ctx.cotangent(), shapeOf(getX())));
   return success();
 }
 
@@ -27,7 +27,7 @@ LogicalResult TransposeOp::buildVjp(VjpContext &ctx) {
   for (auto [i, p] : llvm::enumerate(getPermutation()))
     inverse[p] = i;
   if (ctx.needs(0))
-    ctx.set(0, TransposeOp::create(ctx.builder, ctx.loc, ctx.cotangent(), inverse));
+    ctx.set(0, GraphBuilder(ctx).transpose(ctx.cotangent(), inverse));
   return success();
 }
 
@@ -43,7 +43,7 @@ LogicalResult ConcatOp::buildVjp(VjpContext &ctx) {
   Shape starts(rank, 0), ones(rank, 1);
   for (auto [i, input] : llvm::enumerate(getInputs())) {
     if (ctx.needs(i))
-      ctx.set(i, SliceOp::create(ctx.builder, ctx.loc, ctx.cotangent(), starts, shapeOf(input), ones));
+      ctx.set(i, GraphBuilder(ctx).slice(ctx.cotangent(), starts, shapeOf(input), ones));
     starts[axis] += shapeOf(input)[axis];
   }
   return success();
@@ -53,7 +53,7 @@ LogicalResult ConcatOp::buildVjp(VjpContext &ctx) {
 LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
-  OpBuilder &b = ctx.builder;
+  GraphBuilder f(ctx);
   int64_t rank = typeOf(getX()).getRank();
   ArrayRef<int64_t> sizes = getSizes();
   Shape reverseStarts(rank, 0), reverseStrides(rank, 1), low(rank), high(rank), interior(rank);
@@ -78,9 +78,8 @@ LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   }
   Value dy = ctx.cotangent();
   if (reverse)
-    dy = SliceOp::create(b, ctx.loc, dy, reverseStarts, sizes, reverseStrides);
-  ctx.set(0, PadOp::create(b, ctx.loc, dy, b.getF64FloatAttr(0.0), b.getDenseI64ArrayAttr(low),
-                           b.getDenseI64ArrayAttr(high), b.getDenseI64ArrayAttr(interior)));
+    dy = f.slice(dy, reverseStarts, sizes, reverseStrides);
+  ctx.set(0, f.padZeros(dy, low, high, interior));
   return success();
 }
 
@@ -88,7 +87,7 @@ LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
 LogicalResult PadOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
-  OpBuilder &b = ctx.builder;
+  GraphBuilder f(ctx);
   int64_t rank = typeOf(getX()).getRank();
   Shape low(rank), high(rank), none(rank, 0), starts(rank), strides(rank);
   bool cropped = false;
@@ -101,34 +100,31 @@ LogicalResult PadOp::buildVjp(VjpContext &ctx) {
   }
   Value dy = ctx.cotangent();
   if (cropped)
-    dy = PadOp::create(b, ctx.loc, dy, b.getF64FloatAttr(0.0), b.getDenseI64ArrayAttr(low), b.getDenseI64ArrayAttr(high),
-                       b.getDenseI64ArrayAttr(none));
-  ctx.set(0, SliceOp::create(b, ctx.loc, dy, starts, shapeOf(getX()), strides));
+    dy = f.padZeros(dy, low, high, none);
+  ctx.set(0, f.slice(dy, starts, shapeOf(getX()), strides));
   return success();
 }
 
 /// dx is a scatter-add of dy.
 LogicalResult GatherOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GatherGradOp::create(ctx.builder, ctx.loc, typeOf(getX()), ctx.cotangent(), getIndices(), getAxisAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<GatherGradOp>(typeOf(getX()), ctx.cotangent(), getIndices(), getAxisAttr()));
   return success();
 }
 LogicalResult GatherGradOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GatherOp::create(ctx.builder, ctx.loc, ctx.cotangent(), getIndices(), getAxisAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<GatherOp>(ctx.cotangent(), getIndices(), getAxisAttr()));
   return success();
 }
 
 /// The VJP is the transpose of the interpolation, which is an op of its own.
 LogicalResult ResizeOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, ResizeGradOp::create(ctx.builder, ctx.loc, typeOf(getX()), ctx.cotangent(), getModeAttr(), getScalesAttr(),
-                                    getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<ResizeGradOp>(typeOf(getX()), ctx.cotangent(), getModeAttr(), getScalesAttr(), getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
   return success();
 }
 LogicalResult ResizeGradOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, ResizeOp::create(ctx.builder, ctx.loc, typeOf(getDy()), ctx.cotangent(), getModeAttr(), getScalesAttr(),
-                                getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<ResizeOp>(typeOf(getDy()), ctx.cotangent(), getModeAttr(), getScalesAttr(), getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
   return success();
 }

@@ -5,13 +5,13 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Attributes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/Numbers.h"
 #include "dialects/Support/Pattern.h"
 #include "dialects/Train/Optimizers/Registry.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-#include <charconv>
 #include <cmath>
 #include <variant>
 
@@ -37,18 +37,13 @@ static ParseResult parseNumbers(AsmParser &parser, SmallVectorImpl<NamedNumber> 
   return parser.parseGreater();
 }
 
-/// Prints the shortest decimal number that is read back as `value`, in the form that MLIR's lexer takes: 2, 0.1, 1.0e-10.
+/// Prints the shortest text in the form that MLIR's lexer takes: 2, 0.1, 1.0e-10.
 static void printNumber(AsmPrinter &printer, StringRef name, double value) {
-  printer << ", " << name << " = ";
-  if (value == std::floor(value) && std::fabs(value) < 1e15) {
-    printer << int64_t(value);
-    return;
-  }
-  char text[32];
-  auto [mantissa, exponent] = StringRef(text, std::to_chars(text, std::end(text), value).ptr - text).split('e');
-  printer << mantissa << (mantissa.contains('.') ? "" : ".0");
+  std::string text = shortestText(value);
+  auto [mantissa, exponent] = StringRef(text).split('e');
+  printer << ", " << name << " = " << mantissa;
   if (!exponent.empty())
-    printer << 'e' << exponent;
+    printer << (mantissa.contains('.') ? "e" : ".0e") << exponent;
 }
 
 static std::string describe(double number) {

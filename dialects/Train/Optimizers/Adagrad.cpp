@@ -21,14 +21,14 @@ static constexpr const Hyperparameter *hyperparameters[] = {&lr, &eps, &weightDe
 static SmallVector<StringRef> slots(const Hyperparameters &) { return {"sum"}; }
 
 static Value update(UpdateContext &u) {
+  const graph::GraphBuilder &b = u.b;
   Value g = u.gradient;
   if (u.weightDecay != 0)
-    g = u.add(g, u.mul(u.parameter, u.weightDecay));
-  Value sum = u.add(u.slots[0], u.mul(g, g));
+    g = b.add(g, b.mul(u.parameter, u.weightDecay));
+  Value sum = b.add(u.slots[0], b.square(g));
   u.newSlots[0] = sum;
-  Value root = u.sqrt(sum);
-  Value step = u.div(u.mul(g, u.lr), u.add(root, u.constant(root, u.hyper[eps])));
-  return u.sub(u.parameter, step);
+  Value divisor = b.add(b.sqrt(sum), u.hyper[eps]);
+  return b.sub(u.parameter, b.div(b.mul(g, u.lr), divisor));
 }
 
 const Optimizer optimizers::adagrad{

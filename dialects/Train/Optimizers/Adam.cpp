@@ -8,7 +8,6 @@
 // ONNX's Adam differs: it adds eps to the uncorrected square root.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Train/Optimizers/AdamCommon.h"
 #include <cmath>
 
@@ -24,34 +23,28 @@ SmallVector<StringRef> optimizers::adamSlots(const Hyperparameters &) {
 }
 
 SmallVector<Value> optimizers::adamShared(StepContext &context) {
-  OpBuilder &b = context.b;
-  Location loc = context.step.getLoc();
-  auto correction = [&](StringRef suffix, const Hyperparameter &beta) -> Value {
-    Value power = context.runningPower(suffix, context.hyper[beta]);
-    return graph::SubOp::create(b, loc, graph::scalar(b, loc, b.getF64Type(), 1), power);
-  };
-  Value first = correction("beta1_power", beta1);
-  Value second = graph::SqrtOp::create(b, loc, correction("beta2_power", beta2));
+  auto correction = [&](StringRef suffix, const Hyperparameter &beta) { return context.b.sub(1, context.runningPower(suffix, context.hyper[beta])); };
+  Value first = correction("beta1_power", beta1), second = context.b.sqrt(correction("beta2_power", beta2));
   return {first, second};
 }
 
 Value optimizers::adamStep(UpdateContext &u, Value parameter, Value gradient) {
-  Type f32 = u.b.getF32Type(), f64 = u.b.getF64Type();
+  const graph::GraphBuilder &b = u.b;
+  Type f32 = b.builder.getF32Type(), f64 = b.builder.getF64Type();
   double first = u.hyper[beta1], second = u.hyper[beta2];
-  Value m = u.add(u.mul(u.slots[0], first), u.mul(gradient, 1 - first));
-  Value v = u.add(u.mul(u.slots[1], second), u.mul(u.mul(gradient, gradient), 1 - second));
+  Value entering = b.mul(gradient, 1 - first), m = b.add(b.mul(u.slots[0], first), entering);
+  Value enteringSquare = b.mul(b.square(gradient), 1 - second), v = b.add(b.mul(u.slots[1], second), enteringSquare);
   u.newSlots[0] = m;
   u.newSlots[1] = v;
-  Value stepSize = graph::castTo(u.b, u.loc, u.div(graph::castTo(u.b, u.loc, u.lr, f64), u.shared[0]), f32);
-  Value root = u.div(u.sqrt(v), graph::castTo(u.b, u.loc, u.shared[1], f32));
-  Value denominator = u.add(root, u.constant(root, u.hyper[eps]));
-  return u.sub(parameter, u.mul(u.div(m, denominator), stepSize));
+  Value stepSize = b.cast(b.div(b.cast(u.lr, f64), u.shared[0]), f32);
+  Value correction = b.cast(u.shared[1], f32), denominator = b.add(b.div(b.sqrt(v), correction), u.hyper[eps]);
+  return b.sub(parameter, b.mul(b.div(m, denominator), stepSize));
 }
 
 static Value update(UpdateContext &u) {
   Value g = u.gradient;
   if (u.weightDecay != 0)
-    g = u.add(g, u.mul(u.parameter, u.weightDecay));
+    g = u.b.add(g, u.b.mul(u.parameter, u.weightDecay));
   return adamStep(u, u.parameter, g);
 }
 

@@ -4,7 +4,6 @@
 // first w = w * (1 - lr * weight_decay), then Adam's step follows with the gradient as it is.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Train/Optimizers/AdamCommon.h"
 #include <cmath>
 
@@ -18,9 +17,9 @@ static constexpr const Hyperparameter *hyperparameters[] = {&adamLr, &beta1, &be
 static Value update(UpdateContext &u) {
   Value w = u.parameter;
   if (u.weightDecay != 0) {
-    Value wide = graph::castTo(u.b, u.loc, u.lr, u.b.getF64Type());
-    Value kept = u.sub(u.constant(wide, 1), u.mul(wide, u.weightDecay));
-    w = u.mul(w, graph::castTo(u.b, u.loc, kept, u.b.getF32Type()));
+    const graph::GraphBuilder &b = u.b;
+    Value kept = b.sub(1, b.mul(b.cast(u.lr, b.builder.getF64Type()), u.weightDecay));
+    w = b.mul(w, b.cast(kept, b.builder.getF32Type()));
   }
   return adamStep(u, w, u.gradient);
 }

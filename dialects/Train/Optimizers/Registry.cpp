@@ -1,5 +1,4 @@
 #include "dialects/Train/Optimizers/Registry.h"
-#include "dialects/Graph/IR/Shapes.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -40,23 +39,9 @@ double Hyperparameters::operator[](const Hyperparameter &hyperparameter) const {
   return values[known - optimizer.hyperparameters.begin()];
 }
 
-Value UpdateContext::constant(Value like, double v) {
-  return graph::scalar(b, loc, graph::elementOf(like), v);
-}
-Value UpdateContext::add(Value x, Value y) { return graph::AddOp::create(b, loc, x, y); }
-Value UpdateContext::sub(Value x, Value y) { return graph::SubOp::create(b, loc, x, y); }
-Value UpdateContext::mul(Value x, Value y) { return graph::MulOp::create(b, loc, x, y); }
-Value UpdateContext::mul(Value x, double y) { return y == 1 ? x : mul(x, constant(x, y)); }
-Value UpdateContext::div(Value x, Value y) { return graph::DivOp::create(b, loc, x, y); }
-Value UpdateContext::sqrt(Value x) { return graph::SqrtOp::create(b, loc, x); }
-
 Value StepContext::runningPower(StringRef suffix, double base) {
-  Location loc = step.getLoc();
-  train::VariableOp variable =
-      train::getOrCreateScalar(step, suffix, train::Role::counter, b.getF64Type(), 1);
-  Value before = train::readVariable(b, loc, variable);
-  Value after = graph::MulOp::create(b, loc, before, graph::scalar(b, loc, b.getF64Type(), base));
-  train::assignVariable(b, loc, variable,
-                        skip ? Value(graph::SelectOp::create(b, loc, skip, before, after)) : after);
+  train::VariableOp variable = train::getOrCreateScalar(step, suffix, train::Role::counter, b.builder.getF64Type(), 1);
+  Value before = train::readVariable(b.builder, b.loc, variable), after = b.mul(before, base);
+  train::assignVariable(b.builder, b.loc, variable, skip ? b.select(skip, before, after) : after);
   return after;
 }

@@ -1,8 +1,8 @@
 //===- Registry.h - what an optimizer is ---------------------------------------------===//
 #ifndef MPC_TRAIN_OPTIMIZERS_REGISTRY_H
 #define MPC_TRAIN_OPTIMIZERS_REGISTRY_H
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Train/IR/Train.h"
-#include "mlir/IR/Builders.h"
 
 namespace mpc::optimizers {
 
@@ -31,8 +31,7 @@ private:
 /// Builds the update of one parameter; everything is fp32.
 class UpdateContext {
 public:
-  mlir::OpBuilder &b;
-  mlir::Location loc;
+  graph::GraphBuilder b;
   /// The parameter's value before the step and its unscaled, clipped gradient: same shape, f32.
   mlir::Value parameter, gradient;
   /// The learning rate of this parameter's group, a tensor<f32>.
@@ -44,22 +43,12 @@ public:
   /// The values that Optimizer::shared returned, in its order.
   llvm::ArrayRef<mlir::Value> shared;
   Hyperparameters hyper;
-
-  // These build elementwise arithmetic; a double becomes a constant of x's element type, and scalars broadcast.
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value sub(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, double y);
-  mlir::Value div(mlir::Value x, mlir::Value y);
-  mlir::Value sqrt(mlir::Value x);
-  /// Makes a rank-0 constant of `like`'s element type.
-  mlir::Value constant(mlir::Value like, double v);
 };
 
 /// Builds scalars that all parameters of a step share, and their state.
 class StepContext {
 public:
-  mlir::OpBuilder &b;
+  graph::GraphBuilder b;
   train::StepOp step;
   /// This tensor<i1> is true if the update is skipped; null means that it never is.
   mlir::Value skip;

@@ -6,7 +6,6 @@
 //   w = w - lr * (nesterov ? g + momentum * m : m)
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/Optimizers/Registry.h"
 #include <cmath>
@@ -39,27 +38,25 @@ static SmallVector<StringRef> slots(const Hyperparameters &hyper) {
 static SmallVector<Value> shared(StepContext &context) {
   if (context.hyper[momentum] == 0 || context.hyper[dampening] == 0)
     return {};
-  OpBuilder &b = context.b;
-  Location loc = context.step.getLoc();
-  Value first = graph::CompareOp::create(b, loc, graph::Predicate::eq, context.count,
-                                         graph::scalar(b, loc, b.getI64Type(), 0));
-  Value share = graph::SelectOp::create(b, loc, first, graph::scalar(b, loc, b.getF32Type(), 1),
-                                        graph::scalar(b, loc, b.getF32Type(), 1 - context.hyper[dampening]));
-  return {share};
+  const graph::GraphBuilder &b = context.b;
+  Value first = b.compare(graph::Predicate::eq, context.count, 0);
+  Value later = b.constant(b.builder.getF32Type(), 1 - context.hyper[dampening]);
+  return {b.select(first, 1, later)};
 }
 
 static Value update(UpdateContext &u) {
+  const graph::GraphBuilder &b = u.b;
   Value g = u.gradient;
   double kept = u.hyper[momentum];
   if (u.weightDecay != 0)
-    g = u.add(g, u.mul(u.parameter, u.weightDecay));
+    g = b.add(g, b.mul(u.parameter, u.weightDecay));
   if (kept != 0) {
-    Value entering = u.shared.empty() ? g : u.mul(g, u.shared[0]);
-    Value m = u.add(u.mul(u.slots[0], kept), entering);
+    Value entering = u.shared.empty() ? g : b.mul(g, u.shared[0]);
+    Value m = b.add(b.mul(u.slots[0], kept), entering);
     u.newSlots[0] = m;
-    g = u.hyper[nesterov] != 0 ? u.add(g, u.mul(m, kept)) : m;
+    g = u.hyper[nesterov] != 0 ? b.add(g, b.mul(m, kept)) : m;
   }
-  return u.sub(u.parameter, u.mul(g, u.lr));
+  return b.sub(u.parameter, b.mul(g, u.lr));
 }
 
 const Optimizer optimizers::sgd{

@@ -129,18 +129,13 @@ Value ElementEmitter::load(const Buffer &buffer, const Index &linear) {
   op.setAliasScopesAttr(buffer.aliasScopes);
   op.setNoaliasScopesAttr(buffer.noaliasScopes);
   Value v = op;
-  Type i32 = b.getI32Type();
   if (element.isF16())
-    return arith::ExtFOp::create(b, b.getF32Type(), v);
-  if (element.isBF16()) {
-    v = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i32, v), constantInt(i32, 16));
-    return arith::BitcastOp::create(b, b.getF32Type(), v);
-  }
+    return extend(b.getF32Type(), v);
+  if (element.isBF16())
+    return bitcast(b.getF32Type(), shiftLeft(zeroExtend(b.getI32Type(), v), 16));
   if (graph::isFloat8(element))
     return decodeFloat8(v, element);
-  if (element.isInteger(1))
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v, constantInt(storage, 0));
-  return v;
+  return element.isInteger(1) ? isNotZero(v) : v;
 }
 
 void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
@@ -148,18 +143,16 @@ void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
   unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
   if (recording)
     accesses.push_back({linear, bytes, true});
-  Type i32 = b.getI32Type();
   if (element.isF16()) {
-    v = arith::TruncFOp::create(b, element, v);
+    v = truncate(element, v);
   } else if (element.isBF16()) {
-    v = arith::ShRUIOp::create(b, arith::BitcastOp::create(b, i32, v), constantInt(i32, 16));
-    v = arith::TruncIOp::create(b, storage, v);
+    v = truncate(storage, shiftRight(bits(v), 16));
   } else if (graph::isFloat8(element)) {
     // A value that came from `round` or `load` has its code already.
     Value code = float8Codes.lookup(v);
-    v = code ? code : Value(kernel::EncodeFloat8Op::create(b, storage, v, TypeAttr::get(element)));
+    v = code ? code : create<kernel::EncodeFloat8Op>(storage, v, TypeAttr::get(element));
   } else if (element.isInteger(1)) {
-    v = arith::ExtUIOp::create(b, storage, v);
+    v = zeroExtend(storage, v);
   }
   auto op = LLVM::StoreOp::create(b, v, address(*this, buffer, linear, storage), bytes);
   op.setAliasScopesAttr(buffer.aliasScopes);
@@ -171,28 +164,22 @@ void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
 /// Converts f64 to f32 by round to odd: a later rounding to at most 22 bits then gives the same as a single
 /// rounding (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
 /// rounding to odd", 2008).
-static Value truncateToOdd(ImplicitLocOpBuilder &b, Value wide) {
-  Type i32 = b.getI32Type(), f64 = b.getF64Type();
-  auto c = [&](int64_t v) { return arith::ConstantOp::create(b, i32, b.getI32IntegerAttr(v)); };
-  Value nearest = arith::TruncFOp::create(b, b.getF32Type(), wide);
-  Value back = arith::ExtFOp::create(b, f64, nearest);
-  Value bits = arith::BitcastOp::create(b, i32, nearest);
+static Value truncateToOdd(ElementEmitter &e, Value wide) {
+  Value nearest = e.truncate(e.b.getF32Type(), wide);
+  Value back = e.extend(e.b.getF64Type(), nearest);
+  Value bits = e.bits(nearest);
   // Comparing the magnitudes, as integers of the f64's bits, tells whether the value was rounded away from
   // zero.
-  Type i64 = b.getI64Type();
-  Value mask = arith::ConstantOp::create(b, i64, b.getI64IntegerAttr(INT64_MAX));
-  Value exact = arith::AndIOp::create(b, arith::BitcastOp::create(b, i64, wide), mask);
-  Value rounded = arith::AndIOp::create(b, arith::BitcastOp::create(b, i64, back), mask);
-  Value away = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rounded, exact);
-  Value towardZero = arith::SelectOp::create(b, away, arith::SubIOp::create(b, bits, c(1)), bits);
+  Value exact = e.bitAnd(e.bits(wide), INT64_MAX), rounded = e.bitAnd(e.bits(back), INT64_MAX);
+  Value away = e.compare(arith::CmpIPredicate::ugt, rounded, exact);
+  Value towardZero = e.select(away, e.sub(bits, 1), bits);
   // The predicate is ordered and different, so a NaN stays what it is.
-  Value inexact = arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, back, wide);
-  Value odd = arith::SelectOp::create(b, inexact, arith::OrIOp::create(b, towardZero, c(1)), bits);
-  return arith::BitcastOp::create(b, b.getF32Type(), odd);
+  Value inexact = e.compare(arith::CmpFPredicate::ONE, back, wide);
+  return e.bitcast(e.b.getF32Type(), e.select(inexact, e.bitOr(towardZero, 1), bits));
 }
 
 Value ElementEmitter::decodeFloat8(Value code, Type element) {
-  Value x = kernel::DecodeFloat8Op::create(b, b.getF32Type(), code, TypeAttr::get(element));
+  Value x = create<kernel::DecodeFloat8Op>(b.getF32Type(), code, TypeAttr::get(element));
   float8Codes[x] = code;
   return x;
 }
@@ -201,51 +188,25 @@ Value ElementEmitter::round(Value f, Type element) {
   if (!graph::isLowPrecision(element) && !graph::isFloat8(element))
     return f;
   if (f.getType().isF64())
-    f = truncateToOdd(b, f);
+    f = truncateToOdd(*this, f);
   auto remember = [&](Value rounded) {
     beforeRounding[rounded] = f;
     return rounded;
   };
   if (graph::isFloat8(element))
-    return remember(
-        decodeFloat8(kernel::EncodeFloat8Op::create(b, b.getI8Type(), f, TypeAttr::get(element)), element));
-  if (element.isF16()) {
-    Value half = arith::TruncFOp::create(b, element, f);
-    return remember(arith::ExtFOp::create(b, b.getF32Type(), half));
-  }
+    return remember(decodeFloat8(create<kernel::EncodeFloat8Op>(b.getI8Type(), f, TypeAttr::get(element)), element));
+  if (element.isF16())
+    return remember(extend(b.getF32Type(), truncate(element, f)));
   // For bf16, half of the last kept place is added, minus one if that place is even; a NaN becomes quiet.
-  Type i32 = b.getI32Type();
-  Value bits = arith::BitcastOp::create(b, i32, f);
-  Value last = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, constantInt(i32, 16)), constantInt(i32, 1));
-  Value sum = arith::AddIOp::create(b, bits, arith::AddIOp::create(b, last, constantInt(i32, 0x7fff)));
-  Value quiet = arith::OrIOp::create(b, bits, constantInt(i32, 0x00400000));
-  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, f, f);
-  Value chosen = arith::SelectOp::create(b, isNaN, quiet, sum);
-  chosen = arith::AndIOp::create(b, chosen, constantInt(i32, int32_t(0xffff0000)));
-  return remember(arith::BitcastOp::create(b, b.getF32Type(), chosen));
+  Value code = bits(f);
+  Value last = bitAnd(shiftRight(code, 16), 1);
+  Value sum = add(code, add(last, 0x7fff));
+  Value quiet = bitOr(code, 0x00400000);
+  Value chosen = bitAnd(select(isNaN(f), quiet, sum), int32_t(0xffff0000));
+  return remember(bitcast(b.getF32Type(), chosen));
 }
 
-//===-- Constants and loops -----------------------------------------------------------------===//
-
-static Value hoistedConstant(ElementEmitter &e, Block *entry, DenseMap<Attribute, Value> &known, TypedAttr attr) {
-  Value &v = known[attr];
-  if (!v) {
-    OpBuilder::InsertionGuard guard(e.b);
-    e.b.setInsertionPointToStart(entry);
-    v = arith::ConstantOp::create(e.b, attr);
-  }
-  return v;
-}
-Value ElementEmitter::constant(Type type, double value) {
-  if (isa<FloatType>(type))
-    return hoistedConstant(*this, entry, constants, b.getFloatAttr(type, value));
-  return constantInt(type, int64_t(value));
-}
-Value ElementEmitter::constantInt(Type type, int64_t value) {
-  unsigned width = type.getIntOrFloatBitWidth();
-  return hoistedConstant(*this, entry, constants,
-                         IntegerAttr::get(type, APInt(64, uint64_t(value)).trunc(width)));
-}
+//===-- Loops and tables ----------------------------------------------------------------------===//
 
 llvm::SmallVector<Value> ElementEmitter::loop(Value low, Value high, ValueRange init, LoopBody body) {
   auto op = scf::ForOp::create(b, low, high, i64(1), init);

@@ -14,8 +14,8 @@
 #define MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "passes/Lowering/Elemental/Index.h"
+#include "passes/Lowering/Scalar/ScalarBuilder.h"
 #include <unordered_map>
 
 namespace mpc {
@@ -29,12 +29,11 @@ struct Buffer {
   mlir::ArrayAttr aliasScopes, noaliasScopes; ///< may be null
 };
 
-class ElementEmitter {
+/// Emits elements and the arithmetic on them. Constants stand at the start of the block where the emitter begins.
+class ElementEmitter : public ScalarBuilder {
 public:
   ElementEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module)
-      : b(loc, builder), module(module), entry(builder.getInsertionBlock()) {}
-
-  mlir::ImplicitLocOpBuilder b;
+      : ScalarBuilder(loc, builder, builder.getInsertionBlock()), module(module), entry(builder.getInsertionBlock()) {}
 
   //===-- Symbols and indices ------------------------------------------------------===//
 
@@ -90,9 +89,6 @@ public:
   /// The operand of the `round` that gave v, or v itself. A function that commutes with rounding (relu) uses
   /// it, so that both round once.
   mlir::Value unrounded(mlir::Value v) const { return beforeRounding.lookup_or(v, v); }
-  mlir::Value constant(mlir::Type registerType, double value);
-  mlir::Value constantInt(mlir::Type type, int64_t value);
-  mlir::Value i64(int64_t value) { return constantInt(b.getI64Type(), value); }
 
   //===-- Loops ----------------------------------------------------------------------------===//
 
@@ -158,7 +154,6 @@ private:
   std::unordered_multimap<size_t, Memo> memo;
   std::vector<Quotient> quotients;
   std::unordered_multimap<size_t, std::pair<Index, mlir::Value>> materialized;
-  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   llvm::DenseMap<mlir::Value, mlir::Value> beforeRounding;
   llvm::DenseMap<mlir::Value, mlir::Value> float8Codes; ///< the code of an f32 that holds an 8-bit float
   bool hasFailed = false;

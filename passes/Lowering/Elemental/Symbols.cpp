@@ -109,11 +109,11 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
     bool narrow = high <= INT32_MAX;
     Type type = narrow ? b.getI32Type() : b.getI64Type();
     if (narrow)
-      v = arith::TruncIOp::create(b, type, v);
-    auto widen = [&](Value x) -> Value { return narrow ? Value(arith::ExtUIOp::create(b, b.getI64Type(), x)) : x; };
+      v = truncate(type, v);
+    auto widen = [&](Value x) { return narrow ? zeroExtend(b.getI64Type(), x) : x; };
     Value c = constantInt(type, by);
-    q.quotient = whole + opaque(widen(arith::DivUIOp::create(b, v, c)), low / divisor, high / divisor);
-    q.remainder = opaque(widen(arith::RemUIOp::create(b, v, c)), 0, by - 1) * factor;
+    q.quotient = whole + opaque(widen(div(v, c, /*isUnsigned=*/true)), low / divisor, high / divisor);
+    q.remainder = opaque(widen(rem(v, c, /*isUnsigned=*/true)), 0, by - 1) * factor;
   }
   quotients.push_back(q);
   return quotients.back();
@@ -132,9 +132,9 @@ Index ElementEmitter::clamp(const Index &i, int64_t low, int64_t high) {
     return Index(high);
   Value v = materialize(i);
   if (least < low)
-    v = arith::MaxSIOp::create(b, v, i64(low));
+    v = max(v, i64(low));
   if (greatest > high)
-    v = arith::MinSIOp::create(b, v, i64(high));
+    v = min(v, i64(high));
   return opaque(v, std::max(low, least), std::min(high, greatest));
 }
 
@@ -145,10 +145,10 @@ Value ElementEmitter::inBounds(const Index &i, int64_t low, int64_t high, bool &
     return {};
   Value v = materialize(i), result;
   if (least < low)
-    result = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, v, i64(low));
+    result = compare(arith::CmpIPredicate::sge, v, i64(low));
   if (greatest >= high) {
-    Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, i64(high));
-    result = result ? Value(arith::AndIOp::create(b, result, below)) : below;
+    Value below = compare(arith::CmpIPredicate::slt, v, i64(high));
+    result = result ? both(result, below) : below;
   }
   return result;
 }
@@ -198,8 +198,8 @@ Value ElementEmitter::materialize(const Index &index) {
   Value sum;
   auto add = [&](Value v, int64_t coefficient) {
     if (coefficient != 1)
-      v = arith::MulIOp::create(b, v, i64(coefficient), arith::IntegerOverflowFlags::nsw);
-    sum = sum ? Value(arith::AddIOp::create(b, sum, v, arith::IntegerOverflowFlags::nsw)) : v;
+      v = create<arith::MulIOp>(v, i64(coefficient), arith::IntegerOverflowFlags::nsw);
+    sum = sum ? create<arith::AddIOp>(sum, v, arith::IntegerOverflowFlags::nsw) : v;
   };
   llvm::SmallVector<SymbolId, 8> done;
   for (auto [id, c] : i.terms()) {
@@ -223,13 +223,13 @@ Value ElementEmitter::materialize(const Index &index) {
       stride *= symbols[inner].extent;
     Value v = symbols[id].value;
     if (stride != 1)
-      v = arith::DivUIOp::create(b, v, i64(stride));
+      v = div(v, i64(stride), /*isUnsigned=*/true);
     if (position != 0)
-      v = arith::RemUIOp::create(b, v, i64(symbols[id].extent));
+      v = rem(v, i64(symbols[id].extent), /*isUnsigned=*/true);
     add(v, c);
   }
   if (i.constant() != 0)
-    sum = arith::AddIOp::create(b, sum, i64(i.constant()), arith::IntegerOverflowFlags::nsw);
+    sum = create<arith::AddIOp>(sum, i64(i.constant()), arith::IntegerOverflowFlags::nsw);
   materialized.insert({key, {i, sum}});
   return sum;
 }

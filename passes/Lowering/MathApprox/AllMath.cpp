@@ -5,9 +5,11 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Lowering/MathApprox/DoubleMath.h"
 #include "passes/Lowering/MathApprox/MathApprox.h"
+#include "passes/Lowering/Scalar/ScalarBuilder.h"
 #include <limits>
 
 using namespace mlir;
+using namespace mpc;
 
 /// Whether the op is a function that no target has instructions for.
 static bool isFunction(Operation *op) { return isa<arith::RemFOp>(op) || mpc::expandsF64(op); }
@@ -33,41 +35,40 @@ static void scalarize(Operation *op) {
 
 /// C's fmod, exactly: the loop starts with |y| times the largest power of two for which the product stays
 /// below |x|; it subtracts this product where it can, then halves it. Each subtraction is exact (Sterbenz).
-static Value expandRemainder(ImplicitLocOpBuilder &b, Value x, Value y) {
+static Value expandRemainder(ScalarBuilder &s, Value x, Value y) {
   Type type = x.getType();
-  auto c = [&](double v) -> Value { return arith::ConstantOp::create(b, b.getFloatAttr(type, v)); };
-  auto compare = [&](arith::CmpFPredicate p, Value u, Value v) -> Value { return arith::CmpFOp::create(b, p, u, v); };
-  Value infinity = c(std::numeric_limits<double>::infinity()), half = c(0.5);
-  Value a = math::AbsFOp::create(b, x), divisor = math::AbsFOp::create(b, y);
-  Value defined = arith::AndIOp::create(b, compare(arith::CmpFPredicate::OLT, a, infinity), compare(arith::CmpFPredicate::OGT, divisor, c(0)));
-  Value endless = compare(arith::CmpFPredicate::OEQ, divisor, infinity);
-  Value regular = arith::AndIOp::create(b, defined, compare(arith::CmpFPredicate::OLT, divisor, infinity));
-  Value r0 = arith::SelectOp::create(b, regular, a, c(0)), d = arith::SelectOp::create(b, regular, divisor, c(1));
-  Value limit = arith::MulFOp::create(b, r0, half);
+  using P = arith::CmpFPredicate;
+  Value infinity = s.constant(type, std::numeric_limits<double>::infinity()), half = s.constant(type, 0.5);
+  Value zero = s.constant(type, 0), a = s.abs(x), divisor = s.abs(y);
+  Value isDivisor = s.compare(P::OGT, divisor, zero), defined = s.both(s.less(a, infinity), isDivisor);
+  Value endless = s.equal(divisor, infinity);
+  Value regular = s.both(defined, s.less(divisor, infinity));
+  Value r0 = s.select(regular, a, zero), d = s.select(regular, divisor, s.constant(type, 1));
+  Value limit = s.mul(r0, half);
   auto grow = scf::WhileOp::create(
-      b, b.getLoc(), TypeRange{type}, ValueRange{d},
+      s.b, s.b.getLoc(), TypeRange{type}, ValueRange{d},
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        scf::ConditionOp::create(nested, loc, arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::OLE, v[0], limit), v);
+        ScalarBuilder n(loc, nested);
+        scf::ConditionOp::create(n.b, n.compare(P::OLE, v[0], limit), v);
       },
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        Value next = arith::AddFOp::create(nested, loc, v[0], v[0]);
-        scf::YieldOp::create(nested, loc, next);
+        ScalarBuilder n(loc, nested);
+        scf::YieldOp::create(n.b, n.add(v[0], v[0]));
       });
   auto shrink = scf::WhileOp::create(
-      b, b.getLoc(), TypeRange{type, type}, ValueRange{r0, grow.getResult(0)},
+      s.b, s.b.getLoc(), TypeRange{type, type}, ValueRange{r0, grow.getResult(0)},
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        scf::ConditionOp::create(nested, loc, arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::OGE, v[1], d), v);
+        ScalarBuilder n(loc, nested);
+        scf::ConditionOp::create(n.b, n.compare(P::OGE, v[1], d), v);
       },
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        Value fits = arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::OGE, v[0], v[1]);
-        Value less = arith::SubFOp::create(nested, loc, v[0], v[1]);
-        Value r = arith::SelectOp::create(nested, loc, fits, less, v[0]);
-        Value next = arith::MulFOp::create(nested, loc, v[1], half);
-        scf::YieldOp::create(nested, loc, ValueRange{r, next});
+        ScalarBuilder n(loc, nested);
+        Value fits = n.compare(P::OGE, v[0], v[1]), r = n.select(fits, n.sub(v[0], v[1]), v[0]);
+        scf::YieldOp::create(n.b, ValueRange{r, n.mul(v[1], half)});
       });
-  Value result = math::CopySignOp::create(b, shrink.getResult(0), x);
-  result = arith::SelectOp::create(b, arith::AndIOp::create(b, defined, endless), x, result);
-  return arith::SelectOp::create(b, defined, result, c(std::numeric_limits<double>::quiet_NaN()));
+  Value result = s.withSignOf(shrink.getResult(0), x);
+  result = s.select(s.both(defined, endless), x, result);
+  return s.select(defined, result, s.constant(type, std::numeric_limits<double>::quiet_NaN()));
 }
 
 void mpc::expandAllMath(Operation *root) {
@@ -86,18 +87,18 @@ void mpc::expandAllMath(Operation *root) {
     Type type = op->getResult(0).getType();
     if (!type.isF32() && !type.isF64())
       continue;
-    ImplicitLocOpBuilder b(op->getLoc(), op);
+    ScalarBuilder s(op->getLoc(), OpBuilder(op));
     Value y;
     if (isa<arith::RemFOp>(op)) {
-      y = expandRemainder(b, op->getOperand(0), op->getOperand(1));
+      y = expandRemainder(s, op->getOperand(0), op->getOperand(1));
     } else {
       llvm::SmallVector<Value> operands(op->getOperands());
       if (type.isF32())
         for (Value &v : operands)
-          v = arith::ExtFOp::create(b, b.getF64Type(), v);
-      y = expandF64(b, op, operands);
+          v = s.extend(s.b.getF64Type(), v);
+      y = expandF64(op, operands);
       if (type.isF32())
-        y = arith::TruncFOp::create(b, type, y);
+        y = s.truncate(type, y);
     }
     op->getResult(0).replaceAllUsesWith(y);
     op->erase();

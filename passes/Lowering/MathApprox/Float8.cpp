@@ -18,52 +18,44 @@ using namespace mpc;
 /// their bits are cut, and a carry into the exponent gives the right next code, too. Subnormal f32 numbers do
 /// not matter in any step: they vanish in the sum.
 static Value encode(FloatMath &f, Value x, FloatType format) {
-  ImplicitLocOpBuilder &b = f.b;
   const llvm::fltSemantics &semantics = format.getFloatSemantics();
   int64_t mantissa = format.getFPMantissaWidth() - 1, least = llvm::APFloat::semanticsMinExponent(semantics);
   int64_t cut = 23 - mantissa;
-  auto shift = [&](Value v, int64_t by) { return Value(arith::ShRUIOp::create(b, v, f.i(by))); };
-  auto add = [&](Value p, Value q) { return Value(arith::AddIOp::create(b, p, q)); };
 
   Value magnitude = f.abs(x), largest = f.c(llvm::APFloat::getLargest(semantics).convertToDouble());
   magnitude = f.select(f.less(magnitude, largest), magnitude, largest); // NaN becomes the largest, too
-  Value bits = f.bits(magnitude), even = arith::AndIOp::create(b, shift(bits, cut), f.i(1));
-  Value rounded = add(add(bits, even), f.i((int64_t(1) << (cut - 1)) - 1));
+  Value bits = f.bits(magnitude), even = f.bitAnd(f.shiftRight(bits, cut), 1);
+  Value half = f.i((int64_t(1) << (cut - 1)) - 1), rounded = f.add(f.add(bits, even), half);
   // The exponent field of 2^least is 127 + least in f32, and 1 in this format.
-  Value normal = arith::SubIOp::create(b, shift(rounded, cut), f.i((126 + least) << mantissa));
+  Value bias = f.i((126 + least) << mantissa), normal = f.sub(f.shiftRight(rounded, cut), bias);
   double unit = std::ldexp(1.0, int(least - mantissa)), many = unit * 0x1p23;
-  Value subnormal = arith::SubIOp::create(b, f.bits(f.add(magnitude, f.c(many))), f.bits(f.c(many)));
-  Value code = f.select(f.less(magnitude, f.c(std::ldexp(1.0, int(least)))), subnormal, normal);
-  Value sign = arith::AndIOp::create(b, shift(f.bits(x), 24), f.i(0x80));
-  code = arith::OrIOp::create(b, code, sign);
-  code = f.select(f.compare(arith::CmpFPredicate::UNO, x, x), f.i(0x7f), code);
-  return arith::TruncIOp::create(b, b.getI8Type(), code);
+  Value multiple = f.c(many), none = f.bits(multiple);
+  Value subnormal = f.sub(f.bits(f.add(magnitude, multiple)), none);
+  Value code = f.select(f.less(magnitude, std::ldexp(1.0, int(least))), subnormal, normal);
+  code = f.bitOr(code, f.bitAnd(f.shiftRight(f.bits(x), 24), 0x80));
+  Value notANumber = f.i(0x7f);
+  code = f.select(f.isNaN(x), notANumber, code);
+  return f.truncate(f.b.getI8Type(), code);
 }
 
 /// Decodes through f16, which can represent both formats: e5m2 is the upper half of an f16; e4m3 with its
 /// exponent moved into place is too small by a factor of 2^8.
 static Value decode(FloatMath &f, Value code, FloatType format) {
-  ImplicitLocOpBuilder &b = f.b;
-  Type i16 = b.getIntegerType(16);
-  auto constant = [&](int64_t v) { return arith::ConstantOp::create(b, b.getIntegerAttr(i16, v)); };
-  auto shift = [&](Value v, int64_t by) { return arith::ShLIOp::create(b, v, constant(by)); };
-  auto widened = [&](Value bits) {
-    return arith::ExtFOp::create(b, f.type, Value(arith::BitcastOp::create(b, b.getF16Type(), bits)));
-  };
-  Value wide = arith::ExtUIOp::create(b, i16, code);
+  auto widened = [&](Value bits) { return f.extend(f.type, f.bitcast(f.b.getF16Type(), bits)); };
+  Value wide = f.zeroExtend(f.b.getI16Type(), code);
   if (isa<Float8E5M2Type>(format))
-    return widened(shift(wide, 8));
-  Value magnitude = arith::AndIOp::create(b, wide, constant(0x7f));
-  Value sign = shift(arith::AndIOp::create(b, wide, constant(0x80)), 8);
-  Value x = f.mul(widened(arith::OrIOp::create(b, shift(magnitude, 7), sign)), f.c(256));
-  Value isNaN = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, magnitude, constant(0x7f));
-  return f.select(isNaN, f.c(std::numeric_limits<double>::quiet_NaN()), x);
+    return widened(f.shiftLeft(wide, 8));
+  Value magnitude = f.bitAnd(wide, 0x7f);
+  Value sign = f.shiftLeft(f.bitAnd(wide, 0x80), 8);
+  Value x = f.mul(widened(f.bitOr(f.shiftLeft(magnitude, 7), sign)), 256);
+  Value isNaN = f.equal(magnitude, 0x7f);
+  return f.select(isNaN, std::numeric_limits<double>::quiet_NaN(), x);
 }
 
 void mpc::expandFloat8(Operation *root) {
   root->walk([](Operation *op) {
-    ImplicitLocOpBuilder b(op->getLoc(), op);
-    FloatMath f{b, b.getF32Type()};
+    OpBuilder builder(op);
+    FloatMath f(op->getLoc(), builder, builder.getF32Type());
     Value y;
     if (auto encoded = dyn_cast<kernel::EncodeFloat8Op>(op))
       y = encode(f, encoded.getX(), cast<FloatType>(encoded.getFormat()));

@@ -1,47 +1,29 @@
-//===- FloatMath.h - floating-point arithmetic that reads like the formula ----------===//
+//===- FloatMath.h - approximations of functions of one float type ----------------------===//
 #ifndef MPC_LOWERING_MATHAPPROX_FLOATMATH_H
 #define MPC_LOWERING_MATHAPPROX_FLOATMATH_H
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "passes/Lowering/Scalar/ScalarBuilder.h"
 
 namespace mpc {
 
-/// Builds arith and math ops on scalars of `type` (f32 or f64) and on integers of its width.
-struct FloatMath {
-  using Value = mlir::Value;
-  mlir::ImplicitLocOpBuilder &b;
-  mlir::FloatType type;
-  mlir::IntegerType integer = b.getIntegerType(type.getWidth());
+/// Builds arithmetic on scalars of `type` (f32 or f64) and on integers of its width.
+struct FloatMath : ScalarBuilder {
+  FloatMath(mlir::Location loc, const mlir::OpBuilder &builder, mlir::FloatType type) : ScalarBuilder(loc, builder), type(type), integer(b.getIntegerType(type.getWidth())) {}
 
-  Value c(double v) { return mlir::arith::ConstantOp::create(b, b.getFloatAttr(type, v)); }
-  Value i(int64_t v) { return mlir::arith::ConstantOp::create(b, b.getIntegerAttr(integer, v)); }
-  Value add(Value x, Value y) { return mlir::arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return mlir::arith::SubFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return mlir::arith::MulFOp::create(b, x, y); }
-  Value div(Value x, Value y) { return mlir::arith::DivFOp::create(b, x, y); }
-  Value neg(Value x) { return mlir::arith::NegFOp::create(b, x); }
-  Value abs(Value x) { return mlir::math::AbsFOp::create(b, x); }
-  Value sqrt(Value x) { return mlir::math::SqrtOp::create(b, x); }
-  /// x*y + z, rounded once.
-  Value fma(Value x, Value y, Value z) { return mlir::math::FmaOp::create(b, x, y, z); }
-  Value withSignOf(Value magnitude, Value x) { return mlir::math::CopySignOp::create(b, magnitude, x); }
-  Value bits(Value x) { return mlir::arith::BitcastOp::create(b, integer, x); }
-  Value fromBits(Value x) { return mlir::arith::BitcastOp::create(b, type, x); }
-  Value select(Value condition, Value x, Value y) { return mlir::arith::SelectOp::create(b, condition, x, y); }
-  Value compare(mlir::arith::CmpFPredicate p, Value x, Value y) { return mlir::arith::CmpFOp::create(b, p, x, y); }
-  Value less(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OLT, x, y); }
-  Value equal(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OEQ, x, y); }
-  Value both(Value p, Value q) { return mlir::arith::AndIOp::create(b, p, q); }
+  mlir::FloatType type;
+  mlir::IntegerType integer;
+
+  Value c(double v) { return constant(type, v); }
+  Value i(int64_t v) { return constantInt(integer, v); }
+  Value fromBits(Value x) { return bitcast(type, x); }
+  using ScalarBuilder::select;
+  Value select(Value condition, double x, double y) { return select(condition, x, c(y)); }
   /// Whether the integer has at least one of the mask's bits.
-  Value anyBit(Value bits, int64_t mask) {
-    Value masked = mlir::arith::AndIOp::create(b, bits, i(mask));
-    return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::ne, masked, i(0));
-  }
+  Value anyBit(Value bits, int64_t mask) { return isNotZero(bitAnd(bits, mask)); }
   /// x, clamped to [low, high]; NaN stays NaN.
   Value clamp(Value x, double low, double high) {
-    x = select(less(x, c(low)), c(low), x);
-    return select(less(c(high), x), c(high), x);
+    Value least = c(low), greatest = c(high);
+    x = select(less(x, least), least, x);
+    return select(less(greatest, x), greatest, x);
   }
   /// c[0] + c[1] x + ..., by Horner's rule.
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) {
@@ -54,7 +36,7 @@ struct FloatMath {
   Value powerOfTwo(Value n) {
     int64_t fraction = type.getFPMantissaWidth() - 1; // the stored bits; sign and exponent take the others
     int64_t bias = (int64_t(1) << (type.getWidth() - fraction - 2)) - 1;
-    return fromBits(mlir::arith::ShLIOp::create(b, mlir::arith::AddIOp::create(b, n, i(bias)), i(fraction)));
+    return fromBits(shiftLeft(add(n, i(bias)), fraction));
   }
 };
 

@@ -7,11 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/MathApprox.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lowering/MathApprox/FloatMath.h"
 #include "llvm/ADT/StringMap.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mpc;
+
+static constexpr double inf = std::numeric_limits<double>::infinity(), notANumber = std::numeric_limits<double>::quiet_NaN();
 
 namespace {
 
@@ -27,13 +31,14 @@ struct ExpParts {
 static ExpParts reduceExp(FloatMath &f, Value x) {
   constexpr double magic = 12582912.0, log2e = 1.4426950408889634;
   constexpr double ln2High = 0.693359375, ln2Low = -2.12194440054690583e-4; // high has 9 bits, so that n*high is exact
-  Value shifted = f.fma(x, f.c(log2e), f.c(magic));
-  Value n = f.sub(shifted, f.c(magic));
-  Value r = f.fma(n, f.c(-ln2High), x);
-  r = f.fma(n, f.c(-ln2Low), r);
+  Value shifted = f.fma(x, log2e, magic);
+  Value n = f.sub(shifted, magic);
+  Value r = f.fma(n, -ln2High, x);
+  r = f.fma(n, -ln2Low, r);
   Value q = f.polynomial(r, {0.5000000049, 0.1666666683, 0.04166634228, 0.008333270649, 0.001394203395, 0.000199156083});
   Value expm1 = f.fma(f.mul(r, r), q, r);
-  return {arith::SubIOp::create(f.b, f.bits(shifted), f.i(0x4B400000)), expm1};
+  Value zero = f.i(0x4B400000);
+  return {f.sub(f.bits(shifted), zero), expm1};
 }
 
 /// e^(x + low), where |low| is at most a unit in x's last place.
@@ -42,76 +47,76 @@ static Value expandExp(FloatMath &f, Value x, Value low = {}) {
   ExpParts parts = reduceExp(f, f.clamp(x, -105, 90));
   // The power of two is applied in two steps: n reaches from denormals to overflow, and only the last
   // multiplication rounds.
-  Value half = arith::ShRSIOp::create(f.b, parts.n, f.i(1));
-  Value rest = arith::SubIOp::create(f.b, parts.n, half);
+  Value half = f.shiftRightSigned(parts.n, 1);
+  Value rest = f.sub(parts.n, half);
   if (low)
     parts.expm1 = f.add(parts.expm1, f.fma(parts.expm1, low, low));
-  Value y = f.add(parts.expm1, f.c(1));
-  return f.mul(f.mul(y, f.powerOfTwo(half)), f.powerOfTwo(rest));
+  Value y = f.add(parts.expm1, 1);
+  Value second = f.powerOfTwo(rest);
+  return f.mul(f.mul(y, f.powerOfTwo(half)), second);
 }
 
 static Value expandExpM1(FloatMath &f, Value x) {
   // 2^n (1 + p) - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) is exact but for the roundings of p and of the sum.
   ExpParts parts = reduceExp(f, f.clamp(x, -25, 89));
-  Value scale = f.powerOfTwo(arith::SubIOp::create(f.b, parts.n, f.i(1)));
-  Value y = f.mul(f.fma(scale, parts.expm1, f.sub(scale, f.c(0.5))), f.c(2));
-  return f.select(f.equal(x, f.c(0)), x, y); // keeps the sign of -0
+  Value scale = f.powerOfTwo(f.sub(parts.n, f.i(1)));
+  Value y = f.mul(f.fma(scale, parts.expm1, f.sub(scale, 0.5)), 2);
+  return f.select(f.equal(x, 0), x, y); // keeps the sign of -0
 }
 
 static Value expandLog(FloatMath &f, Value x) {
   constexpr double ln2High = 0.693359375, ln2Low = -2.12194440054690583e-4;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  Value tiny = f.less(x, f.c(1.17549435e-38));
-  Value normal = f.select(tiny, f.mul(x, f.c(8388608.0)), x); // denormals times 2^23
+  Value tiny = f.less(x, 1.17549435e-38);
+  Value normal = f.select(tiny, f.mul(x, 8388608.0), x); // denormals times 2^23
   // x = 2^e m with m in [sqrt(1/2), sqrt(2)).
   Value bits = f.bits(normal);
-  Value e = arith::ShRSIOp::create(f.b, arith::SubIOp::create(f.b, bits, f.i(0x3F3504F3)), f.i(23));
-  Value m = f.fromBits(arith::SubIOp::create(f.b, bits, arith::ShLIOp::create(f.b, e, f.i(23))));
-  Value exponent = arith::SIToFPOp::create(f.b, f.type, e);
-  exponent = f.sub(exponent, f.select(tiny, f.c(23), f.c(0)));
+  Value e = f.shiftRightSigned(f.sub(bits, f.i(0x3F3504F3)), 23);
+  Value m = f.fromBits(f.sub(bits, f.shiftLeft(e, 23)));
+  Value exponent = f.toFloat(f.type, e);
+  exponent = f.sub(exponent, f.select(tiny, 23, 0));
   // log(1+t) = t - t^2/2 + t^3 p(t)
-  Value t = f.sub(m, f.c(1)), square = f.mul(t, t);
+  Value t = f.sub(m, 1), square = f.mul(t, t);
   Value p = f.polynomial(t, {0.3333331045, -0.2499998658, 0.2000222623, -0.1666925178, 0.1421866536, -0.1238433627,
                              0.1187291654, -0.1178985671, 0.06915551525});
-  Value tail = f.fma(exponent, f.c(ln2Low), f.mul(f.mul(t, square), p));
-  tail = f.fma(square, f.c(-0.5), tail);
-  Value y = f.fma(exponent, f.c(ln2High), f.add(t, tail));
-  y = f.select(f.less(x, f.c(0)), f.c(std::numeric_limits<double>::quiet_NaN()), y);
-  y = f.select(f.equal(x, f.c(0)), f.c(-infinity), y);
+  Value tail = f.fma(exponent, ln2Low, f.mul(f.mul(t, square), p));
+  tail = f.fma(square, -0.5, tail);
+  Value y = f.fma(exponent, ln2High, f.add(t, tail));
+  y = f.select(f.less(x, 0), notANumber, y);
+  y = f.select(f.equal(x, 0), -inf, y);
   // infinity and NaN are their own logarithms
-  Value finite = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, x, f.c(infinity));
+  Value finite = f.less(x, inf);
   return f.select(finite, y, x);
 }
 
 static Value expandLog1p(FloatMath &f, Value x) {
   // log(1 + x) = log(u) + (x - (u - 1))/u, where u is 1 + x, rounded: the correction restores what the sum
   // lost.
-  Value u = f.add(x, f.c(1));
-  Value correction = f.div(f.sub(x, f.sub(u, f.c(1))), u);
+  Value u = f.add(x, 1);
+  Value correction = f.div(f.sub(x, f.sub(u, 1)), u);
   Value y = f.add(expandLog(f, u), correction);
   // The selects replace y where the correction is not a number (u = 0, infinity), and where y has lost the
   // sign of -0.
-  Value infinity = f.c(std::numeric_limits<double>::infinity());
-  y = f.select(f.equal(u, f.c(0)), f.c(-std::numeric_limits<double>::infinity()), y);
-  y = f.select(f.equal(x, infinity), x, y);
-  return f.select(f.equal(x, f.c(0)), x, y);
+  y = f.select(f.equal(u, 0), -inf, y);
+  y = f.select(f.equal(x, inf), x, y);
+  return f.select(f.equal(x, 0), x, y);
 }
 
 static Value expandTanh(FloatMath &f, Value x) {
   // tanh a = -t/(2 + t) with t = e^-2a - 1: nothing cancels.
-  Value t = expandExpM1(f, f.mul(f.abs(x), f.c(-2)));
-  return f.withSignOf(f.div(f.neg(t), f.add(t, f.c(2))), x);
+  Value t = expandExpM1(f, f.mul(f.abs(x), -2)), divisor = f.add(t, 2);
+  return f.withSignOf(f.div(f.neg(t), divisor), x);
 }
 
 /// erfc a for a >= 0: e^(-a^2) p(t)/(1 + a/2), where t = 1/(1 + a/2). The square is split in two, since an
 /// error in it is magnified by its size.
 static Value erfcOfMagnitude(FloatMath &f, Value a) {
   a = f.clamp(a, 0, 10.5); // erfc is 0 in f32 from 10.06 on
-  Value d = f.fma(a, f.c(0.5), f.c(1)), t = f.div(f.c(1), d);
-  Value p = f.polynomial(f.sub(t, f.c(0.5)), {0.5107913545, 0.6871606942, 0.5589435027, 0.1457674851, -0.172044055, -0.1036261208,
+  Value d = f.fma(a, 0.5, 1), t = f.div(1, d);
+  Value p = f.polynomial(f.sub(t, 0.5), {0.5107913545, 0.6871606942, 0.5589435027, 0.1457674851, -0.172044055, -0.1036261208,
                                               0.09798407984, 0.05340960912, -0.07586540009, -0.0127080673, 0.03631752239});
   Value square = f.mul(a, a), low = f.fma(a, a, f.neg(square));
-  return f.mul(expandExp(f, f.neg(square), f.neg(low)), f.div(p, d));
+  Value factor = f.div(p, d), minusLow = f.neg(low);
+  return f.mul(expandExp(f, f.neg(square), minusLow), factor);
 }
 /// erf x for |x| < 1: x + x p(x^2) with p = erf(x)/x - 1, so the leading x is exact.
 static Value erfOfSmall(FloatMath &f, Value x) {
@@ -119,40 +124,40 @@ static Value erfOfSmall(FloatMath &f, Value x) {
                                              0.0001127054568, -9.680139791e-6}), x);
 }
 static Value expandErfc(FloatMath &f, Value x) {
-  Value a = f.abs(x), tail = erfcOfMagnitude(f, a);
-  Value y = f.select(f.less(x, f.c(0)), f.sub(f.c(2), tail), tail);
-  return f.select(f.less(a, f.c(0.5)), f.sub(f.c(1), erfOfSmall(f, x)), y);
+  Value a = f.abs(x), tail = erfcOfMagnitude(f, a), reflected = f.sub(2, tail);
+  Value large = f.select(f.less(x, 0), reflected, tail), small = f.sub(1, erfOfSmall(f, x));
+  return f.select(f.less(a, 0.5), small, large);
 }
 static Value expandErf(FloatMath &f, Value x) {
   Value a = f.abs(x);
-  Value large = f.withSignOf(f.sub(f.c(1), erfcOfMagnitude(f, a)), x);
-  return f.select(f.less(a, f.c(1)), erfOfSmall(f, x), large);
+  Value large = f.withSignOf(f.sub(1, erfcOfMagnitude(f, a)), x), small = erfOfSmall(f, x);
+  return f.select(f.less(a, 1), small, large);
 }
 
 /// sin(x + quadrant*pi/2). The reduction is done in f64: x is exact there, and the product with pi/2 in two
 /// parts has an error of 2^-50.
 static Value expandSinCos(FloatMath &f, Value x, int64_t quadrant) {
-  ImplicitLocOpBuilder &b = f.b;
-  FloatMath d{b, b.getF64Type()};
+  FloatMath d(f.b.getLoc(), f.b, f.b.getF64Type());
   constexpr double magic = 6755399441055744.0; // 1.5*2^52: as in reduceExp
-  Value wide = arith::ExtFOp::create(b, d.type, x);
-  Value shifted = d.fma(wide, d.c(0.6366197723675814), d.c(magic));
-  Value k = d.sub(shifted, d.c(magic));
-  Value r = d.fma(k, d.c(-1.5707963267948966), wide);
-  r = d.fma(k, d.c(-6.123233995736766e-17), r);
-  Value bits = arith::TruncIOp::create(b, f.integer, d.bits(shifted));
-  bits = arith::AddIOp::create(b, bits, f.i(quadrant));
+  Value wide = d.extend(d.type, x);
+  Value shifted = d.fma(wide, 0.6366197723675814, magic);
+  Value k = d.sub(shifted, magic);
+  Value r = d.fma(k, -1.5707963267948966, wide);
+  r = d.fma(k, -6.123233995736766e-17, r);
+  Value bits = d.truncate(f.integer, d.bits(shifted));
+  bits = f.add(bits, f.i(quadrant));
 
-  Value t = arith::TruncFOp::create(b, f.type, r), z = f.mul(t, t);
-  Value sine = f.fma(f.mul(t, z), f.polynomial(z, {-0.1666666664, 0.008333329386, -0.0001983933486, 2.718311692e-6}), t);
-  Value cosine = f.fma(f.mul(z, z), f.polynomial(z, {0.04166666662, -0.001388888375, 2.479952004e-5, -2.721023979e-7}),
-                       f.fma(z, f.c(-0.5), f.c(1)));
-  Value y = f.select(f.anyBit(bits, 1), cosine, sine);
-  y = f.select(f.anyBit(bits, 2), f.neg(y), y);
+  Value t = f.truncate(f.type, r), z = f.mul(t, t);
+  Value ofSine = f.polynomial(z, {-0.1666666664, 0.008333329386, -0.0001983933486, 2.718311692e-6});
+  Value sine = f.fma(f.mul(t, z), ofSine, t);
+  Value lead = f.fma(z, -0.5, 1), ofCosine = f.polynomial(z, {0.04166666662, -0.001388888375, 2.479952004e-5, -2.721023979e-7});
+  Value cosine = f.fma(f.mul(z, z), ofCosine, lead);
+  Value y = f.select(f.anyBit(bits, 1), cosine, sine), negated = f.neg(y);
+  y = f.select(f.anyBit(bits, 2), negated, y);
   if (quadrant == 0)
-    y = f.select(f.equal(x, f.c(0)), x, y);
+    y = f.select(f.equal(x, 0), x, y);
   // Infinity minus infinity is NaN, the result that is wanted.
-  Value finite = f.less(f.abs(x), f.c(std::numeric_limits<double>::infinity()));
+  Value finite = f.less(f.abs(x), inf);
   return f.select(finite, y, f.sub(x, x));
 }
 
@@ -175,8 +180,8 @@ void mpc::expandF32Math(Operation *root) {
       ops.push_back(op);
   });
   for (Operation *op : ops) {
-    ImplicitLocOpBuilder b(op->getLoc(), op);
-    FloatMath f{b, b.getF32Type()};
+    OpBuilder builder(op);
+    FloatMath f(op->getLoc(), builder, builder.getF32Type());
     op->getResult(0).replaceAllUsesWith(expansions.lookup(op->getName().getStringRef())(f, op->getOperand(0)));
     op->erase();
   }

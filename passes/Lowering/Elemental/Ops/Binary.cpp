@@ -20,17 +20,15 @@ static Operands operandsOf(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
           element.isUnsignedInteger()};
 }
 
-/// Defines the float and the integer form of one operation; the float result is rounded.
-#define ARITH(OP, FLOAT, INT)                                                                                      \
+/// Defines an operation whose float result is rounded.
+#define ARITH(OP, METHOD)                                                                                          \
   static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                           \
     Operands o = operandsOf(op, index, e);                                                                        \
-    if (o.isFloat)                                                                                                \
-      return e.round(arith::FLOAT::create(e.b, o.a, o.b), o.element);                                             \
-    return arith::INT::create(e.b, o.a, o.b);                                                                     \
+    return e.round(e.METHOD(o.a, o.b), o.element);                                                                \
   }
-ARITH(AddOp, AddFOp, AddIOp)
-ARITH(SubOp, SubFOp, SubIOp)
-ARITH(MulOp, MulFOp, MulIOp)
+ARITH(AddOp, add)
+ARITH(SubOp, sub)
+ARITH(MulOp, mul)
 #undef ARITH
 
 /// Quotient and remainder toward zero; both are 0 for division by zero. Division by zero and the overflow of
@@ -38,75 +36,68 @@ ARITH(MulOp, MulFOp, MulIOp)
 static std::pair<Value, Value> safeDivision(const Operands &o, ElementEmitter &e) {
   Type type = o.a.getType();
   Value zero = e.constantInt(type, 0), one = e.constantInt(type, 1);
-  Value isZero = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, o.b, zero);
-  Value divisor = arith::SelectOp::create(e.b, isZero, one, o.b);
-  auto zeroForZero = [&](Value v) -> Value { return arith::SelectOp::create(e.b, isZero, zero, v); };
+  Value isZero = e.equal(o.b, zero);
+  Value divisor = e.select(isZero, one, o.b);
+  auto zeroForZero = [&](Value v) { return e.select(isZero, zero, v); };
   if (o.isUnsigned) // the remainder of a division by 1 is 0
-    return {zeroForZero(arith::DivUIOp::create(e.b, o.a, divisor)), arith::RemUIOp::create(e.b, o.a, divisor)};
-  Value isMinusOne = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, o.b, e.constantInt(type, -1));
-  divisor = arith::SelectOp::create(e.b, isMinusOne, one, divisor);
-  Value quotient = arith::DivSIOp::create(e.b, o.a, divisor);
-  quotient = arith::SelectOp::create(e.b, isMinusOne, arith::SubIOp::create(e.b, zero, o.a), quotient);
-  Value remainder = arith::RemSIOp::create(e.b, o.a, divisor);
-  return {zeroForZero(quotient), arith::SelectOp::create(e.b, isMinusOne, zero, remainder)};
+    return {zeroForZero(e.div(o.a, divisor, /*isUnsigned=*/true)), e.rem(o.a, divisor, /*isUnsigned=*/true)};
+  Value isMinusOne = e.equal(o.b, e.constantInt(type, -1));
+  divisor = e.select(isMinusOne, one, divisor);
+  Value quotient = e.div(o.a, divisor);
+  quotient = e.select(isMinusOne, e.sub(zero, o.a), quotient);
+  Value remainder = e.rem(o.a, divisor);
+  return {zeroForZero(quotient), e.select(isMinusOne, zero, remainder)};
 }
 static Value emit(graph::DivOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Operands o = operandsOf(op, index, e);
   if (o.isFloat)
-    return e.round(arith::DivFOp::create(e.b, o.a, o.b), o.element);
+    return e.round(e.div(o.a, o.b), o.element);
   return safeDivision(o, e).first;
 }
 static Value emit(graph::ModOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Operands o = operandsOf(op, index, e);
-  Value r = o.isFloat ? Value(arith::RemFOp::create(e.b, o.a, o.b)) : safeDivision(o, e).second;
+  Value r = o.isFloat ? e.rem(o.a, o.b) : safeDivision(o, e).second;
   if (op.getFmod() || o.isUnsigned)
     return r;
   // The remainder takes b's sign: where r is not zero and the signs differ, b is added.
   Value zero = e.constant(r.getType(), 0), differ, isNotZero;
   if (o.isFloat) {
-    isNotZero = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ONE, r, zero);
-    differ = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne,
-                                   arith::CmpFOp::create(e.b, arith::CmpFPredicate::OLT, r, zero),
-                                   arith::CmpFOp::create(e.b, arith::CmpFPredicate::OLT, o.b, zero));
+    isNotZero = e.compare(arith::CmpFPredicate::ONE, r, zero);
+    Value negative = e.less(o.b, zero);
+    differ = e.compare(arith::CmpIPredicate::ne, e.less(r, zero), negative);
   } else {
-    isNotZero = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, r, zero);
-    differ = arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, arith::XOrIOp::create(e.b, r, o.b), zero);
+    isNotZero = e.isNotZero(r);
+    differ = e.compare(arith::CmpIPredicate::slt, e.bitXor(r, o.b), zero);
   }
-  Value moved = o.isFloat ? Value(arith::AddFOp::create(e.b, r, o.b)) : arith::AddIOp::create(e.b, r, o.b);
-  r = arith::SelectOp::create(e.b, arith::AndIOp::create(e.b, isNotZero, differ), moved, r);
+  Value moved = e.add(r, o.b);
+  r = e.select(e.both(isNotZero, differ), moved, r);
   return e.round(r, o.element);
 }
 
 static Value emit(graph::MinOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Operands o = operandsOf(op, index, e);
-  if (o.isFloat)
-    return arith::MinimumFOp::create(e.b, o.a, o.b, arith::FastMathFlags::nsz);
-  return o.isUnsigned ? Value(arith::MinUIOp::create(e.b, o.a, o.b)) : arith::MinSIOp::create(e.b, o.a, o.b);
+  return e.min(o.a, o.b, o.isUnsigned);
 }
 static Value emit(graph::MaxOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Operands o = operandsOf(op, index, e);
-  if (o.isFloat)
-    return arith::MaximumFOp::create(e.b, o.a, o.b, arith::FastMathFlags::nsz);
-  return o.isUnsigned ? Value(arith::MaxUIOp::create(e.b, o.a, o.b)) : arith::MaxSIOp::create(e.b, o.a, o.b);
+  return e.max(o.a, o.b, o.isUnsigned);
 }
 
 /// a to the power of b modulo 2^width, by squaring; a negative power is 0 unless a is 1 or -1.
 static Value integerPower(const Operands &o, ElementEmitter &e) {
   Type type = o.a.getType();
   Value zero = e.constantInt(type, 0), one = e.constantInt(type, 1), minusOne = e.constantInt(type, -1);
-  auto equal = [&](Value x, Value y) -> Value { return arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, x, y); };
-  auto select = [&](Value c, Value x, Value y) -> Value { return arith::SelectOp::create(e.b, c, x, y); };
   auto squares = e.loop(type.getIntOrFloatBitWidth(), {one, o.a, o.b}, [&](Value, ValueRange carried) -> llvm::SmallVector<Value> {
     Value result = carried[0], base = carried[1], exponent = carried[2];
-    Value bit = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, arith::AndIOp::create(e.b, exponent, one), zero);
-    return {select(bit, arith::MulIOp::create(e.b, result, base), result), arith::MulIOp::create(e.b, base, base),
-            arith::ShRUIOp::create(e.b, exponent, one)};
+    Value bit = e.isNotZero(e.bitAnd(exponent, one));
+    return {e.select(bit, e.mul(result, base), result), e.mul(base, base), e.shiftRight(exponent, one)};
   });
   if (o.isUnsigned)
     return squares[0];
-  Value odd = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, arith::AndIOp::create(e.b, o.b, one), zero);
-  Value inverse = select(equal(o.a, one), one, select(equal(o.a, minusOne), select(odd, minusOne, one), zero));
-  return select(arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, o.b, zero), inverse, squares[0]);
+  Value odd = e.isNotZero(e.bitAnd(o.b, one));
+  Value ofMinusOne = e.select(odd, minusOne, one), notOfOne = e.select(e.equal(o.a, minusOne), ofMinusOne, zero);
+  Value inverse = e.select(e.equal(o.a, one), one, notOfOne);
+  return e.select(e.compare(arith::CmpIPredicate::slt, o.b, zero), inverse, squares[0]);
 }
 
 /// Powers that arithmetic computes faster than pow, and no less exactly.
@@ -115,14 +106,14 @@ static Value simplePower(Value x, double p, ElementEmitter &e) {
   if (p == 1)
     return x;
   if (p == 2)
-    return arith::MulFOp::create(e.b, x, x);
+    return e.mul(x, x);
   Value y = x;
   if (p != -1) { // pow gives 0 for -0 and infinity for -infinity, where sqrt gives -0 and NaN
     Value zero = e.constant(x.getType(), 0), infinity = e.constant(x.getType(), std::numeric_limits<double>::infinity());
-    Value isInfinite = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ, math::AbsFOp::create(e.b, x), infinity);
-    y = arith::SelectOp::create(e.b, isInfinite, infinity, math::SqrtOp::create(e.b, arith::AddFOp::create(e.b, x, zero)));
+    Value isInfinite = e.equal(e.abs(x), infinity);
+    y = e.select(isInfinite, infinity, e.sqrt(e.add(x, zero)));
   }
-  return p < 0 ? Value(arith::DivFOp::create(e.b, e.constant(x.getType(), 1), y)) : y;
+  return p < 0 ? e.div(1, y) : y;
 }
 
 static Value emit(graph::PReluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -130,10 +121,11 @@ static Value emit(graph::PReluOp op, unsigned, ArrayRef<Index> index, ElementEmi
   Value zero = e.constant(o.a.getType(), 0);
   if (!o.isFloat) {
     auto greater = o.isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
-    return arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, greater, o.a, zero), o.a, arith::MulIOp::create(e.b, o.a, o.b));
+    Value scaled = e.mul(o.a, o.b);
+    return e.select(e.compare(greater, o.a, zero), o.a, scaled);
   }
-  Value positive = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGT, o.a, zero);
-  return e.round(arith::SelectOp::create(e.b, positive, o.a, arith::MulFOp::create(e.b, o.a, o.b)), o.element);
+  Value positive = e.compare(arith::CmpFPredicate::OGT, o.a, zero);
+  return e.round(e.select(positive, o.a, e.mul(o.a, o.b)), o.element);
 }
 
 static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -141,18 +133,18 @@ static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitt
     return e.round(simplePower(e.broadcastOperand(op, 0, index), *exponent, e), graph::elementOf(op.getResult()));
   Operands o = operandsOf(op, index, e);
   if (o.isFloat)
-    return e.round(math::PowFOp::create(e.b, o.a, o.b), o.element);
+    return e.round(e.create<math::PowFOp>(o.a, o.b), o.element);
   return integerPower(o, e);
 }
 
-#define LOGIC(OP, INT)                                                                                            \
+#define LOGIC(OP, METHOD)                                                                                         \
   static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                           \
     Operands o = operandsOf(op, index, e);                                                                        \
-    return arith::INT::create(e.b, o.a, o.b);                                                                     \
+    return e.METHOD(o.a, o.b);                                                                                    \
   }
-LOGIC(AndOp, AndIOp)
-LOGIC(OrOp, OrIOp)
-LOGIC(XorOp, XOrIOp)
+LOGIC(AndOp, bitAnd)
+LOGIC(OrOp, bitOr)
+LOGIC(XorOp, bitXor)
 #undef LOGIC
 
 static Value emit(graph::CompareOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -170,13 +162,13 @@ static Value emit(graph::CompareOp op, unsigned, ArrayRef<Index> index, ElementE
   case graph::Predicate::gt: f = F::OGT, i = isUnsigned ? I::ugt : I::sgt; break;
   case graph::Predicate::ge: f = F::OGE, i = isUnsigned ? I::uge : I::sge; break;
   }
-  return o.isFloat ? Value(arith::CmpFOp::create(e.b, f, o.a, o.b)) : arith::CmpIOp::create(e.b, i, o.a, o.b);
+  return o.isFloat ? e.compare(f, o.a, o.b) : e.compare(i, o.a, o.b);
 }
 
 static Value emit(graph::SelectOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Value condition = e.broadcastOperand(op, 0, index);
   Value a = e.broadcastOperand(op, 1, index), b = e.broadcastOperand(op, 2, index);
-  return arith::SelectOp::create(e.b, condition, a, b);
+  return e.select(condition, a, b);
 }
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)

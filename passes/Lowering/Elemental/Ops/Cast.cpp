@@ -15,13 +15,12 @@ static Value toFloat(Value x, Type from, Type to, ElementEmitter &e) {
     if (x.getType() == target)
       return x;
     if (x.getType().isF64())
-      return arith::TruncFOp::create(e.b, target, x);
-    return arith::ExtFOp::create(e.b, target, x);
+      return e.truncate(target, x);
+    return e.extend(target, x);
   }
   bool isUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   Type via = to.isBF16() && from.getIntOrFloatBitWidth() >= 32 ? e.b.getF64Type() : target;
-  x = isUnsigned ? Value(arith::UIToFPOp::create(e.b, via, x)) : arith::SIToFPOp::create(e.b, via, x);
-  return e.round(x, to);
+  return e.round(e.toFloat(via, x, isUnsigned), to);
 }
 
 /// Rounds toward zero, then takes the number modulo 2^width. Beyond i64 (for u64: beyond u64) the result is
@@ -29,24 +28,23 @@ static Value toFloat(Value x, Type from, Type to, ElementEmitter &e) {
 /// their range.
 static Value floatToInteger(Value x, Type to, ElementEmitter &e) {
   Type type = x.getType(), target = ElementEmitter::registerType(to), i64 = e.b.getI64Type();
-  auto compare = [&](arith::CmpFPredicate p, Value a, Value b) { return arith::CmpFOp::create(e.b, p, a, b); };
   // Converts [-2^63, 2^63) to i64. The greatest number below 2^63 has 24 or 53 bits.
   auto convert = [&](Value v) -> Value {
     Value low = e.constant(type, -0x1p63), end = e.constant(type, 0x1p63);
     Value high = e.constant(type, type.isF64() ? 0x1p63 - 0x1p10 : 0x1p63 - 0x1p39);
-    Value clamped = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGT, v, low), v, low); // NaN: low
-    clamped = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OLT, clamped, high), clamped, high);
-    Value result = arith::FPToSIOp::create(e.b, i64, clamped);
-    return arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGE, v, end), e.i64(INT64_MAX), result);
+    Value clamped = e.select(e.compare(arith::CmpFPredicate::OGT, v, low), v, low); // NaN: low
+    clamped = e.select(e.less(clamped, high), clamped, high);
+    Value result = e.create<arith::FPToSIOp>(i64, clamped);
+    return e.select(e.compare(arith::CmpFPredicate::OGE, v, end), e.i64(INT64_MAX), result);
   };
   Value result = convert(x);
   if (to.isUnsignedInteger(64)) { // the upper half is moved down, converted and moved up again
-    Value half = e.constant(type, 0x1p63), upper = arith::SubFOp::create(e.b, x, half);
-    Value moved = arith::AddIOp::create(e.b, convert(upper), e.i64(INT64_MIN));
-    result = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::OGE, x, half), moved, result);
+    Value half = e.constant(type, 0x1p63), upper = e.sub(x, half);
+    Value moved = e.add(convert(upper), e.i64(INT64_MIN));
+    result = e.select(e.compare(arith::CmpFPredicate::OGE, x, half), moved, result);
   }
-  result = arith::SelectOp::create(e.b, compare(arith::CmpFPredicate::UNO, x, x), e.i64(0), result);
-  return target == i64 ? result : Value(arith::TruncIOp::create(e.b, target, result));
+  result = e.select(e.isNaN(x), e.i64(0), result);
+  return target == i64 ? result : e.truncate(target, result);
 }
 
 static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -59,8 +57,7 @@ static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmit
   Type type = x.getType(), target = ElementEmitter::registerType(to);
   if (to.isInteger(1)) {
     Value zero = e.constant(type, 0);
-    return isa<FloatType>(from) ? Value(arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, x, zero))
-                                : arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, x, zero);
+    return isa<FloatType>(from) ? e.compare(arith::CmpFPredicate::UNE, x, zero) : e.compare(arith::CmpIPredicate::ne, x, zero);
   }
   if (isa<FloatType>(from))
     return floatToInteger(x, to, e);
@@ -68,9 +65,9 @@ static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmit
   if (before == after)
     return x;
   if (after < before)
-    return arith::TruncIOp::create(e.b, target, x);
+    return e.truncate(target, x);
   bool isUnsigned = from.isUnsignedInteger() || from.isInteger(1);
-  return isUnsigned ? Value(arith::ExtUIOp::create(e.b, target, x)) : arith::ExtSIOp::create(e.b, target, x);
+  return e.extend(target, x, isUnsigned);
 }
 
 /// Registers hold floats of 16 bits in f32; so the bits are taken from, and put into, a number of the 16-bit
@@ -82,16 +79,16 @@ static Value emit(graph::BitcastOp op, unsigned, ArrayRef<Index> index, ElementE
     return x;
   Type bits = e.b.getIntegerType(from.getIntOrFloatBitWidth());
   if (from.isBF16())
-    x = arith::TruncIOp::create(e.b, bits, arith::ShRUIOp::create(e.b, arith::BitcastOp::create(e.b, i32, x), e.constantInt(i32, 16)));
+    x = e.truncate(bits, e.shiftRight(e.bits(x), 16));
   else if (from.isF16())
-    x = arith::BitcastOp::create(e.b, bits, arith::TruncFOp::create(e.b, from, x));
+    x = e.bits(e.truncate(from, x));
   else if (isa<FloatType>(from))
-    x = arith::BitcastOp::create(e.b, bits, x);
+    x = e.bits(x);
   if (to.isBF16())
-    return arith::BitcastOp::create(e.b, f32, arith::ShLIOp::create(e.b, arith::ExtUIOp::create(e.b, i32, x), e.constantInt(i32, 16)));
+    return e.bitcast(f32, e.shiftLeft(e.zeroExtend(i32, x), 16));
   if (to.isF16())
-    return arith::ExtFOp::create(e.b, f32, Value(arith::BitcastOp::create(e.b, to, x)));
-  return isa<FloatType>(to) ? Value(arith::BitcastOp::create(e.b, to, x)) : x;
+    return e.extend(f32, e.bitcast(to, x));
+  return isa<FloatType>(to) ? e.bitcast(to, x) : x;
 }
 
 void mpc::attachCastModels(MLIRContext *context) {

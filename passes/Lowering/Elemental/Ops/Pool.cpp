@@ -70,7 +70,7 @@ static Values forEach(ArrayRef<int64_t> extents, ArrayRef<Value> init, ElementEm
 }
 
 static Value both(ElementEmitter &e, Value a, Value b) {
-  return a && b ? Value(arith::AndIOp::create(e.b, a, b)) : a ? a : b;
+  return a && b ? e.both(a, b) : a ? a : b;
 }
 
 /// Returns i clamped into [0, n). `valid` accumulates whether it was inside, and `never` whether it cannot be
@@ -114,21 +114,21 @@ static Value emit(graph::MaxPoolOp op, unsigned result, ArrayRef<Index> index, E
       return Values(carried);
     Value x = e.operand(op, 0, at), beats;
     if (isa<FloatType>(type)) { // greater than the best, or a NaN where the best is a number
-      beats = arith::CmpFOp::create(e.b, arith::CmpFPredicate::UGT, x, carried[0]);
-      Value ordered = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ORD, carried[0], carried[0]);
-      beats = arith::AndIOp::create(e.b, beats, ordered);
+      beats = e.compare(arith::CmpFPredicate::UGT, x, carried[0]);
+      Value ordered = e.compare(arith::CmpFPredicate::ORD, carried[0], carried[0]);
+      beats = e.both(beats, ordered);
     } else {
       auto greater = element.isUnsignedInteger() ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
-      beats = arith::CmpIOp::create(e.b, greater, x, carried[0]);
+      beats = e.compare(greater, x, carried[0]);
     }
-    Value position = arith::TruncIOp::create(e.b, i16, e.materialize(e.linearize(k, kernel)));
+    Value position = e.truncate(i16, e.materialize(e.linearize(k, kernel)));
     if (carried[2] == no && !valid)
       return {x, position, yes};
     if (carried[2] != yes)
-      beats = arith::OrIOp::create(e.b, beats, arith::XOrIOp::create(e.b, carried[2], yes));
+      beats = e.either(beats, e.opposite(carried[2]));
     beats = both(e, beats, valid);
-    Value found = carried[2] == yes || !valid ? yes : Value(arith::OrIOp::create(e.b, carried[2], valid));
-    return {arith::SelectOp::create(e.b, beats, x, carried[0]), arith::SelectOp::create(e.b, beats, position, carried[1]), found};
+    Value found = carried[2] == yes || !valid ? yes : e.either(carried[2], valid);
+    return {e.select(beats, x, carried[0]), e.select(beats, position, carried[1]), found};
   });
   e.define(op->getResult(1 - result), index, best[1 - result]);
   return best[result];
@@ -149,8 +149,8 @@ static Value divisor(ElementEmitter &e, const Window &window, ArrayRef<Index> in
       bool never;
       Value counts = e.inBounds(begin + Index(k * w.dilation), low, high, never);
       if (counts) {
-        counts = arith::ExtUIOp::create(e.b, i32, counts);
-        some = some ? Value(arith::AddIOp::create(e.b, some, counts)) : counts;
+        counts = e.zeroExtend(i32, counts);
+        some = some ? e.add(some, counts) : counts;
       } else {
         always += !never;
       }
@@ -159,14 +159,14 @@ static Value divisor(ElementEmitter &e, const Window &window, ArrayRef<Index> in
       fixed *= always;
       continue;
     }
-    some = arith::AddIOp::create(e.b, some, e.constantInt(i32, always));
-    product = product ? Value(arith::MulIOp::create(e.b, product, some)) : some;
+    some = e.add(some, e.constantInt(i32, always));
+    product = product ? e.mul(product, some) : some;
   }
   if (!product)
     return e.constant(type, std::max<int64_t>(fixed, 1));
-  product = arith::MulIOp::create(e.b, product, e.constantInt(i32, fixed));
-  product = arith::MaxSIOp::create(e.b, product, e.constantInt(i32, 1)); // a window of padding alone gives 0/1
-  return arith::SIToFPOp::create(e.b, type, product);
+  product = e.mul(product, e.constantInt(i32, fixed));
+  product = e.max(product, e.constantInt(i32, 1)); // a window of padding alone gives 0/1
+  return e.toFloat(type, product);
 }
 
 static Value emit(graph::AvgPoolOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -181,10 +181,10 @@ static Value emit(graph::AvgPoolOp op, unsigned, ArrayRef<Index> index, ElementE
       return Values(carried);
     Value x = e.operand(op, 0, at);
     if (valid)
-      x = arith::SelectOp::create(e.b, valid, x, zero);
-    return {arith::AddFOp::create(e.b, carried[0], x)};
+      x = e.select(valid, x, zero);
+    return {e.add(carried[0], x)};
   });
-  Value mean = arith::DivFOp::create(e.b, sum[0], divisor(e, window, index, op.getCountIncludePad(), type));
+  Value mean = e.div(sum[0], divisor(e, window, index, op.getCountIncludePad(), type));
   return e.round(mean, element);
 }
 
@@ -219,8 +219,8 @@ static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<In
       return Values(carried);
     Value term = contribution(o, k);
     if (valid)
-      term = arith::SelectOp::create(e.b, valid, term, zero);
-    return {arith::AddFOp::create(e.b, carried[0], term)};
+      term = e.select(valid, term, zero);
+    return {e.add(carried[0], term)};
   })[0];
 }
 
@@ -229,9 +229,9 @@ static Value emit(graph::MaxPoolGradOp op, unsigned, ArrayRef<Index> index, Elem
   graph::Shape kernel = kernelOf(window);
   Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
   Value sum = sumOverWindows(e, window, index, type, [&](ArrayRef<Index> o, ArrayRef<Index> k) -> Value {
-    Value position = arith::TruncIOp::create(e.b, e.b.getI16Type(), e.materialize(e.linearize(k, kernel)));
-    Value match = arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, e.operand(op, 1, o), position);
-    return arith::SelectOp::create(e.b, match, e.operand(op, 0, o), e.constant(type, 0));
+    Value position = e.truncate(e.b.getI16Type(), e.materialize(e.linearize(k, kernel)));
+    Value match = e.equal(e.operand(op, 1, o), position);
+    return e.select(match, e.operand(op, 0, o), e.constant(type, 0));
   });
   return e.round(sum, element);
 }
@@ -240,7 +240,8 @@ static Value emit(graph::AvgPoolGradOp op, unsigned, ArrayRef<Index> index, Elem
   Window window = windowOf(op, op.getDx(), op.getDy());
   Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
   Value sum = sumOverWindows(e, window, index, type, [&](ArrayRef<Index> o, ArrayRef<Index>) -> Value {
-    return arith::DivFOp::create(e.b, e.operand(op, 0, o), divisor(e, window, o, op.getCountIncludePad(), type));
+    Value count = divisor(e, window, o, op.getCountIncludePad(), type);
+    return e.div(e.operand(op, 0, o), count);
   });
   return e.round(sum, element);
 }

@@ -11,16 +11,15 @@ static std::array<Value, 4> philox(std::array<Value, 4> counter, std::array<Valu
   constexpr uint32_t m0 = 0xD2511F53, m1 = 0xCD9E8D57, w0 = 0x9E3779B9, w1 = 0xBB67AE85;
   Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
   auto product = [&](uint32_t m, Value x) -> std::pair<Value, Value> { // high, low
-    Value wide = arith::MulIOp::create(e.b, arith::ExtUIOp::create(e.b, i64, x), e.constantInt(i64, m));
-    Value high = arith::TruncIOp::create(e.b, i32, arith::ShRUIOp::create(e.b, wide, e.constantInt(i64, 32)));
-    return {high, arith::TruncIOp::create(e.b, i32, wide)};
+    Value wide = e.mul(e.zeroExtend(i64, x), e.constantInt(i64, m));
+    Value high = e.truncate(i32, e.shiftRight(wide, 32));
+    return {high, e.truncate(i32, wide)};
   };
-  auto exclusive = [&](Value a, Value b) -> Value { return arith::XOrIOp::create(e.b, a, b); };
   for (int round = 0; round < 10; ++round) {
     auto [high0, low0] = product(m0, counter[0]);
     auto [high1, low1] = product(m1, counter[2]);
-    counter = {exclusive(exclusive(high1, counter[1]), key[0]), low1, exclusive(exclusive(high0, counter[3]), key[1]), low0};
-    key = {arith::AddIOp::create(e.b, key[0], e.constantInt(i32, w0)), arith::AddIOp::create(e.b, key[1], e.constantInt(i32, w1))};
+    counter = {e.bitXor(e.bitXor(high1, counter[1]), key[0]), low1, e.bitXor(e.bitXor(high0, counter[3]), key[1]), low0};
+    key = {e.add(key[0], e.constantInt(i32, w0)), e.add(key[1], e.constantInt(i32, w1))};
   }
   return counter;
 }
@@ -38,7 +37,7 @@ struct Drawn {
     Value which = e.materialize(word), picked = words[choices[0]];
     for (int64_t w = 1; w < 4; ++w)
       if (choices[w] != choices[w - 1])
-        picked = arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, arith::CmpIPredicate::sge, which, e.i64(w)), words[choices[w]], picked);
+        picked = e.select(e.compare(arith::CmpIPredicate::sge, which, e.i64(w)), words[choices[w]], picked);
     return picked;
   }
 };
@@ -47,11 +46,11 @@ struct Drawn {
 /// Element i draws from the block with counter (i/4, salt, step low, step high) and key `seed`; it uses word
 /// i%4, or words that depend on i%4. `seed` and `step` are numbers of operands of op.
 static Drawn draw(Operation *op, unsigned seed, unsigned step, int64_t salt, Index linear, ElementEmitter &e) {
-  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
+  Type i32 = e.b.getI32Type();
   auto halves = [&](unsigned operand) -> std::pair<Value, Value> { // low, high
     Value v = e.operand(op, operand, IndexVector(graph::typeOf(op->getOperand(operand)).getRank(), Index(0)));
-    Value high = arith::ShRUIOp::create(e.b, v, e.constantInt(i64, 32));
-    return {arith::TruncIOp::create(e.b, i32, v), arith::TruncIOp::create(e.b, i32, high)};
+    Value high = e.shiftRight(v, 32);
+    return {e.truncate(i32, v), e.truncate(i32, high)};
   };
   auto [seedLow, seedHigh] = halves(seed);
   auto [stepLow, stepHigh] = halves(step);
@@ -71,7 +70,7 @@ static Drawn draw(Operation *op, unsigned seed, unsigned step, int64_t salt, Ind
       drawn.words[w] = memoised(w);
     return drawn;
   }
-  Value counter = arith::TruncIOp::create(e.b, i32, e.materialize(block));
+  Value counter = e.truncate(i32, e.materialize(block));
   drawn.words = philox({counter, e.constantInt(i32, salt), stepLow, stepHigh}, {seedLow, seedHigh}, e);
   for (int64_t w = 0; w < 4; ++w) {
     blockKey[1] = Index(w);
@@ -88,33 +87,32 @@ struct Code {
   using Real = Value;
   using Word = Value;
   ElementEmitter &e;
-  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type(), f64 = e.b.getF64Type();
+  Type i32 = e.b.getI32Type(), f64 = e.b.getF64Type();
 
   Word word(uint32_t n) { return e.constantInt(i32, int32_t(n)); }
   Real real(double x) { return e.constant(f64, x); }
-  Word add(Word a, Word b) { return arith::AddIOp::create(e.b, a, b); }
-  Word sub(Word a, Word b) { return arith::SubIOp::create(e.b, a, b); }
-  Word shiftLeft(Word a, Word b) { return arith::ShLIOp::create(e.b, a, b); }
-  Word shiftRight(Word a, Word b) { return arith::ShRUIOp::create(e.b, a, b); }
-  Word bitAnd(Word a, Word b) { return arith::AndIOp::create(e.b, a, b); }
-  Real plus(Real a, Real b) { return arith::AddFOp::create(e.b, a, b); }
-  Real minus(Real a, Real b) { return arith::SubFOp::create(e.b, a, b); }
-  Real times(Real a, Real b) { return arith::MulFOp::create(e.b, a, b); }
-  Real over(Real a, Real b) { return arith::DivFOp::create(e.b, a, b); }
-  Real root(Real a) { return math::SqrtOp::create(e.b, a); }
-  Real fromUnsigned(Word w) { return arith::UIToFPOp::create(e.b, f64, w); }
-  Real fromSigned(Word w) { return arith::SIToFPOp::create(e.b, f64, w); }
+  Word add(Word a, Word b) { return e.add(a, b); }
+  Word sub(Word a, Word b) { return e.sub(a, b); }
+  Word shiftLeft(Word a, Word b) { return e.shiftLeft(a, b); }
+  Word shiftRight(Word a, Word b) { return e.shiftRight(a, b); }
+  Word bitAnd(Word a, Word b) { return e.bitAnd(a, b); }
+  Real plus(Real a, Real b) { return e.add(a, b); }
+  Real minus(Real a, Real b) { return e.sub(a, b); }
+  Real times(Real a, Real b) { return e.mul(a, b); }
+  Real over(Real a, Real b) { return e.div(a, b); }
+  Real root(Real a) { return e.sqrt(a); }
+  Real fromUnsigned(Word w) { return e.toFloat(f64, w, /*isUnsigned=*/true); }
+  Real fromSigned(Word w) { return e.toFloat(f64, w); }
   Word exponent(Real x) {
-    Value shifted = arith::ShRUIOp::create(e.b, arith::BitcastOp::create(e.b, i64, x), e.i64(52));
-    return sub(arith::TruncIOp::create(e.b, i32, shifted), word(1023));
+    return sub(e.truncate(i32, e.shiftRight(e.bits(x), 52)), word(1023));
   }
   Real mantissa(Real x) {
-    Value digits = arith::AndIOp::create(e.b, arith::BitcastOp::create(e.b, i64, x), e.i64((int64_t(1) << 52) - 1));
-    return arith::BitcastOp::create(e.b, f64, arith::OrIOp::create(e.b, digits, e.i64(int64_t(1023) << 52)));
+    Value digits = e.bitAnd(e.bits(x), (int64_t(1) << 52) - 1);
+    return e.bitcast(f64, e.bitOr(digits, int64_t(1023) << 52));
   }
-  Value isOver(Real x, Real y) { return arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGT, x, y); }
-  Value isZero(Word w) { return arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, w, word(0)); }
-  Value choose(Value condition, Value x, Value y) { return arith::SelectOp::create(e.b, condition, x, y); }
+  Value isOver(Real x, Real y) { return e.compare(arith::CmpFPredicate::OGT, x, y); }
+  Value isZero(Word w) { return e.equal(w, word(0)); }
+  Value choose(Value condition, Value x, Value y) { return e.select(condition, x, y); }
 };
 } // namespace
 
@@ -128,10 +126,10 @@ static Value emit(graph::RandomOp op, unsigned, ArrayRef<Index> index, ElementEm
     // A narrower number is not negative when it is read as a signed one, and vector units can convert signed
     // numbers.
     if (digits < 32)
-      u = arith::SIToFPOp::create(e.b, type, arith::ShRUIOp::create(e.b, u, e.constantInt(i32, 32 - digits)));
+      u = e.toFloat(type, e.shiftRight(u, 32 - digits));
     else
-      u = arith::UIToFPOp::create(e.b, type, u);
-    return e.round(arith::MulFOp::create(e.b, u, e.constant(type, std::ldexp(1.0, -int(digits)))), element);
+      u = e.toFloat(type, u, /*isUnsigned=*/true);
+    return e.round(e.mul(u, std::ldexp(1.0, -int(digits))), element);
   }
   // The words of a block make two pairs of normal numbers: elements 0 and 1 are the cosine and the sine of
   // the first pair.
@@ -140,9 +138,10 @@ static Value emit(graph::RandomOp op, unsigned, ArrayRef<Index> index, ElementEm
   if (drawn.word.isConstant())
     odd = code.word(uint32_t(drawn.word.constant() % 2));
   else
-    odd = arith::TruncIOp::create(e.b, i32, e.materialize(e.mod(drawn.word, 2)));
-  Value z = graph::standardNormal(code, drawn.pick(e, {0, 0, 2, 2}), drawn.pick(e, {1, 1, 3, 3}), odd);
-  return element.isF64() ? z : element.isF32() ? Value(arith::TruncFOp::create(e.b, type, z)) : e.round(z, element);
+    odd = e.truncate(i32, e.materialize(e.mod(drawn.word, 2)));
+  Value second = drawn.pick(e, {1, 1, 3, 3}), first = drawn.pick(e, {0, 0, 2, 2});
+  Value z = graph::standardNormal(code, first, second, odd);
+  return element.isF64() ? z : element.isF32() ? e.truncate(type, z) : e.round(z, element);
 }
 
 //===-- Dropout -------------------------------------------------------------------------===//
@@ -165,9 +164,9 @@ static Value emit(graph::DropoutOp op, unsigned, ArrayRef<Index> index, ElementE
   double threshold = std::ceil(std::ldexp(ratio, 32));
   if (threshold > double(UINT32_MAX))
     return e.constant(x.getType(), 0);
-  Value keep = arith::CmpIOp::create(e.b, arith::CmpIPredicate::uge, u, e.constantInt(e.b.getI32Type(), int64_t(threshold)));
-  Value scaled = e.round(arith::MulFOp::create(e.b, x, e.constant(x.getType(), 1 / (1 - ratio))), element);
-  return arith::SelectOp::create(e.b, keep, scaled, e.constant(x.getType(), 0));
+  Value keep = e.compare(arith::CmpIPredicate::uge, u, e.constantInt(e.b.getI32Type(), int64_t(threshold)));
+  Value scaled = e.round(e.mul(x, 1 / (1 - ratio)), element);
+  return e.select(keep, scaled, e.constant(x.getType(), 0));
 }
 
 void mpc::attachRandomModels(MLIRContext *context) {

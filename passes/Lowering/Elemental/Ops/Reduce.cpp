@@ -27,22 +27,18 @@ Value mpc::reductionInit(Operation *op, ElementEmitter &e) {
 
 Value mpc::reductionCombine(Operation *op, Value a, Value b, ElementEmitter &e) {
   bool isFloat = isa<FloatType>(a.getType()), isUnsigned = elementType(op).isUnsignedInteger();
-  auto reassociate = arith::FastMathFlags::reassoc, noSignedZeros = arith::FastMathFlags::nsz;
+  auto reassociate = arith::FastMathFlags::reassoc;
   switch (combinerOf(op)) {
   case Combiner::Add:
-    return isFloat ? Value(arith::AddFOp::create(e.b, a, b, reassociate)) : arith::AddIOp::create(e.b, a, b);
+    return isFloat ? e.create<arith::AddFOp>(a, b, reassociate) : e.add(a, b);
   case Combiner::Multiply:
-    return isFloat ? Value(arith::MulFOp::create(e.b, a, b, reassociate)) : arith::MulIOp::create(e.b, a, b);
+    return isFloat ? e.create<arith::MulFOp>(a, b, reassociate) : e.mul(a, b);
   case Combiner::Max:
-    if (isFloat)
-      return arith::MaximumFOp::create(e.b, a, b, noSignedZeros);
-    return isUnsigned ? Value(arith::MaxUIOp::create(e.b, a, b)) : arith::MaxSIOp::create(e.b, a, b);
+    return e.max(a, b, isUnsigned);
   case Combiner::Min:
-    if (isFloat)
-      return arith::MinimumFOp::create(e.b, a, b, noSignedZeros);
-    return isUnsigned ? Value(arith::MinUIOp::create(e.b, a, b)) : arith::MinSIOp::create(e.b, a, b);
+    return e.min(a, b, isUnsigned);
   case Combiner::Or:
-    return arith::OrIOp::create(e.b, a, b);
+    return e.bitOr(a, b);
   case Combiner::Hypot:
     break;
   }
@@ -53,7 +49,7 @@ Value mpc::reductionStep(Operation *op, Value acc, Value x, ElementEmitter &e) {
   Type type = acc.getType();
   if (isa<IntegerType>(type) && x.getType() != type) {
     bool isSigned = !x.getType().isInteger(1) && !elementType(op).isUnsignedInteger();
-    x = isSigned ? Value(arith::ExtSIOp::create(e.b, type, x)) : arith::ExtUIOp::create(e.b, type, x);
+    x = e.extend(type, x, !isSigned);
   }
   return reductionCombine(op, acc, x, e);
 }
@@ -61,17 +57,14 @@ Value mpc::reductionStep(Operation *op, Value acc, Value x, ElementEmitter &e) {
 Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
   Type element = elementType(op), type = acc.getType();
   if (element.isInteger(1))
-    return arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne, acc, e.constantInt(type, 0));
+    return e.isNotZero(acc);
   if (isMean(op)) {
     int64_t count = graph::typeOf(op->getOperand(0)).getNumElements() / std::max<int64_t>(graph::typeOf(op->getResult(0)).getNumElements(), 1);
     Value n = e.constant(type, std::max<int64_t>(count, 1));
-    if (isa<FloatType>(type))
-      acc = arith::DivFOp::create(e.b, acc, n);
-    else
-      acc = element.isUnsignedInteger() ? Value(arith::DivUIOp::create(e.b, acc, n)) : arith::DivSIOp::create(e.b, acc, n);
+    acc = e.div(acc, n, element.isUnsignedInteger());
     Type result = ElementEmitter::registerType(element);
     if (isa<IntegerType>(type) && result != type)
-      acc = arith::TruncIOp::create(e.b, result, acc);
+      acc = e.truncate(result, acc);
   }
   return isa<FloatType>(element) ? e.round(acc, element) : acc;
 }
@@ -142,24 +135,23 @@ static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEm
       // The predicates are unordered, so a NaN beats a number; nothing beats a NaN, except a later NaN with
       // `last`.
       F p = least ? (last ? F::ULE : F::ULT) : (last ? F::UGE : F::UGT);
-      Value beats = arith::CmpFOp::create(e.b, p, x, best);
-      Value stays = arith::CmpFOp::create(e.b, F::UNO, best, best);
+      Value beats = e.compare(p, x, best);
+      Value stays = e.compare(F::UNO, best, best);
       if (last)
-        stays = arith::AndIOp::create(e.b, stays, arith::CmpFOp::create(e.b, F::ORD, x, x));
-      return arith::AndIOp::create(e.b, beats, arith::XOrIOp::create(e.b, stays, e.constantInt(stays.getType(), 1)));
+        stays = e.both(stays, e.compare(F::ORD, x, x));
+      return e.both(beats, e.opposite(stays));
     }
     using I = arith::CmpIPredicate;
     I p = element.isUnsignedInteger() ? (least ? (last ? I::ule : I::ult) : (last ? I::uge : I::ugt))
                                       : (least ? (last ? I::sle : I::slt) : (last ? I::sge : I::sgt));
-    return arith::CmpIOp::create(e.b, p, x, best);
+    return e.compare(p, x, best);
   };
   Value first = at(Index(0));
   auto result = e.loop(e.i64(1), e.i64(shape[axis]), {first, e.i64(0)},
                        [&](Value iv, ValueRange carried) -> llvm::SmallVector<Value> {
                          Value x = at(e.opaque(iv, std::min<int64_t>(1, shape[axis] - 1), shape[axis] - 1));
                          Value wins = better(x, carried[0]);
-                         return {arith::SelectOp::create(e.b, wins, x, carried[0]),
-                                 arith::SelectOp::create(e.b, wins, iv, carried[1])};
+                         return {e.select(wins, x, carried[0]), e.select(wins, iv, carried[1])};
                        });
   return result[1];
 }

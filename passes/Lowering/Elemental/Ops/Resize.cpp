@@ -51,7 +51,7 @@ static Index lookupIndex(ElementEmitter &e, ArrayRef<int32_t> table, const Index
     return Index(table[at.constant()]);
   auto type = RankedTensorType::get({int64_t(table.size())}, e.b.getI32Type());
   Value v = e.load(e.constantBuffer(DenseElementsAttr::get(type, table)), at);
-  return e.opaque(arith::ExtUIOp::create(e.b, e.b.getI64Type(), v), 0, high);
+  return e.opaque(e.zeroExtend(e.b.getI64Type(), v), 0, high);
 }
 static Value lookupFloat(ElementEmitter &e, ArrayRef<double> table, const Index &at, Type type) {
   llvm::SmallVector<Attribute> values;
@@ -82,9 +82,9 @@ static Value emit(graph::ResizeOp op, unsigned, ArrayRef<Index> index, ElementEm
     std::vector<double> rest;
     for (double t : taps.t)
       rest.push_back(1 - t);
-    Value a = arith::MulFOp::create(e.b, lower, lookupFloat(e, rest, i, type));
-    Value b = arith::MulFOp::create(e.b, upper, lookupFloat(e, taps.t, i, type));
-    return arith::AddFOp::create(e.b, a, b);
+    Value a = e.mul(lower, lookupFloat(e, rest, i, type));
+    Value b = e.mul(upper, lookupFloat(e, taps.t, i, type));
+    return e.add(a, b);
   };
   return e.round(interpolate(0, IndexVector(index)), element);
 }
@@ -123,17 +123,17 @@ static Value emit(graph::ResizeGradOp op, unsigned, ArrayRef<Index> index, Eleme
       Value w = lookupFloat(e, weight, at, type), v = gather(axis + 1, y);
       // Where the weight is 0, an infinite cotangent of another element must not become NaN here.
       Value zero = e.constant(type, 0);
-      Value counts = arith::CmpFOp::create(e.b, arith::CmpFPredicate::ONE, w, zero);
-      return arith::SelectOp::create(e.b, counts, arith::MulFOp::create(e.b, w, v), zero);
+      Value counts = e.compare(arith::CmpFPredicate::ONE, w, zero);
+      return e.select(counts, e.mul(w, v), zero);
     };
     if (most <= 4) {
       Value sum = term(Index(0));
       for (size_t r = 1; r < most; ++r)
-        sum = arith::AddFOp::create(e.b, sum, term(Index(r)));
+        sum = e.add(sum, term(Index(r)));
       return sum;
     }
     return e.loop(most, e.constant(type, 0), [&](Value iv, ValueRange carried) -> llvm::SmallVector<Value> {
-      return {arith::AddFOp::create(e.b, carried[0], term(e.opaque(iv, 0, most - 1)))};
+      return {e.add(carried[0], term(e.opaque(iv, 0, most - 1)))};
     })[0];
   };
   return e.round(gather(0, IndexVector(index)), element);

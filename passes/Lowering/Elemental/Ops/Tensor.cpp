@@ -21,17 +21,17 @@ static Value emit(graph::ConstantOp op, unsigned, ArrayRef<Index> index, Element
     APFloat value = *(dense.getValues<APFloat>().begin() + at);
     bool inexact; // never true, since the register type is at least as wide
     value.convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
-    return arith::ConstantOp::create(e.b, FloatAttr::get(type, value));
+    return e.create<arith::ConstantOp>(FloatAttr::get(type, value));
   }
-  return arith::ConstantOp::create(e.b, IntegerAttr::get(type, *(dense.getValues<APInt>().begin() + at)));
+  return e.create<arith::ConstantOp>(IntegerAttr::get(type, *(dense.getValues<APInt>().begin() + at)));
 }
 
 static Value emit(graph::IotaOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getResult()), type = ElementEmitter::registerType(element);
   Value i = e.materialize(index[op.getAxis()]);
   if (isa<FloatType>(element)) // through i32, which vector units can convert
-    return e.round(arith::SIToFPOp::create(e.b, type, arith::TruncIOp::create(e.b, e.b.getI32Type(), i)), element);
-  return type == i.getType() ? i : Value(arith::TruncIOp::create(e.b, type, i));
+    return e.round(e.toFloat(type, e.truncate(e.b.getI32Type(), i)), element);
+  return type == i.getType() ? i : e.truncate(type, i);
 }
 
 static Value emit(graph::BarrierOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) { return e.operand(op, 0, index); }
@@ -80,8 +80,8 @@ static Value emit(graph::ConcatOp op, unsigned, ArrayRef<Index> index, ElementEm
       if (!result) {
         result = v;
       } else {
-        Value here = arith::CmpIOp::create(e.b, arith::CmpIPredicate::sge, e.materialize(index[axis]), e.i64(begin));
-        result = arith::SelectOp::create(e.b, here, v, result);
+        Value here = e.compare(arith::CmpIPredicate::sge, e.materialize(index[axis]), e.i64(begin));
+        result = e.select(here, v, result);
       }
     }
     begin = end;
@@ -107,7 +107,7 @@ static Value emit(graph::PadOp op, unsigned, ArrayRef<Index> index, ElementEmitt
   Value inside;
   auto also = [&](Value condition) {
     if (condition)
-      inside = inside ? Value(arith::AndIOp::create(e.b, inside, condition)) : condition;
+      inside = inside ? e.both(inside, condition) : condition;
   };
   for (auto [d, n] : llvm::enumerate(shape)) {
     if (n == 0)
@@ -129,7 +129,7 @@ static Value emit(graph::PadOp op, unsigned, ArrayRef<Index> index, ElementEmitt
     x.push_back(i);
   }
   Value v = e.operand(op, 0, x);
-  return inside ? Value(arith::SelectOp::create(e.b, inside, v, padding)) : v;
+  return inside ? e.select(inside, v, padding) : v;
 }
 
 /// The index is read from memory; a negative one counts from the end. Labels and indices are checked where
@@ -140,10 +140,10 @@ static Value emit(graph::GatherOp op, unsigned, ArrayRef<Index> index, ElementEm
   Value v = e.operand(op, 1, index.slice(axis, rank));
   Type i64 = e.b.getI64Type();
   if (v.getType() != i64)
-    v = arith::ExtSIOp::create(e.b, i64, v);
-  Value negative = arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, v, e.i64(0));
-  v = arith::SelectOp::create(e.b, negative, arith::AddIOp::create(e.b, v, e.i64(n)), v);
-  v = arith::MinSIOp::create(e.b, arith::MaxSIOp::create(e.b, v, e.i64(0)), e.i64(n - 1));
+    v = e.extend(i64, v);
+  Value negative = e.compare(arith::CmpIPredicate::slt, v, e.i64(0));
+  v = e.select(negative, e.add(v, e.i64(n)), v);
+  v = e.min(e.max(v, e.i64(0)), e.i64(n - 1));
   IndexVector x(index.take_front(axis));
   x.push_back(e.opaque(v, 0, n - 1));
   llvm::append_range(x, index.drop_front(axis + rank));

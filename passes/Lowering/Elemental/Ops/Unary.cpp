@@ -20,34 +20,28 @@ static bool isUnsigned(Operation *op) { return graph::elementOf(op->getOperand(0
 static Value emit(graph::AbsOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   return exactUnary(op, index, e, [&](Value x) -> Value {
     if (isa<FloatType>(x.getType()))
-      return math::AbsFOp::create(e.b, x);
-    if (isUnsigned(op))
-      return x;
-    return arith::MaxSIOp::create(e.b, x, arith::SubIOp::create(e.b, e.constantInt(x.getType(), 0), x));
+      return e.abs(x);
+    return isUnsigned(op) ? x : e.max(x, e.neg(x));
   });
 }
 static Value emit(graph::NegOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  return exactUnary(op, index, e, [&](Value x) -> Value {
-    if (isa<FloatType>(x.getType()))
-      return arith::NegFOp::create(e.b, x);
-    return arith::SubIOp::create(e.b, e.constantInt(x.getType(), 0), x);
-  });
+  return exactUnary(op, index, e, [&](Value x) { return e.neg(x); });
 }
 static Value emit(graph::SignOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   return exactUnary(op, index, e, [&](Value x) -> Value {
     Type type = x.getType();
     Value zero = e.constant(type, 0), one = e.constant(type, 1), minusOne = e.constant(type, -1);
     if (isa<FloatType>(type)) { // zeros and NaN are returned as they are
-      Value negative = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OLT, x, zero);
-      Value positive = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OGT, x, zero);
-      return arith::SelectOp::create(e.b, positive, one, arith::SelectOp::create(e.b, negative, minusOne, x));
+      Value negative = e.less(x, zero);
+      Value positive = e.compare(arith::CmpFPredicate::OGT, x, zero);
+      return e.select(positive, one, e.select(negative, minusOne, x));
     }
     auto greater = isUnsigned(op) ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
-    Value positive = arith::CmpIOp::create(e.b, greater, x, zero);
+    Value positive = e.compare(greater, x, zero);
     Value other = zero;
     if (!isUnsigned(op))
-      other = arith::SelectOp::create(e.b, arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, x, zero), minusOne, zero);
-    return arith::SelectOp::create(e.b, positive, one, other);
+      other = e.select(e.compare(arith::CmpIPredicate::slt, x, zero), minusOne, zero);
+    return e.select(positive, one, other);
   });
 }
 static Value emit(graph::ReluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -55,10 +49,10 @@ static Value emit(graph::ReluOp op, unsigned, ArrayRef<Index> index, ElementEmit
     Value zero = e.constant(x.getType(), 0);
     if (isa<FloatType>(x.getType())) { // NaN stays NaN; the sign of a zero does not matter
       Value exact = e.unrounded(x);
-      Value y = arith::MaximumFOp::create(e.b, exact, zero, arith::FastMathFlags::nsz);
+      Value y = e.max(exact, zero);
       return exact == x ? y : e.round(y, graph::elementOf(op.getY()));
     }
-    return isUnsigned(op) ? x : Value(arith::MaxSIOp::create(e.b, x, zero));
+    return isUnsigned(op) ? x : e.max(x, zero);
   });
 }
 static Value emit(graph::ClipOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -70,9 +64,9 @@ static Value emit(graph::ClipOp op, unsigned, ArrayRef<Index> index, ElementEmit
       // The bounds are numbers of the element type.
       auto bound = [&](double v) { return e.round(e.constant(type, v), element); };
       if (!std::isinf(low) || low > 0)
-        x = arith::MaximumFOp::create(e.b, x, bound(low), arith::FastMathFlags::nsz);
+        x = e.max(x, bound(low));
       if (!std::isinf(high) || high < 0)
-        x = arith::MinimumFOp::create(e.b, x, bound(high), arith::FastMathFlags::nsz);
+        x = e.min(x, bound(high));
       return x;
     }
     // Bounds beyond the integers of this width have no effect; a fractional bound lets the integers inside it
@@ -84,36 +78,34 @@ static Value emit(graph::ClipOp op, unsigned, ArrayRef<Index> index, ElementEmit
     auto integer = [&](double v) { return e.constantInt(type, v >= 0 ? int64_t(uint64_t(v)) : int64_t(v)); };
     if (low > least) {
       Value c = integer(std::min(std::ceil(low), std::nextafter(greatest, 0)));
-      x = isUnsignedType ? Value(arith::MaxUIOp::create(e.b, x, c)) : arith::MaxSIOp::create(e.b, x, c);
+      x = e.max(x, c, isUnsignedType);
     }
     if (high < greatest - 1) {
       Value c = integer(std::max(std::floor(high), least));
-      x = isUnsignedType ? Value(arith::MinUIOp::create(e.b, x, c)) : arith::MinSIOp::create(e.b, x, c);
+      x = e.min(x, c, isUnsignedType);
     }
     return x;
   });
 }
 static Value emit(graph::NotOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  return exactUnary(op, index, e,
-                    [&](Value x) -> Value { return arith::XOrIOp::create(e.b, x, e.constantInt(x.getType(), 1)); });
+  return exactUnary(op, index, e, [&](Value x) { return e.opposite(x); });
 }
 
 static Value emit(graph::IsNaNOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  return exactUnary(op, index, e,
-                    [&](Value x) -> Value { return arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNO, x, x); });
+  return exactUnary(op, index, e, [&](Value x) { return e.isNaN(x); });
 }
 static Value emit(graph::IsNonFiniteOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   // This is not (|x| < inf), so it is also true of NaN.
   return exactUnary(op, index, e, [&](Value x) -> Value {
     Value infinity = e.constant(x.getType(), std::numeric_limits<double>::infinity());
-    return arith::CmpFOp::create(e.b, arith::CmpFPredicate::UGE, math::AbsFOp::create(e.b, x), infinity);
+    return e.compare(arith::CmpFPredicate::UGE, e.abs(x), infinity);
   });
 }
 
 // The math dialect has these functions, and passes/Lowering/MathApprox gives them code.
 #define MATH(OP, MATHOP)                                                                                          \
   static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                            \
-    return unary(op, index, e, [&](Value x) -> Value { return math::MATHOP::create(e.b, x); });                    \
+    return unary(op, index, e, [&](Value x) -> Value { return e.create<math::MATHOP>(x); });                    \
   }
 MATH(FloorOp, FloorOp)
 MATH(CeilOp, CeilOp)
@@ -137,12 +129,10 @@ MATH(TanhOp, TanhOp)
 #undef MATH
 
 static Value emit(graph::RsqrtOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  return unary(op, index, e, [&](Value x) -> Value {
-    return arith::DivFOp::create(e.b, e.constant(x.getType(), 1), math::SqrtOp::create(e.b, x));
-  });
+  return unary(op, index, e, [&](Value x) { return e.div(1, e.sqrt(x)); });
 }
 static Value emit(graph::ReciprocalOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  return unary(op, index, e, [&](Value x) -> Value { return arith::DivFOp::create(e.b, e.constant(x.getType(), 1), x); });
+  return unary(op, index, e, [&](Value x) { return e.div(1, x); });
 }
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)

@@ -1,0 +1,78 @@
+#include "passes/Lowering/Scalar/ScalarBuilder.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static bool isFloat(Value x) { return isa<FloatType>(x.getType()); }
+
+//===-- Constants --------------------------------------------------------------------===//
+
+Value ScalarBuilder::makeConstant(TypedAttr attribute) {
+  if (!constantsAt)
+    return create<arith::ConstantOp>(attribute);
+  Value &v = constants[attribute];
+  if (!v) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(constantsAt);
+    v = create<arith::ConstantOp>(attribute);
+  }
+  return v;
+}
+
+Value ScalarBuilder::constant(Type type, double v) {
+  return isa<FloatType>(type) ? makeConstant(b.getFloatAttr(type, v)) : constantInt(type, int64_t(v));
+}
+
+Value ScalarBuilder::constantInt(Type type, int64_t v) {
+  return makeConstant(IntegerAttr::get(type, APInt(64, uint64_t(v)).trunc(type.getIntOrFloatBitWidth())));
+}
+
+//===-- Arithmetic -------------------------------------------------------------------===//
+
+Value ScalarBuilder::add(Value x, Value y) { return isFloat(x) ? create<arith::AddFOp>(x, y) : create<arith::AddIOp>(x, y); }
+Value ScalarBuilder::sub(Value x, Value y) { return isFloat(x) ? create<arith::SubFOp>(x, y) : create<arith::SubIOp>(x, y); }
+Value ScalarBuilder::mul(Value x, Value y) { return isFloat(x) ? create<arith::MulFOp>(x, y) : create<arith::MulIOp>(x, y); }
+
+Value ScalarBuilder::div(Value x, Value y, bool isUnsigned) {
+  if (isFloat(x))
+    return create<arith::DivFOp>(x, y);
+  return isUnsigned ? create<arith::DivUIOp>(x, y) : create<arith::DivSIOp>(x, y);
+}
+Value ScalarBuilder::rem(Value x, Value y, bool isUnsigned) {
+  if (isFloat(x))
+    return create<arith::RemFOp>(x, y);
+  return isUnsigned ? create<arith::RemUIOp>(x, y) : create<arith::RemSIOp>(x, y);
+}
+Value ScalarBuilder::min(Value x, Value y, bool isUnsigned) {
+  if (isFloat(x))
+    return create<arith::MinimumFOp>(x, y, arith::FastMathFlags::nsz);
+  return isUnsigned ? create<arith::MinUIOp>(x, y) : create<arith::MinSIOp>(x, y);
+}
+Value ScalarBuilder::max(Value x, Value y, bool isUnsigned) {
+  if (isFloat(x))
+    return create<arith::MaximumFOp>(x, y, arith::FastMathFlags::nsz);
+  return isUnsigned ? create<arith::MaxUIOp>(x, y) : create<arith::MaxSIOp>(x, y);
+}
+
+Value ScalarBuilder::neg(Value x) { return isFloat(x) ? create<arith::NegFOp>(x) : sub(0, x); }
+Value ScalarBuilder::abs(Value x) { return create<math::AbsFOp>(x); }
+Value ScalarBuilder::sqrt(Value x) { return create<math::SqrtOp>(x); }
+Value ScalarBuilder::fma(Value x, Value y, Value z) { return create<math::FmaOp>(x, y, z); }
+Value ScalarBuilder::withSignOf(Value magnitude, Value x) { return create<math::CopySignOp>(magnitude, x); }
+
+Value ScalarBuilder::equal(Value x, Value y) {
+  return isFloat(x) ? compare(arith::CmpFPredicate::OEQ, x, y) : compare(arith::CmpIPredicate::eq, x, y);
+}
+
+//===-- Conversions ------------------------------------------------------------------===//
+
+Value ScalarBuilder::extend(Type type, Value x, bool isUnsigned) {
+  if (isFloat(x))
+    return create<arith::ExtFOp>(type, x);
+  return isUnsigned ? zeroExtend(type, x) : create<arith::ExtSIOp>(type, x);
+}
+Value ScalarBuilder::truncate(Type type, Value x) { return isFloat(x) ? create<arith::TruncFOp>(type, x) : create<arith::TruncIOp>(type, x); }
+Value ScalarBuilder::toFloat(Type type, Value integer, bool isUnsigned) {
+  return isUnsigned ? create<arith::UIToFPOp>(type, integer) : create<arith::SIToFPOp>(type, integer);
+}

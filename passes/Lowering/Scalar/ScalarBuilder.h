@@ -1,0 +1,128 @@
+//===- ScalarBuilder.h - arithmetic on scalars that reads like the formula ----------===//
+//
+// The models of elements and the approximations of math functions write scalar code with it. An operation takes floats or integers and is the op for their
+// type. Integers are signless, so an operation that depends on the sign is told whether they are unsigned. A number is a constant of the other operand's type. C++ does not say which
+// argument of a call is evaluated first, so a formula whose arguments would both make ops names one of them: the order of ops must not depend on the compiler.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_LOWERING_SCALAR_SCALARBUILDER_H
+#define MPC_LOWERING_SCALAR_SCALARBUILDER_H
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mpc {
+
+class ScalarBuilder {
+public:
+  using Value = mlir::Value;
+  using Type = mlir::Type;
+  /// Constants stand where they are made or, given a block, each once at its start.
+  ScalarBuilder(mlir::Location loc, const mlir::OpBuilder &builder, mlir::Block *constantsAt = nullptr) : b(loc, builder), constantsAt(constantsAt) {}
+
+  mlir::ImplicitLocOpBuilder b;
+
+  /// Makes any op that has one result, with the arguments that its `create` has behind the location.
+  template <typename OpT, typename... Args>
+  Value create(Args &&...args) {
+    return OpT::create(b, std::forward<Args>(args)...);
+  }
+
+  //===-- Constants ------------------------------------------------------------------===//
+
+  /// Makes a number of a float type, or of an integer type, where it is cut toward zero.
+  Value constant(Type type, double v);
+  /// Makes an integer modulo 2^width.
+  Value constantInt(Type type, int64_t v);
+  Value i32(int64_t v) { return constantInt(b.getI32Type(), v); }
+  Value i64(int64_t v) { return constantInt(b.getI64Type(), v); }
+
+  //===-- Arithmetic -----------------------------------------------------------------===//
+
+  Value add(Value x, Value y);
+  Value add(Value x, double y) { return add(x, constant(x.getType(), y)); }
+  Value add(double x, Value y) { return add(constant(y.getType(), x), y); }
+  Value sub(Value x, Value y);
+  Value sub(Value x, double y) { return sub(x, constant(x.getType(), y)); }
+  Value sub(double x, Value y) { return sub(constant(y.getType(), x), y); }
+  Value mul(Value x, Value y);
+  Value mul(Value x, double y) { return mul(x, constant(x.getType(), y)); }
+  Value mul(double x, Value y) { return mul(constant(y.getType(), x), y); }
+  /// Divides toward zero where the operands are integers; dividing by 0, or the least integer by -1, is undefined then.
+  Value div(Value x, Value y, bool isUnsigned = false);
+  Value div(Value x, double y) { return div(x, constant(x.getType(), y)); }
+  Value div(double x, Value y) { return div(constant(y.getType(), x), y); }
+  Value rem(Value x, Value y, bool isUnsigned = false);
+  /// For floats, a NaN gives a NaN, and which of two zeros is the result is open.
+  Value min(Value x, Value y, bool isUnsigned = false);
+  Value min(Value x, double y) { return min(x, constant(x.getType(), y)); }
+  Value max(Value x, Value y, bool isUnsigned = false);
+  Value max(Value x, double y) { return max(x, constant(x.getType(), y)); }
+  Value neg(Value x);
+  // These take floats.
+  Value abs(Value x);
+  Value sqrt(Value x);
+  /// Returns x*y + z, rounded once.
+  Value fma(Value x, Value y, Value z);
+  Value fma(Value x, Value y, double z) { return fma(x, y, constant(x.getType(), z)); }
+  Value fma(Value x, double y, Value z) { return fma(x, constant(x.getType(), y), z); }
+  Value fma(Value x, double y, double z) { return fma(x, y, constant(x.getType(), z)); }
+  Value withSignOf(Value magnitude, Value x);
+
+  //===-- Conditions: i1 -------------------------------------------------------------===//
+
+  Value compare(mlir::arith::CmpFPredicate p, Value x, Value y) { return create<mlir::arith::CmpFOp>(p, x, y); }
+  Value compare(mlir::arith::CmpIPredicate p, Value x, Value y) { return create<mlir::arith::CmpIOp>(p, x, y); }
+  /// A NaN equals nothing.
+  Value equal(Value x, Value y);
+  Value equal(Value x, double y) { return equal(x, constant(x.getType(), y)); }
+  /// Compares floats; false for a NaN.
+  Value less(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OLT, x, y); }
+  Value less(Value x, double y) { return less(x, constant(x.getType(), y)); }
+  Value less(double x, Value y) { return less(constant(y.getType(), x), y); }
+  Value isNaN(Value x) { return compare(mlir::arith::CmpFPredicate::UNO, x, x); }
+  Value isNotZero(Value integer) { return compare(mlir::arith::CmpIPredicate::ne, integer, constantInt(integer.getType(), 0)); }
+  Value both(Value p, Value q) { return bitAnd(p, q); }
+  Value either(Value p, Value q) { return bitOr(p, q); }
+  Value opposite(Value p) { return bitXor(p, 1); }
+  Value select(Value condition, Value x, Value y) { return create<mlir::arith::SelectOp>(condition, x, y); }
+  Value select(Value condition, Value x, double y) { return select(condition, x, constant(x.getType(), y)); }
+  Value select(Value condition, double x, Value y) { return select(condition, constant(y.getType(), x), y); }
+
+  //===-- Bits of integers -----------------------------------------------------------===//
+
+  Value bitAnd(Value x, Value y) { return create<mlir::arith::AndIOp>(x, y); }
+  Value bitAnd(Value x, int64_t y) { return bitAnd(x, constantInt(x.getType(), y)); }
+  Value bitOr(Value x, Value y) { return create<mlir::arith::OrIOp>(x, y); }
+  Value bitOr(Value x, int64_t y) { return bitOr(x, constantInt(x.getType(), y)); }
+  Value bitXor(Value x, Value y) { return create<mlir::arith::XOrIOp>(x, y); }
+  Value bitXor(Value x, int64_t y) { return bitXor(x, constantInt(x.getType(), y)); }
+  Value shiftLeft(Value x, Value by) { return create<mlir::arith::ShLIOp>(x, by); }
+  Value shiftLeft(Value x, int64_t by) { return shiftLeft(x, constantInt(x.getType(), by)); }
+  /// Moves zeros in.
+  Value shiftRight(Value x, Value by) { return create<mlir::arith::ShRUIOp>(x, by); }
+  Value shiftRight(Value x, int64_t by) { return shiftRight(x, constantInt(x.getType(), by)); }
+  /// Moves copies of the sign in.
+  Value shiftRightSigned(Value x, int64_t by) { return create<mlir::arith::ShRSIOp>(x, constantInt(x.getType(), by)); }
+
+  //===-- Conversions ----------------------------------------------------------------===//
+
+  /// Converts to a wider type of the same kind.
+  Value extend(Type type, Value x, bool isUnsigned = false);
+  Value zeroExtend(Type type, Value x) { return create<mlir::arith::ExtUIOp>(type, x); }
+  /// Converts to a narrower type of the same kind: an integer modulo 2^width, a float to the nearest, ties to even.
+  Value truncate(Type type, Value x);
+  Value toFloat(Type type, Value integer, bool isUnsigned = false);
+  Value bitcast(Type type, Value x) { return create<mlir::arith::BitcastOp>(type, x); }
+  /// Returns the bits of a float as an integer.
+  Value bits(Value x) { return bitcast(b.getIntegerType(x.getType().getIntOrFloatBitWidth()), x); }
+
+private:
+  Value makeConstant(mlir::TypedAttr attribute);
+
+  mlir::Block *constantsAt;
+  llvm::DenseMap<mlir::Attribute, Value> constants;
+};
+
+} // namespace mpc
+#endif
