@@ -3,12 +3,14 @@
 //   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
 //              mainloop, then the epilogue or partial sums
 //   @k_reduce  where k is split: adds the partial sums in the order of the splits, then the epilogue
-//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows
+//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows; without rows it is the only kernel
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
@@ -44,6 +46,9 @@ private:
   kernel::LaunchAttr emitMain();
   kernel::LaunchAttr emitReduce();
   FailureOr<kernel::LaunchAttr> emitColumnSums();
+  FailureOr<kernel::LaunchAttr> emitEmptySums();
+  /// Emits the kernel of a loop dispatch that writes the column sums. `body` makes them from tensors of these types, which lie in the scratch.
+  FailureOr<kernel::LaunchAttr> emitLoops(TypeRange inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body);
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
   /// results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
@@ -51,7 +56,7 @@ private:
   /// keyed by position.
   Emitted function(const Twine &name, ArrayRef<int64_t> positions, llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, Value> &)> emit);
   llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters);
-  int64_t resultPosition(unsigned result);
+  int64_t resultPosition(unsigned result) { return int64_t(dispatch.getInputs().size()) + result; }
   int64_t positionOf(Value argument) const { return cast<BlockArgument>(argument).getArgNumber(); }
 
   const Problem &problem;
@@ -66,11 +71,6 @@ private:
 };
 
 } // namespace
-
-int64_t HeroEmitter::resultPosition(unsigned result) {
-  int64_t input = dispatch.inPlaceInput(result);
-  return input >= 0 ? input : int64_t(dispatch.getInputs().size() + result);
-}
 
 void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int64_t> &positions) {
   for (BlockArgument argument : body.getArguments())
@@ -93,20 +93,15 @@ HeroEmitter::Emitted HeroEmitter::function(const Twine &name, ArrayRef<int64_t> 
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                           llvm::SmallVector<Type>(unique.size(), global));
   auto function = LLVM::LLVMFuncOp::create(b, loc, name.str(), type);
-  llvm::SmallDenseSet<int64_t> written = {kernel::LaunchAttr::scratch};
-  for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
-    written.insert(resultPosition(r));
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   LLVM::ReturnOp::create(b, loc, ValueRange{});
   llvm::DenseMap<int64_t, Value> parameters;
   for (auto [i, position] : llvm::enumerate(unique)) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(graph::kTensorAlignment));
-    // A buffer that is read and written in place may be written through a tensor map. LLVM does not see that
-    // and must not take the buffer for constant memory, so it is not noalias.
-    if (!written.contains(position) || position >= int64_t(dispatch.getInputs().size()))
+    if (position != kernel::LaunchAttr::scratch)
       function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
-    if (!written.contains(position))
+    if (position != kernel::LaunchAttr::scratch && position < int64_t(dispatch.getInputs().size()))
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
     parameters[position] = entry->getArgument(i);
   }
@@ -212,53 +207,59 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
 }
 
-/// The kernel is that of a loop dispatch, which sums [columnSums, parts, n] over the parts.
-FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
-  OpBuilder b(module.getContext());
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(TypeRange inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body) {
   Location loc = problem.hero->getLoc();
-  Type type = problem.accumulator();
-  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
   Block holder; // what a dispatch reads comes from outside of it
-  Value scratch = holder.addArgument(RankedTensorType::get({count, parts, problem.n()}, type), loc);
-  b.setInsertionPointToStart(&holder);
-  llvm::SmallVector<int64_t> args = {kernel::LaunchAttr::scratch};
-  llvm::SmallVector<Type> types;
-  for (const ColumnSum &sum : problem.columnSums) {
-    types.push_back(sum.op->getResult(0).getType());
-    args.push_back(resultPosition(sum.result));
-  }
-  auto columns = kernel::DispatchOp::create(b, loc, types, "columns", scratch);
-  Block &sums = columns.getBody().emplaceBlock();
-  Value partial = sums.addArgument(scratch.getType(), loc);
-  b.setInsertionPointToStart(&sums);
-  Values yielded;
-  for (auto [s, result] : llvm::enumerate(types)) {
-    auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial, b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
-                                        b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
-    Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
-    auto tensor = cast<RankedTensorType>(result);
-    if (tensor.getElementType() != type)
-      sum = graph::CastOp::create(b, loc, RankedTensorType::get({problem.n()}, tensor.getElementType()), sum);
-    if (sum.getType() != result)
-      sum = graph::ReshapeOp::create(b, loc, result, sum);
-    yielded.push_back(sum);
-  }
-  kernel::YieldOp::create(b, loc, yielded);
-  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(columns, module, (symbol + "_columns").str());
+  holder.addArguments(inScratch, llvm::SmallVector<Location>(inScratch.size(), loc));
+  OpBuilder b = OpBuilder::atBlockBegin(&holder);
+  FailureOr<kernel::DispatchOp> columns = kernel::createLoops(b, loc, "columns", holder.getArguments(), body);
+  if (llvm::failed(columns))
+    return failure();
+  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(*columns, module, (symbol + "_columns").str());
   if (llvm::failed(launch))
     return failure();
+  llvm::SmallVector<int64_t> args(inScratch.size(), kernel::LaunchAttr::scratch);
+  for (const kernel::ColumnSum &sum : problem.columnSums)
+    args.push_back(resultPosition(sum.result));
   return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
+}
+
+/// The kernel sums [columnSums, parts, n] over the parts.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
+  Type type = problem.accumulator();
+  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
+  return emitLoops(RankedTensorType::get({count, parts, problem.n()}, type), [&](OpBuilder &b, ValueRange partial) {
+    Location loc = problem.hero->getLoc();
+    Values sums;
+    for (auto [s, column] : llvm::enumerate(problem.columnSums)) {
+      auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial[0], b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
+                                          b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
+      Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
+      auto result = cast<RankedTensorType>(column.op->getResult(0).getType());
+      sums.push_back(graph::reshapeTo(b, loc, graph::castTo(b, loc, sum, result.getElementType()), result.getShape()));
+    }
+    return sums;
+  });
+}
+
+/// The kernel writes the sums of columns that have no rows, which are zeros.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitEmptySums() {
+  return emitLoops({}, [&](OpBuilder &b, ValueRange) {
+    return llvm::map_to_vector(problem.columnSums, [&](const kernel::ColumnSum &sum) {
+      return graph::splat(b, problem.hero->getLoc(), cast<RankedTensorType>(sum.op->getResult(0).getType()), 0);
+    });
+  });
 }
 
 FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
   llvm::SmallVector<kernel::LaunchAttr> launches;
-  if (problem.m() * problem.n() * problem.z() == 0)
-    return launches;
-  launches.push_back(emitMain());
-  if (schedule.splits > 1)
+  bool empty = problem.m() * problem.n() * problem.z() == 0;
+  if (!empty)
+    launches.push_back(emitMain());
+  if (!empty && schedule.splits > 1)
     launches.push_back(emitReduce());
   if (!problem.columnSums.empty()) {
-    FailureOr<kernel::LaunchAttr> columns = emitColumnSums();
+    FailureOr<kernel::LaunchAttr> columns = empty ? emitEmptySums() : emitColumnSums();
     if (llvm::failed(columns))
       return failure();
     launches.push_back(*columns);
@@ -295,12 +296,12 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
 }
 
 FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  if (dispatch.computesNothing())
+    return llvm::SmallVector<kernel::LaunchAttr>();
   const GpuArch &arch = *kernel::gpuOf(module);
   FailureOr<Problem> problem = describeHero(dispatch);
   if (failed(problem) || failed(requireSchedule(*problem, arch)))
     return failure();
-  if (tilesFor(*problem, arch).empty())
-    return llvm::SmallVector<kernel::LaunchAttr>(); // nothing to compute
   FailureOr<hero::Schedule> schedule = hero::scheduleOf(*problem, arch);
   if (failed(schedule))
     return failure();

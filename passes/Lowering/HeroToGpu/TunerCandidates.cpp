@@ -49,8 +49,7 @@ static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Sc
   entry->setAttr("train.kind", b.getStringAttr("candidate"));
   Block *body = entry.addEntryBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(body);
-  auto dispatch = kernel::DispatchOp::create(inner, loc, results, problem.dispatch.getName(), body->getArguments());
-  dispatch.setLibrary(true);
+  auto dispatch = kernel::DispatchOp::create(inner, loc, results, kernel::Form::Contraction, problem.dispatch.getName(), body->getArguments());
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(b.getContext(), schedule.contraction()));
   func::ReturnOp::create(inner, loc, dispatch.getResults());
   Block &block = dispatch.getBody().emplaceBlock();
@@ -77,7 +76,7 @@ struct TunerCandidates : mpc::impl::TunerCandidatesPassBase<TunerCandidates> {
     llvm::StringSet<> known; // keys of problems
     int64_t problems = 0;
     auto addCandidates = [&](kernel::DispatchOp dispatch) -> WalkResult {
-      if (!dispatch.getLibrary() || dispatch.computesNothing())
+      if (!dispatch.isContraction() || dispatch.computesNothing())
         return WalkResult::advance();
       FailureOr<Problem> problem = describeHero(dispatch);
       if (failed(problem))

@@ -85,7 +85,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   if (e.failed())
     return failure();
   // A thread should get 10 microseconds of work, which is several times what waking it costs.
-  double iterations = plan->sliced() ? graph::typeOf(yielded[0]).getNumElements() : plan->keptCount() * plan->reducedCount();
+  double iterations = plan->form == kernel::Form::Scatter ? graph::typeOf(yielded[0]).getNumElements() : plan->keptCount() * plan->reducedCount();
   iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
   double ns = estimate(function, iterations / std::max<int64_t>(grid, 1));
   int64_t grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, grid);
