@@ -1,6 +1,7 @@
 //===- KernelToHost.cpp - a dispatch becomes a function over a slice of its grid ---===//
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/KernelToHost/Nest.h"
 
@@ -34,6 +35,8 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
 }
 
 FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  if (dispatch.getForm() == kernel::Form::TransposedCopy)
+    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has the form transposed_copy, which only GPUs have", "set the target of its module, or state the form pointwise");
   FailureOr<Plan> plan = planLoops(dispatch);
   if (failed(plan))
     return failure();
