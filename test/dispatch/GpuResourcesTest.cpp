@@ -22,8 +22,8 @@ static std::vector<NetworkCase> oneLevel() {
 
 class GpuForms : public testing::TestWithParam<NetworkCase> {};
 
-/// In an irregular kernel a reduction has no place in the nest and is computed again and again. No dispatch has such a kernel.
-TEST_P(GpuForms, NoDispatchIsIrregular) {
+/// A reduction that is needed at other rows than its own has no place in the nest and is computed again and again. No dispatch has such a kernel.
+TEST_P(GpuForms, EveryDispatchIsRegular) {
   if (!available(GetParam()))
     GTEST_SKIP() << "the network is not here";
   auto context = makeNetworkContext();
