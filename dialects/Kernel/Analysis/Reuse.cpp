@@ -128,7 +128,7 @@ Reuses mpc::kernel::reusableInputs(DispatchOp dispatch) {
   if (dispatch.isBatch())
     return reusesInBatch(dispatch);
   Reuses reuses(dispatch.getNumResults());
-  std::optional<Space> space = dispatch.isContraction() || dispatch.computesNothing() ? std::nullopt : Space::of(dispatch);
+  std::optional<Space> space = dispatch.isContraction() ? std::nullopt : Space::of(dispatch);
   if (!space)
     return reuses;
   ReadAnalysis reads(dispatch, *space);
@@ -136,8 +136,6 @@ Reuses mpc::kernel::reusableInputs(DispatchOp dispatch) {
     return reuses;
   bool threadsShareRows = gpuOf(dispatch);
   for (auto [result, inputs] : llvm::zip_equal(dispatch.getResults(), reuses)) {
-    if (countOf(result) == 0)
-      continue;
     bool everyPoint = countOf(result) == space->points();
     for (BlockArgument input : dispatch.getBody().getArguments()) {
       // The thread that writes a row's result may be one of many that read the row's input.

@@ -48,7 +48,7 @@ private:
   FailureOr<kernel::LaunchAttr> emitColumnSums();
   FailureOr<kernel::LaunchAttr> emitEmptySums();
   /// Emits the kernel of a loop dispatch that writes the column sums. `body` makes them from tensors of these types, which lie in the scratch.
-  FailureOr<kernel::LaunchAttr> emitLoops(TypeRange inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body);
+  FailureOr<kernel::LaunchAttr> emitLoops(ArrayRef<Type> inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body);
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
   /// results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
@@ -207,7 +207,7 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
 }
 
-FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(TypeRange inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body) {
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body) {
   Location loc = problem.hero->getLoc();
   Block holder; // what a dispatch reads comes from outside of it
   holder.addArguments(inScratch, llvm::SmallVector<Location>(inScratch.size(), loc));
@@ -228,7 +228,7 @@ FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(TypeRange inScratch, llvm::
 FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
   Type type = problem.accumulator();
   int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
-  return emitLoops(RankedTensorType::get({count, parts, problem.n()}, type), [&](OpBuilder &b, ValueRange partial) {
+  return emitLoops({RankedTensorType::get({count, parts, problem.n()}, type)}, [&](OpBuilder &b, ValueRange partial) {
     Location loc = problem.hero->getLoc();
     Values sums;
     for (auto [s, column] : llvm::enumerate(problem.columnSums)) {
