@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Reuse.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Memory/Offsets.h"
