@@ -128,11 +128,15 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     return success();
   }
 
+  static LogicalResult waitForOneAnother(Block &block) {
+    return emitErrorWithHint(block.getParentOp()->getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
+  }
+
   LogicalResult formDispatches(Block &block) {
     splitFreeOps(block);
     Grouping grouping(block, kernel::gpuOf(getOperation()));
     if (!grouping.isOrdered())
-      return emitErrorWithHint(block.getParentOp()->getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
+      return waitForOneAnother(block);
     SmallVector<Operation *> replaced;
     for (Operation &op : block)
       if (!isOutside(&op))
@@ -164,7 +168,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
       op->dropAllUses();
       op->erase();
     }
-    return sortByPosition(block);
+    return succeeded(sortByPosition(block)) ? success() : waitForOneAnother(block);
   }
 
   /// The ops of a group, including the inlined ones that are cloned into it, in program order.

@@ -133,7 +133,8 @@ FailureOr<DispatchOp> kernel::createLoops(OpBuilder &b, Location loc, StringRef 
   // The results' types are known only when the body exists.
   auto block = std::make_unique<Block>();
   block->addArguments(inputs.getTypes(), SmallVector<Location>(inputs.size(), loc));
-  OpBuilder inner = OpBuilder::atBlockBegin(block.get());
+  OpBuilder inner(b.getContext());
+  inner.setInsertionPointToStart(block.get());
   SmallVector<Value> results = body(inner, block->getArguments());
   YieldOp::create(inner, loc, results);
   auto dispatch = DispatchOp::create(b, loc, TypeRange(ValueRange(results)), Form::Pointwise, name, inputs);

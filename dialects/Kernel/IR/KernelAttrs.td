@@ -53,6 +53,7 @@ def Kernel_Form : I32EnumAttr<"Form", "which code computes a dispatch", [
   let genSpecializedAttr = 0;
 }
 def Kernel_FormAttr : EnumAttr<Kernel_Dialect, Kernel_Form, "form"> {
+  let assemblyFormat = "`<` $value `>`";
   let summary = "which code computes a dispatch";
   let description = [{
     A dispatch states its form before its name. Fusion decides it (`formOf` in dialects/Kernel/Analysis/Form.h), the verifier holds it against the body, and emission, the memory plan and the manifest ask it.

@@ -211,7 +211,8 @@ FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch, l
   Location loc = problem.hero->getLoc();
   Block holder; // what a dispatch reads comes from outside of it
   holder.addArguments(inScratch, llvm::SmallVector<Location>(inScratch.size(), loc));
-  OpBuilder b = OpBuilder::atBlockBegin(&holder);
+  OpBuilder b(module.getContext());
+  b.setInsertionPointToStart(&holder);
   FailureOr<kernel::DispatchOp> columns = kernel::createLoops(b, loc, "columns", holder.getArguments(), body);
   if (llvm::failed(columns))
     return failure();

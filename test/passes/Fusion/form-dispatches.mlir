@@ -140,7 +140,7 @@ func.func @pads(%x: tensor<8x3xf32>, %y: tensor<1x4xf32>) -> (tensor<8x4xf32>, t
 // -----
 // A value that is read at other indices than it was computed at is stored, as are the rows of a softmax whose halves are moved.
 // CHECK-LABEL: @moved
-// CHECK: kernel.dispatch row "exp+{{.*}}(%arg0)
+// CHECK: kernel.dispatch reduction "exp+{{.*}}(%arg0)
 // CHECK: kernel.dispatch
 // CHECK: graph.pad
 // CHECK-NOT: graph.exp
