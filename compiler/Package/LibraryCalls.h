@@ -1,4 +1,4 @@
-//===- LibraryCalls.h - library dispatches in the terms of mpc/library.h -----------===//
+//===- LibraryCalls.h - contractions in the terms of mpc/library.h -----------------===//
 #ifndef MPC_PACKAGE_LIBRARYCALLS_H
 #define MPC_PACKAGE_LIBRARYCALLS_H
 #include "dialects/Kernel/IR/Kernel.h"
@@ -13,7 +13,7 @@ struct LibraryCall {
   llvm::SmallVector<unsigned> args;
 };
 
-/// Describes what a host library computes of a dispatch marked `library` (kernel::HostCall): a matmul or channels-last convolution, with or without a bias for each column. Fails with a
+/// Describes what a host library computes of a contraction (kernel::HostCall): a matmul or channels-last convolution, with or without a bias for each column. Fails with a
 /// located error where no library computes it.
 mlir::FailureOr<LibraryCall> describeLibraryCall(kernel::DispatchOp dispatch);
 

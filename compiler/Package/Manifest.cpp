@@ -285,7 +285,7 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
 /// The launches of a dispatch, in order.
 FailureOr<json> ManifestBuilder::launchesOf(kernel::DispatchOp dispatch, const TargetPlan &plan) {
   json launches = json::array();
-  if (dispatch.getLibrary() && !kernel::gpuOf(dispatch)) {
+  if (dispatch.isContraction() && !kernel::gpuOf(dispatch)) {
     FailureOr<json> call = libraryLaunch(dispatch);
     if (failed(call))
       return failure();

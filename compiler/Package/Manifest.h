@@ -40,7 +40,7 @@ struct Manifest {
 };
 
 /// Describes a program: the variables and steps of the target-free module, and its plans. Fails with a
-/// diagnostic on a library dispatch that is not a library call.
+/// diagnostic on a contraction that no library computes.
 mlir::FailureOr<Manifest> buildManifest(mlir::ModuleOp module, const ProgramInfo &info, llvm::ArrayRef<TargetPlan> plans);
 
 } // namespace mpc

@@ -52,7 +52,7 @@ struct LibraryScratch : mpc::impl::LibraryScratchPassBase<LibraryScratch> {
     if (kernel::gpuOf(getOperation()))
       return;
     WalkResult result = getOperation().walk([&](kernel::DispatchOp dispatch) {
-      return dispatch.getLibrary() && failed(setScratch(dispatch)) ? WalkResult::interrupt() : WalkResult::advance();
+      return dispatch.isContraction() && failed(setScratch(dispatch)) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -6,14 +6,14 @@ include "mlir/Pass/PassBase.td"
 def LibraryScratchPass : Pass<"mpc-library-scratch", "::mlir::ModuleOp"> {
   let summary = "Asks the host's libraries how much memory each of their calls needs";
   let description = [{
-    Sets `scratch_bytes` on every `library` dispatch of a module for the host: the largest amount that a provider of such calls (runtime/abi/mpc/library.h) needs with
+    Sets `scratch_bytes` on every contraction of a module for the host: the largest amount that a provider of such calls (runtime/abi/mpc/library.h) needs with
     one thread or with `threads` of them. The providers are the built-in loops and, where there is one, the plugin `library`. A dispatch that no provider computes is an error.
     Nothing happens to a module for a GPU, where mpc-schedule knows the scratch. Runs before memory is planned.
 
     ```mlir
-    %y = kernel.dispatch "fc" (%x, %w) {library} : ...
+    %y = kernel.dispatch contraction "fc" (%x, %w) : ...
     // becomes
-    %y = kernel.dispatch "fc" (%x, %w) {library, scratch_bytes = 16384 : i64} : ...
+    %y = kernel.dispatch contraction "fc" (%x, %w) {scratch_bytes = 16384 : i64} : ...
     ```
 
     What a provider needs depends on the CPU on which the pass runs. Therefore nobody is asked without `threads`: the module then gets the same plan on every machine, and a program allocates

@@ -20,7 +20,7 @@ FailureOr<TargetSummary> mpc::summarize(ModuleOp module, StringRef target) {
     if (isa<kernel::DispatchOp>(dispatch->getParentOp()) || dispatch.computesNothing())
       return;
     auto scan = dyn_cast<mpc::graph::ScanOp>(dispatch->getParentOp());
-    size_t calls = dispatch.getLibrary() && !kernel::gpuOf(dispatch), kernels = dispatch.getLaunches() ? dispatch.getLaunches()->size() : 0;
+    size_t calls = dispatch.isContraction() && !kernel::gpuOf(dispatch), kernels = dispatch.getLaunches() ? dispatch.getLaunches()->size() : 0;
     summary.launches += (calls + kernels) * (scan ? scan.getTrips() : 1);
   });
   for (ModuleOp kernels : kernel::kernelModules(module))

@@ -30,7 +30,7 @@ static std::vector<TunedProblem> problemsOf(ModuleOp module, const GpuArch &arch
   std::vector<TunedProblem> problems;
   for (auto entry : module.getOps<func::FuncOp>()) {
     auto dispatches = entry.getOps<kernel::DispatchOp>();
-    kernel::DispatchOp dispatch = *llvm::find_if(dispatches, [](kernel::DispatchOp op) { return op.getLibrary(); });
+    kernel::DispatchOp dispatch = *llvm::find_if(dispatches, [](kernel::DispatchOp op) { return op.isContraction(); });
     hero::PlannedHero plan = hero::planOf(dispatch, arch, /*tuning=*/nullptr);
     if (problems.empty() || problems.back().problem != plan.problem)
       problems.push_back({plan.problem, dispatch.getName().str(), plan.roofline.flops, plan.roofline.seconds()});

@@ -90,12 +90,11 @@ bool Batcher::updates(DispatchOp dispatch) const {
 /// a variable into which another launch computes stays where it is, since otherwise the variable would have
 /// to be copied.
 bool Batcher::mayBeMember(DispatchOp dispatch) const {
-  if (dispatch.getLibrary())
+  if (dispatch.isContraction())
     return false;
   int64_t bytes = 0;
   for (Operation &op : dispatch.getBody().front().without_terminator())
-    if (OpKind kind = kindOf(&op);
-        kind != OpKind::Pointwise && kind != OpKind::Free && kind != OpKind::Reduction)
+    if (!isArithmetic(&op) && !isFree(&op) && !isOfKind(&op, LoopKind::Reduction))
       return false;
   for (Value input : dispatch.getInputs()) {
     bytes += bytesOf(input.getType());
@@ -237,15 +236,18 @@ static void form(SmallVector<DispatchOp> members) {
     usersThroughViews(result, readers, &views);
   OpBuilder builder(last);
   std::string name = (last.getName() + " and " + Twine(members.size() - 1) + " more").str();
-  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, name, inputs.getArrayRef());
+  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, kernel::Form::Batch, name, inputs.getArrayRef());
   Block &body = outer.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs)
     mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
   OpBuilder inner = OpBuilder::atBlockBegin(&body);
   SmallVector<Value> yielded;
-  for (DispatchOp member : members)
-    llvm::append_range(yielded, inner.clone(*member, mapping)->getResults());
+  for (DispatchOp member : members) {
+    auto inside = cast<DispatchOp>(inner.clone(*member, mapping));
+    inside.removeMayReuseAttr(); // mpc-find-reuse asks the batch
+    llvm::append_range(yielded, inside.getResults());
+  }
   kernel::YieldOp::create(inner, outer.getLoc(), yielded);
   for (auto [old, result] : llvm::zip_equal(results, outer.getResults()))
     old.replaceAllUsesWith(result);

@@ -3,6 +3,7 @@
 // See Passes.td. Grouping.h makes the decisions, and this file rewrites the ops.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Kernel/Analysis/Form.h"
 #include "passes/Fusion/Grouping.h"
 #include "passes/Fusion/Passes.h"
 #include "dialects/Support/Diagnostics.h"
@@ -24,11 +25,11 @@ using namespace mpc::fusion;
 /// the original can be inlined into the other users.
 static void splitFreeOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (kindOf(&op) != OpKind::Free)
+    if (!isFree(&op))
       continue;
     auto wantsMemory = [](OpOperand &use) {
-      OpKind kind = kindOf(use.getOwner());
-      return kind != OpKind::Pointwise && kind != OpKind::Free && kind != OpKind::Reduction;
+      Operation *user = use.getOwner();
+      return !isArithmetic(user) && !isFree(user) && !isOfKind(user, LoopKind::Reduction);
     };
     bool some = llvm::any_of(op.getUses(), wantsMemory), all = llvm::all_of(op.getUses(), wantsMemory);
     if (!some || all)
@@ -109,10 +110,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
       for (auto scan : blocks.front()->getOps<ScanOp>())
         blocks.push_back(&scan.getBlock());
       for (Block *block : blocks)
-        if (failed(formDispatches(*block))) {
-          (void)emitErrorWithHint(entry.getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
+        if (failed(formDispatches(*block)))
           return signalPassFailure();
-        }
     }
   }
 
@@ -122,28 +121,32 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     if (dispatches.empty())
       return success();
     for (Operation &op : block)
-      if (kindOf(&op) != OpKind::Outside)
+      if (!isOutside(&op))
         return emitErrorWithHint((*dispatches.begin()).getLoc(),
                                  "'kernel.dispatch' op stands in an entry beside '" + op.getName().getStringRef() + "', which is in no dispatch",
                                  "run mpc-form-dispatches on entries without dispatches; it forms all of an entry's at once");
     return success();
   }
 
+  static LogicalResult waitForOneAnother(Block &block) {
+    return emitErrorWithHint(block.getParentOp()->getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
+  }
+
   LogicalResult formDispatches(Block &block) {
     splitFreeOps(block);
-    Grouping grouping(block, kernel::gpuOf(getOperation()) ? Epilogues::Pointwise : Epilogues::Bias);
+    Grouping grouping(block, kernel::gpuOf(getOperation()));
     if (!grouping.isOrdered())
-      return failure();
+      return waitForOneAnother(block);
     SmallVector<Operation *> replaced;
     for (Operation &op : block)
-      if (kindOf(&op) != OpKind::Outside)
+      if (!isOutside(&op))
         replaced.push_back(&op);
     // The stored values that other launches read are all operands of ops that are computed outside of the
     // op's own dispatch.
     DenseMap<const Group *, SmallVector<Operation *>> bodies;
     llvm::DenseSet<Value> read;
     for (const std::unique_ptr<Group> &group : grouping.groups()) {
-      if (group->kind == GroupKind::Repeat)
+      if (!group->form)
         continue;
       SmallVector<Operation *> &ops = bodies[group.get()] = bodyOf(*group, grouping);
       llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
@@ -153,19 +156,19 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
             read.insert(v);
     }
     for (Operation &op : block)
-      if (kindOf(&op) == OpKind::Outside)
+      if (isOutside(&op))
         read.insert_range(op.getOperands());
 
     OpBuilder builder = OpBuilder::atBlockTerminator(&block);
     DenseMap<Value, Value> stored;
     for (const std::unique_ptr<Group> &group : grouping.groups())
-      if (group->kind != GroupKind::Repeat)
-        emit(builder, *group, bodies[group.get()], read, stored);
+      if (group->form && failed(emit(builder, *group, bodies[group.get()], read, stored)))
+        return failure();
     for (Operation *op : llvm::reverse(replaced)) {
       op->dropAllUses();
       op->erase();
     }
-    return sortByPosition(block);
+    return succeeded(sortByPosition(block)) ? success() : waitForOneAnother(block);
   }
 
   /// The ops of a group, including the inlined ones that are cloned into it, in program order.
@@ -186,8 +189,7 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
   }
 
   /// Builds the dispatch of a group. `stored` maps the results of roots to the results of their dispatches.
-  void emit(OpBuilder &builder, const Group &group, ArrayRef<Operation *> ops, const llvm::DenseSet<Value> &read,
-            DenseMap<Value, Value> &stored) {
+  LogicalResult emit(OpBuilder &builder, const Group &group, ArrayRef<Operation *> ops, const llvm::DenseSet<Value> &read, DenseMap<Value, Value> &stored) {
     llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
     llvm::SetVector<Value> inputs;
     SmallVector<Location> locations;
@@ -201,12 +203,11 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
       llvm::copy_if(root->getResults(), std::back_inserter(outputs), [&](Value v) { return read.contains(v); });
     }
     if (outputs.empty())
-      return;
+      return success();
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(stored.lookup_or(v, v));
-    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)), dispatchName(group, ops), operands);
-    dispatch.setLibrary(group.kind == GroupKind::Library);
+    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)), *group.form, dispatchName(group, ops), operands);
     Block &body = dispatch.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value v : inputs)
@@ -218,13 +219,18 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     for (Value v : outputs)
       yielded.push_back(mapping.lookup(v));
     kernel::YieldOp::create(inner, dispatch.getLoc(), yielded);
+    FailureOr<kernel::Form> form = kernel::formOf(dispatch);
+    if (failed(form))
+      return failure();
+    dispatch.setForm(*form);
     for (auto [old, result] : llvm::zip(outputs, dispatch.getResults())) {
       stored[old] = result;
       // Views, assignments and the terminator stay, so they get the result; the other ops will be erased.
-      old.replaceUsesWithIf(result, [](OpOperand &use) { return kindOf(use.getOwner()) == OpKind::Outside && !isa<kernel::DispatchOp>(use.getOwner()); });
+      old.replaceUsesWithIf(result, [](OpOperand &use) { return isOutside(use.getOwner()) && !isa<kernel::DispatchOp>(use.getOwner()); });
     }
     ++numDispatches;
     numOps += ops.size();
+    return success();
   }
 };
 } // namespace

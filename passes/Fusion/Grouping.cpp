@@ -1,5 +1,6 @@
 #include "passes/Fusion/Grouping.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include <queue>
 
 using namespace mlir;
@@ -17,47 +18,25 @@ static constexpr int64_t kLargestChain = 64, kLargestGroup = 128;
 /// thousands of readers: the loss scale.)
 static constexpr int64_t kLongestSearch = 2048;
 
-/// The most ops that follow a hero in its launch: their operands take registers, most of which the sums
-/// already hold.
-static constexpr int kLongestEpilogue = 8;
-
 /// Whether reading the operand again costs no more than reading the result would.
 static bool isWideningCast(CastOp op) {
   return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
 }
 
-OpKind fusion::kindOf(Operation *op) {
+bool fusion::isOutside(Operation *op) {
   std::optional<LoopKind> kind = loopKindOf(op);
-  if (!kind)
-    return OpKind::Outside;
-  switch (*kind) {
-  case LoopKind::Generator:
-    if (auto constant = dyn_cast<ConstantOp>(op))
-      return isa<SplatElementsAttr>(constant.getValue()) ? OpKind::Free : OpKind::Outside;
-    return OpKind::Free;
-  case LoopKind::View:
-  case LoopKind::Repeat:
-    return OpKind::Outside;
-  case LoopKind::Elementwise:
-    if (auto cast = dyn_cast<CastOp>(op); cast && isWideningCast(cast))
-      return OpKind::Free;
-    return OpKind::Pointwise;
-  case LoopKind::Broadcast:
-    return OpKind::Free;
-  case LoopKind::Movement:
-    return OpKind::Movement; // neighbours stay neighbours
-  case LoopKind::Reduction:
-    return OpKind::Reduction;
-  case LoopKind::Contraction:
-    return OpKind::Library;
-  case LoopKind::Permutation:
-  case LoopKind::Window:
-  case LoopKind::Scatter:
-  case LoopKind::Composite:
-    return OpKind::Single;
-  }
-  llvm_unreachable("all kinds are handled");
+  auto constant = dyn_cast<ConstantOp>(op);
+  return !kind || kind == LoopKind::View || kind == LoopKind::Repeat || (constant && !isa<SplatElementsAttr>(constant.getValue()));
 }
+
+bool fusion::isFree(Operation *op) {
+  if (isOutside(op))
+    return false;
+  auto cast = dyn_cast<CastOp>(op);
+  return isOfKind(op, LoopKind::Generator) || isOfKind(op, LoopKind::Broadcast) || (cast && isWideningCast(cast));
+}
+
+bool fusion::isArithmetic(Operation *op) { return isOfKind(op, LoopKind::Elementwise) && !isFree(op); }
 
 Operation *fusion::storedBy(Value v) {
   return storageOf(v).getDefiningOp();
@@ -76,7 +55,7 @@ static Shape axesOf(Operation *reduction) { return Shape(cast<ReductionOpInterfa
 static bool keepsDims(Operation *reduction) { return cast<ReductionOpInterface>(reduction).getKeepdims(); }
 static ArrayRef<int64_t> resultShape(Operation *op) { return shapeOf(op->getResult(0)); }
 
-Grouping::Grouping(Block &block, Epilogues epilogues) : block(block), epilogues(epilogues) {
+Grouping::Grouping(Block &block, const GpuArch *gpu) : block(block), gpu(gpu) {
   for (auto [i, op] : llvm::enumerate(block))
     positions[&op] = i;
   chooseRoots();
@@ -87,17 +66,16 @@ Grouping::Grouping(Block &block, Epilogues epilogues) : block(block), epilogues(
 /// Whether computing `producer` inside the loops of `user` repeats no work, because the user reads each
 /// element once.
 bool Grouping::canInline(Operation *producer, Operation *user) const {
-  OpKind kind = kindOf(user);
-  if (kind == OpKind::Reduction)
+  if (isOfKind(user, LoopKind::Reduction))
     return true;
   if (auto pad = dyn_cast<PadOp>(user)) {
     // A pad also computes the elements that lie outside, at some index.
     auto none = [](ArrayRef<int64_t> counts) { return llvm::all_of(counts, [](int64_t n) { return n == 0; }); };
     return none(pad.getInterior()) && 3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
   }
-  if (kind == OpKind::Pointwise || isa<CastOp>(user))
-    return resultShape(producer) == resultShape(user) || kindOf(producer) == OpKind::Free;
-  return isOfKind(user, LoopKind::Broadcast) && kindOf(producer) == OpKind::Free;
+  if (isOfKind(user, LoopKind::Elementwise))
+    return resultShape(producer) == resultShape(user) || isFree(producer);
+  return isOfKind(user, LoopKind::Broadcast) && isFree(producer);
 }
 
 void Grouping::chooseRoots() {
@@ -108,8 +86,8 @@ void Grouping::chooseRoots() {
   };
   DenseMap<Operation *, Cost> costs;
   for (Operation &op : block) {
-    OpKind kind = kindOf(&op);
-    if (kind != OpKind::Pointwise && kind != OpKind::Free && kind != OpKind::Movement)
+    bool free = isFree(&op), moves = isOfKind(&op, LoopKind::Movement);
+    if (!isArithmetic(&op) && !free && !moves)
       continue;
     Cost cost;
     cost.ops = 1;
@@ -125,9 +103,9 @@ void Grouping::chooseRoots() {
     bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
     // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
-    if (kind == OpKind::Movement && users.size() == 1 && kindOf(*users.begin()) == OpKind::Free)
+    if (moves && users.size() == 1 && isFree(*users.begin()))
       users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
-    bool cheapToRepeat = kind == OpKind::Free || (kind == OpKind::Pointwise && cost.loads.size() <= 2 && cost.ops <= 6);
+    bool cheapToRepeat = free || (!moves && cost.loads.size() <= 2 && cost.ops <= 6);
     // A random number costs ten rounds of multiplications, so it is drawn only once.
     cheapToRepeat &= !drawsNumbers(&op);
     if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))
@@ -135,46 +113,34 @@ void Grouping::chooseRoots() {
     costs[&op] = std::move(cost);
   }
   for (Operation &op : block)
-    if (kindOf(&op) == OpKind::Library)
+    if (isOfKind(&op, LoopKind::Contraction))
       fuseEpilogue(&op);
 }
 
-/// Whether v has one number for each column of `like`: all its dimensions but the last are 1.
-static bool isPerColumn(Value v, Value like) {
-  ArrayRef<int64_t> shape = shapeOf(v);
-  return !shape.empty() && shape.back() == shapeOf(like).back() && typeOf(v).getNumElements() == shape.back();
-}
-
-/// The ops behind a hero become part of its launch if no other op reads the values in between.
-void Grouping::fuseEpilogue(Operation *hero) {
-  Operation *last = hero;
+/// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU elementwise arithmetic, on the host what a library adds itself. (A library's
+/// relu gives 0 for NaN, by the CPU's maximum, where ours gives NaN.)
+void Grouping::fuseEpilogue(Operation *contraction) {
+  Operation *last = contraction;
   auto absorb = [&](Operation *next) {
     inlined.insert(last);
     inlined.erase(next);
     last = next;
   };
-  auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
-  Operation *user = onlyUser(last);
-  if (epilogues == Epilogues::Pointwise) {
-    for (int i = 0; i < kLongestEpilogue && user && kindOf(user) == OpKind::Pointwise && resultShape(user) == resultShape(hero); ++i) {
-      // An op that adds two heroes belongs to the first; a dropout computes the mask of four neighbours at
-      // once.
-      if (drawsNumbers(user) || !absorbed.insert(user).second)
-        break;
-      absorb(user);
-      user = onlyUser(last);
-    }
+  if (!gpu) {
+    if (std::optional<kernel::Bias> bias = kernel::biasOf(cast<ContractionOpInterface>(contraction)))
+      if (Operation *producer = bias->addend.getDefiningOp(); !producer || !inlined.contains(producer))
+        absorb(bias->add);
     return;
   }
-  std::optional<int64_t> dim = cast<ContractionOpInterface>(hero).getBiasDim();
-  if (dim != int64_t(resultShape(hero).size()) - 1 || elementOf(hero->getResult(0)).isF64())
-    return;
-  if (auto add = dyn_cast_or_null<AddOp>(user)) {
-    Value bias = add.getLhs() == hero->getResult(0) ? add.getRhs() : add.getLhs();
-    Operation *producer = bias.getDefiningOp();
-    if (add.getType() == hero->getResult(0).getType() && isPerColumn(bias, add) && !(producer && inlined.contains(producer))) {
-      absorb(add);
-    }
+  auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
+  Operation *user = onlyUser(last);
+  for (int i = 0; i < gpu->epilogueOps && user && isArithmetic(user) && resultShape(user) == resultShape(contraction); ++i) {
+    // An op that adds two products belongs to the first; a dropout computes the mask of four neighbours at
+    // once.
+    if (drawsNumbers(user) || !absorbed.insert(user).second)
+      break;
+    absorb(user);
+    user = onlyUser(last);
   }
 }
 
@@ -188,7 +154,7 @@ const Grouping::Cone &Grouping::coneOf(Operation *root) {
   llvm::SmallPtrSet<Operation *, 8> seen{root};
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
-    cone->hasLibrary |= kindOf(op) == OpKind::Library;
+    cone->hasContraction |= isOfKind(op, LoopKind::Contraction);
     for (Value v : op->getOperands()) {
       Operation *producer = v.getDefiningOp();
       if (!producer || !inlined.contains(producer))
@@ -200,7 +166,7 @@ const Grouping::Cone &Grouping::coneOf(Operation *root) {
   cone->ops = int64_t(seen.size());
   // The inputs behind each slice, pad, concat or gather of the cone are read at other indices.
   for (Operation *movement : seen) {
-    if (kindOf(movement) != OpKind::Movement)
+    if (!isOfKind(movement, LoopKind::Movement))
       continue;
     llvm::SmallPtrSet<Operation *, 8> behind{movement};
     work.push_back(movement);
@@ -229,9 +195,8 @@ llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
 
 void Grouping::formGroups() {
   for (Operation &op : block) {
-    OpKind kind = kindOf(&op);
     bool repeats = isOfKind(&op, LoopKind::Repeat);
-    if ((kind == OpKind::Outside && !repeats) || inlined.contains(&op))
+    if ((isOutside(&op) && !repeats) || inlined.contains(&op))
       continue;
     if (op.use_empty())
       continue;
@@ -240,17 +205,17 @@ void Grouping::formGroups() {
     group->position = positions[&op];
     group->shape = Shape(resultShape(&op));
     group->ops = coneOf(&op).ops;
-    if (repeats) {
-      group->kind = GroupKind::Repeat;
-    } else if (coneOf(&op).hasLibrary) {
-      group->kind = GroupKind::Library;
-    } else if (kind == OpKind::Reduction) {
-      group->kind = GroupKind::Reduction;
+    if (coneOf(&op).hasContraction) {
+      group->form = kernel::Form::Contraction;
+    } else if (isOfKind(&op, LoopKind::Reduction)) {
+      group->form = kernel::Form::Reduction;
       group->shape = Shape(shapeOf(op.getOperand(0)));
       group->axes = axesOf(&op);
-    } else {
-      group->kind = kind == OpKind::Single ? GroupKind::Single : GroupKind::Pointwise;
+    } else if (!repeats) {
+      group->form = kernel::Form::Pointwise;
     }
+    bool joins = isFree(&op) || isArithmetic(&op) || isOfKind(&op, LoopKind::Movement) || isOfKind(&op, LoopKind::Reduction);
+    group->alone = !joins || group->form == kernel::Form::Contraction;
     groupOf[&op] = group.get();
     group->rank = group->position;
     for (Group *producer : producersOf(group.get())) {
@@ -278,7 +243,7 @@ static bool isRowwise(const Group &group) {
 
 /// Whether every reduction among the roots keeps its dimensions as 1, so that its result broadcasts against the row.
 static bool keepsAllDims(const Group &group) {
-  return llvm::all_of(group.roots, [](Operation *op) { return kindOf(op) != OpKind::Reduction || keepsDims(op); });
+  return llvm::all_of(group.roots, [](Operation *op) { return !isOfKind(op, LoopKind::Reduction) || keepsDims(op); });
 }
 
 /// Whether the op is the transpose of matrices of 8-bit floats. Products need both orders of most such values
@@ -287,31 +252,33 @@ static bool isTransposedCopy(Operation *op) {
   return transposesMatrices(op) && isFloat8(elementOf(op->getOperand(0)));
 }
 
+/// Whether the group has one loop nest over the elements of its roots.
+static bool isPointwise(const Group &group) { return group.form == kernel::Form::Pointwise && !group.alone; }
+
 /// Whether `root`, alone in its group, can be computed in the launch of the group `producer`, whose values it reads.
 bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
-  if (epilogues == Epilogues::Pointwise && producer.kind == GroupKind::Pointwise && isTransposedCopy(root))
+  if (gpu && isPointwise(producer) && isTransposedCopy(root))
     return producer.roots.contains(root->getOperand(0).getDefiningOp());
-  auto isAlone = [](GroupKind kind) { return kind == GroupKind::Library || kind == GroupKind::Single || kind == GroupKind::Repeat; };
-  if (isAlone(producer.kind) || isAlone(group.kind))
+  if (producer.alone || group.alone)
     return false;
   // A value that is read at other elements than those where it is computed must be stored in between.
   for (Value v : coneOf(root).moved)
     if (Operation *stored = storedBy(v); stored && producer.roots.contains(stored))
       return false;
-  bool rowwise = producer.kind == GroupKind::Row ||
-                 (producer.kind == GroupKind::Reduction && isRowwise(producer) && keepsAllDims(producer));
-  if (group.kind == GroupKind::Pointwise) {
-    if (producer.kind == GroupKind::Pointwise)
+  bool rowwise = producer.form == kernel::Form::Row ||
+                 (producer.form == kernel::Form::Reduction && isRowwise(producer) && keepsAllDims(producer));
+  if (isPointwise(group)) {
+    if (isPointwise(producer))
       return producer.shape == group.shape;
     // The group does arithmetic on the reduction's result, at one element of it.
     for (Operation *other : producer.roots)
-      if (kindOf(other) == OpKind::Reduction && resultShape(other) == ArrayRef<int64_t>(group.shape) &&
-          (producer.kind == GroupKind::Reduction || rowwise))
+      if (isOfKind(other, LoopKind::Reduction) && resultShape(other) == ArrayRef<int64_t>(group.shape) &&
+          (producer.form == kernel::Form::Reduction || rowwise))
         return true;
     return rowwise && producer.shape == group.shape;
   }
   // The group is a further reduction of the same rows (the sum of exponentials after the maximum).
-  return group.kind == GroupKind::Reduction && rowwise && producer.shape == group.shape && producer.axes == group.axes &&
+  return group.form == kernel::Form::Reduction && rowwise && producer.shape == group.shape && producer.axes == group.axes &&
          keepsAllDims(group);
 }
 
@@ -322,17 +289,15 @@ void Grouping::mergeProducers(Operation *root) {
     for (Group *producer : producersOf(group)) {
       if (!shouldJoin(*producer, *group, root) || !canMerge(producer, group))
         continue;
-      bool becomesRow = producer->kind != GroupKind::Pointwise &&
-                        !(group->kind == GroupKind::Pointwise && producer->kind == GroupKind::Reduction &&
-                          producer->shape != group->shape);
+      // Arithmetic on the results of reductions, at one element for each row, leaves them reductions.
+      bool ofRows = isPointwise(*group) && producer->form == kernel::Form::Reduction && producer->shape != group->shape;
       // A transposed copy is written by its producer's loops.
-      bool ownShape = producer->kind == GroupKind::Pointwise && group->kind != GroupKind::Single;
+      bool ownShape = isPointwise(*producer) && !group->alone;
       Shape shape = ownShape ? group->shape : producer->shape;
-      Shape axes = producer->kind == GroupKind::Pointwise ? group->axes : producer->axes;
-      GroupKind kind = producer->kind == GroupKind::Row || (becomesRow && producer->kind == GroupKind::Reduction) ? GroupKind::Row
-                                                                                                                  : producer->kind;
+      Shape axes = isPointwise(*producer) ? group->axes : producer->axes;
+      if (producer->form == kernel::Form::Reduction && !ofRows)
+        producer->form = kernel::Form::Row;
       merge(producer, group);
-      producer->kind = kind;
       producer->shape = shape;
       producer->axes = axes;
       changed = true;
@@ -359,13 +324,14 @@ void Grouping::mergeSiblings() {
     for (size_t i = 0; i < sharing.size(); ++i)
       for (size_t j = i + 1; j < sharing.size(); ++j) {
         Group *a = sharing[i], *b = sharing[j];
-        if (a == b || a->roots.empty() || b->roots.empty() || a->kind != b->kind || a->shape != b->shape || a->axes != b->axes)
+        if (a == b || a->roots.empty() || b->roots.empty() || a->form != b->form || a->shape != b->shape || a->axes != b->axes)
           continue;
-        if ((a->kind != GroupKind::Pointwise && a->kind != GroupKind::Reduction) || a->roots.size() + b->roots.size() > 8 ||
+        bool reduces = a->form == kernel::Form::Reduction;
+        if (a->alone || b->alone || (!reduces && !isPointwise(*a)) || a->roots.size() + b->roots.size() > 8 ||
             !canMerge(a, b))
           continue;
         // A reduction that needs the other's result must wait for it.
-        if (a->kind == GroupKind::Reduction && (producersOf(a).contains(b) || producersOf(b).contains(a)))
+        if (reduces && (producersOf(a).contains(b) || producersOf(b).contains(a)))
           continue;
         merge(a, b);
         std::replace(sharing.begin(), sharing.end(), b, a);

@@ -7,36 +7,26 @@
 #ifndef MPC_PASSES_FUSION_GROUPING_H
 #define MPC_PASSES_FUSION_GROUPING_H
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "passes/Fusion/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mpc::fusion {
 
-/// How fusion treats an op.
-enum class OpKind {
-  Outside,   // not computed by a dispatch: reads, assigns, constants with data, views
-  Free,      // costs nothing to repeat: splat constants, iota, widening casts, broadcasts
-  Pointwise, // elementwise arithmetic
-  Movement,  // loads one element for each element, from another index: may be inlined into a single user
-  Reduction,
-  Single, // has a loop nest of its own
-  Library // matmul and convolutions
-};
-OpKind kindOf(mlir::Operation *op);
+/// Returns whether no dispatch computes the op: views, scans, constants with data, and ops that are no part of a loop nest (reads, assignments).
+bool isOutside(mlir::Operation *op);
+/// Returns whether the op costs nothing to repeat: splat constants, indices, widening casts, broadcasts.
+bool isFree(mlir::Operation *op);
+/// Returns whether the op is elementwise and not free.
+bool isArithmetic(mlir::Operation *op);
 
-enum class GroupKind {
-  Pointwise,
-  Reduction,
-  Row,
-  Single,
-  Library,
-  Repeat ///< a scan, which has launches of its own: it is no launch, but others must not be merged around it
-};
-
-/// A group is one launch; its roots are the ops whose results it stores.
+/// A group is one launch; its roots are the ops whose results it stores. A scan has a group too, since others must not be merged around it, but has launches of its own.
 struct Group {
-  GroupKind kind;
+  /// The form that its loops will have, as far as grouping has to know; the dispatch gets the one that its body has (kernel::formOf). Nullopt for a scan.
+  std::optional<kernel::Form> form;
+  /// Whether nothing joins it: a product, a scan, or an op whose elements are read in another order than they are computed in (pooling, transposes, scatters).
+  bool alone = false;
   llvm::SetVector<mlir::Operation *> roots;
   /// The iteration shape, and the axes of reductions and rows.
   graph::Shape shape, axes;
@@ -50,16 +40,11 @@ struct Group {
   llvm::SmallVector<mlir::Operation *, 4> readers;
 };
 
-/// What a launch computes behind a matrix product or convolution.
-enum class Epilogues {
-  Bias, ///< a bias for each column, which libraries can add (their relu gives 0 for NaN, by the CPU's maximum, where ours gives NaN)
-  Pointwise ///< any arithmetic on the elements of the result, with other tensors as operands, which generated kernels can do
-};
-
 /// Groups the ops of a block.
 class Grouping {
 public:
-  Grouping(mlir::Block &block, Epilogues epilogues);
+  /// `gpu` is null where the block is compiled for the host.
+  Grouping(mlir::Block &block, const GpuArch *gpu);
 
   /// Returns whether the groups could be ordered. If they could not, they read one another, which is a defect.
   bool isOrdered() const { return ordered.size() == owned.size(); }
@@ -82,12 +67,12 @@ private:
   void merge(Group *into, Group *from);
   void order();
   /// A root together with the ops inlined into it: the stored values that computing it reads, its number of
-  /// ops, and whether one is a library call.
+  /// ops, and whether one is a contraction.
   struct Cone {
     llvm::SetVector<mlir::Value> inputs;
     llvm::SmallPtrSet<mlir::Value, 2> moved; ///< inputs that are read at other indices than the root's
     int64_t ops = 0;
-    bool hasLibrary = false;
+    bool hasContraction = false;
   };
   const Cone &coneOf(mlir::Operation *root);
   const llvm::SetVector<mlir::Value> &inputsOf(mlir::Operation *root) { return coneOf(root).inputs; }
@@ -95,8 +80,8 @@ private:
   llvm::SetVector<Group *> producersOf(Group *group);
 
   mlir::Block &block;
-  Epilogues epilogues;
-  llvm::DenseSet<mlir::Operation *> absorbed; ///< the ops that launches of heroes have absorbed
+  const GpuArch *gpu;
+  llvm::DenseSet<mlir::Operation *> absorbed; ///< the ops that follow a contraction in its launch
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
   llvm::DenseSet<mlir::Operation *> inlined;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Cone>> cones;

@@ -9,11 +9,14 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
     A dispatch computes its *roots*, the values that have to exist in memory; everything cheap between them is computed in registers, and computed again
     in each dispatch that needs it where that saves a pass over memory (a widening cast is never stored).
 
-      library    a matmul or convolution, with what its kernel computes behind it: any arithmetic on the elements of its result on a GPU, a bias for each column on the host;
-      pointwise  roots of one iteration shape, each element computed from elements of the inputs;
-      reduction  roots that reduce the same axes of one iteration shape, and arithmetic on their results;
-      row        reductions over trailing axes and full-shape results that use them (softmax), a row at a time;
-      single     an op that has a loop nest of its own (pooling, transposes, scatter).
+      contraction      a matmul or convolution, with what its kernel computes behind it: any arithmetic on the elements of its result on a GPU, a bias for each column on the host;
+      pointwise        roots of one iteration shape, each element computed from elements of the inputs, or one op that reads other elements than it computes (pooling, transposes);
+      transposed_copy  8-bit floats and the transpose of their matrices, on GPUs;
+      reduction        roots that reduce the same axes of one iteration shape, and arithmetic on their results;
+      row              reductions over trailing axes and full-shape results that use them (softmax), a row at a time;
+      scatter          a graph.gather_grad.
+
+    The form follows from the body (`#kernel.form`).
 
     Reshapes stay between dispatches: they are views and cost nothing.
   }];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Reuse.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Memory/Offsets.h"
@@ -107,7 +108,7 @@ static LogicalResult verifyDispatched(Block &block) {
 }
 
 kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
-  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), name, ValueRange(v));
+  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), kernel::Form::Pointwise, name, ValueRange(v));
   // A copy reads each element just before it writes it.
   dispatch.setMayReuseAttr(builder.getArrayAttr(builder.getDenseI64ArrayAttr(0)));
   Block &body = dispatch.getBody().emplaceBlock();
@@ -170,12 +171,6 @@ int64_t EntryPlanner::lastUse(Value storage, Operation *besides) {
   return last;
 }
 
-/// Whether two inputs are views of the storage. A kernel that writes through one of them could assume that
-/// nothing writes the other.
-static bool readsTwice(kernel::DispatchOp dispatch, Value storage) {
-  return llvm::count_if(dispatch.getInputs(), [&](Value input) { return storageOf(input) == storage; }) > 1;
-}
-
 /// Returns whether a value that is assigned to a variable, or carried to the next iteration, can be computed into the buffer of the old values `olds`. Every reader of them has to
 /// run before, or to be the same kernel and to read each element before it writes it.
 bool EntryPlanner::canComputeInPlace(Value v, ValueRange olds) {
@@ -189,7 +184,7 @@ bool EntryPlanner::canComputeInPlace(Value v, ValueRange olds) {
       return false;
     if (lastUse(old) < position)
       continue;
-    if (readsTwice(dispatch, old))
+    if (kernel::readsTwice(dispatch, old))
       return false;
     for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
       if (storageOf(input) == old && !dispatch.mayReuse(cast<OpResult>(v).getResultNumber(), i))
@@ -391,7 +386,7 @@ int64_t EntryPlanner::assignBuffers(kernel::DispatchOp dispatch) {
       if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) || storage.getParentBlock() != dispatch->getBlock() ||
           !sameCells(result.getType(), input.getType()) || intervals[buffer->second].last != position)
         continue;
-      if (!readsTwice(dispatch, storage) && dispatch.mayReuse(result.getResultNumber(), i)) {
+      if (!kernel::readsTwice(dispatch, storage) && dispatch.mayReuse(result.getResultNumber(), i)) {
         sharedInput = i;
         taken.insert(buffer->second);
         intervals[buffer->second].last = std::max(position, lastUse(result));

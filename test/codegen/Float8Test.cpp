@@ -188,4 +188,10 @@ TEST(Float8, FactorsAndTheirTransposes) {
   both.yields.push_back("%s : tensor<80x144xf32>");
   batch.add(both);
   batch.run();
+  // On a GPU they have the form that writes both at once.
+  auto context = makeContext();
+  auto module = parseCase(context.get(), factorCase("64x64", "64x64", 2, "f16", "f8E4M3FN"));
+  EXPECT_EQ(dispatchOf(*module).getForm(), kernel::Form::Pointwise);
+  setTarget(*module, "sm_80");
+  EXPECT_EQ(dispatchOf(*module).getForm(), kernel::Form::TransposedCopy);
 }

@@ -16,7 +16,7 @@ TEST(HostKernel, Pointwise) {
                  .body = "%a = graph.add %0, %1 : (" + type + ", " + type + ") -> " + type + "\n%b = graph.relu %a : " + type,
                  .yields = {"%b : " + type},
                  .draws = {{.specials = true}},
-                 .form = LoopForm::Pointwise});
+                 .form = kernel::Form::Pointwise});
     }
     std::string big = "tensor<6x10x33x" + t + ">", column = "tensor<10x1x" + t + ">", row = "tensor<33x" + t + ">", one = "tensor<" + t + ">";
     batch.add({.name = "broadcast " + t,
@@ -24,7 +24,7 @@ TEST(HostKernel, Pointwise) {
                .body = "%a = graph.mul %0, %1 : (" + big + ", " + column + ") -> " + big + "\n%b = graph.sub %a, %2 : (" + big + ", " + row +
                        ") -> " + big + "\n%c = graph.div %b, %3 : (" + big + ", " + one + ") -> " + big,
                .yields = {"%c : " + big, "%a : " + big},
-               .form = LoopForm::Pointwise});
+               .form = kernel::Form::Pointwise});
     batch.add({.name = "in place " + t,
                .inputs = {big, row},
                .body = "%a = graph.add %0, %1 : (" + big + ", " + row + ") -> " + big,
@@ -49,7 +49,7 @@ TEST(HostKernel, ReductionRows) {
                    .yields = {"%s : " + y, "%m : " + y},
                    .ulps = 1,
                    .absolute = t == "i32" ? 0 : 4 * cols * 6e-8,
-                   .form = cols == 1 ? LoopForm::Pointwise : LoopForm::Reduction});
+                   .form = cols == 1 ? kernel::Form::Pointwise : kernel::Form::Reduction});
       }
   batch.run();
 }
@@ -67,7 +67,7 @@ TEST(HostKernel, ReductionColumns) {
                    .yields = {"%s : " + y},
                    .ulps = 1,
                    .absolute = 8 * rows * 6e-8,
-                   .form = LoopForm::Reduction});
+                   .form = kernel::Form::Reduction});
       }
   batch.run();
 }
@@ -84,7 +84,7 @@ TEST(HostKernel, Softmax) {
                        "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs + "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x,
                .yields = {"%y : " + x},
                .ulps = 8, // 1 from exp, 1/2 from the division, and more from the sum of a thousand exponentials
-               .form = LoopForm::Row});
+               .form = kernel::Form::Row});
   }
   batch.run();
 }

@@ -2,8 +2,10 @@
 #include "EmulatedDispatches.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -122,6 +124,14 @@ std::unique_ptr<MLIRContext> mpc::test::makeContext() {
   return context;
 }
 
+static void setForm(ModuleOp module) {
+  kernel::DispatchOp dispatch = dispatchOf(module);
+  FailureOr<kernel::Form> form = kernel::formOf(dispatch);
+  ASSERT_TRUE(succeeded(form)) << dispatch.getName().str();
+  dispatch.setForm(*form);
+  EXPECT_TRUE(succeeded(verify(module))) << dispatch.getName().str();
+}
+
 OwningOpRef<ModuleOp> mpc::test::parseCase(MLIRContext *context, const Case &c) {
   auto join = [](const std::vector<std::string> &parts) {
     std::string text;
@@ -143,14 +153,22 @@ OwningOpRef<ModuleOp> mpc::test::parseCase(MLIRContext *context, const Case &c) 
   for (int64_t p : c.inPlace)
     places.push_back(std::to_string(p));
   std::string text = "func.func @f(" + join(arguments) + ") {\n%r:" + std::to_string(resultTypes.size()) +
-                     " = kernel.dispatch \"" + c.name + "\" (" + join(names) + ") " +
+                     " = kernel.dispatch pointwise \"" + c.name + "\" (" + join(names) + ") " +
                      (places.empty() ? "" : "{in_place = array<i64: " + join(places) + ">} ") + ": (" +
                      join(c.inputs) + ") -> (" + join(resultTypes) + ") {\n" +
                      (blockArguments.empty() ? "" : "^bb0(" + join(blockArguments) + "):\n") + c.body +
                      "\nkernel.yield " + join(resultNames) + " : " + join(resultTypes) + "\n}\nreturn\n}\n";
-  auto module = parseSourceString<ModuleOp>(text, context);
+  // The text states some form; only the body says which one is right.
+  auto module = parseSourceString<ModuleOp>(text, ParserConfig(context, /*verifyAfterParse=*/false));
   EXPECT_TRUE(module) << c.name << "\n" << text;
+  if (module)
+    setForm(*module);
   return module;
+}
+
+void mpc::test::setTarget(ModuleOp module, StringRef arch) {
+  module->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(module.getContext(), arch));
+  setForm(module);
 }
 
 kernel::DispatchOp mpc::test::dispatchOf(ModuleOp module) {
@@ -229,10 +247,8 @@ void Batch::add(const Case &c) {
   if (!module)
     return;
   kernel::DispatchOp dispatch = dispatchOf(*module);
-  if (c.form) {
-    FailureOr<Plan> plan = planDispatch(dispatch);
-    EXPECT_TRUE(succeeded(plan) && plan->form == *c.form) << c.name << ": form " << (succeeded(plan) ? int(plan->form) : -1);
-  }
+  if (c.form)
+    EXPECT_EQ(dispatch.getForm(), *c.form) << c.name;
   kernel::Reuses reuses = kernel::reusableInputs(dispatch);
   for (auto [r, input] : llvm::enumerate(c.inPlace))
     EXPECT_TRUE(input < 0 || llvm::is_contained(reuses[r], input)) << c.name;
@@ -257,8 +273,10 @@ void Batch::run() {
   }
   SCOPED_TRACE("emulator");
   EmulatedDispatches emulated(context(), *findGpuArch("sm_80")); // all GPUs have the same loops
-  for (Impl::Item &item : items)
+  for (Impl::Item &item : items) {
+    setTarget(*item.module, "sm_80");
     emulated.add(dispatchOf(*item.module));
+  }
   emulated.compile();
   check([&](size_t i, ArrayRef<HostTensor> inputs) {
     return emulated.run(dispatchOf(*items[i].module), inputs);

@@ -54,7 +54,7 @@ struct Case {
   double absolute = 0;
   std::vector<Draw> draws = {}; ///< one for each input; the last one serves for all further inputs
   std::vector<int64_t> inPlace = {};
-  std::optional<LoopForm> form = {}; ///< the form that the plan must have
+  std::optional<kernel::Form> form = {}; ///< the form that the dispatch must get
 };
 
 /// A shared object opened from memory.
@@ -93,9 +93,11 @@ private:
 
 /// Makes a context with all dialects that the tests parse.
 std::unique_ptr<mlir::MLIRContext> makeContext();
-/// Parses "module { func.func @f(...) { kernel.dispatch ... } }" made from a case.
+/// Parses "module { func.func @f(...) { kernel.dispatch ... } }" made from a case. The dispatch gets the form that its body has.
 mlir::OwningOpRef<mlir::ModuleOp> parseCase(mlir::MLIRContext *context, const Case &c);
 kernel::DispatchOp dispatchOf(mlir::ModuleOp module);
+/// Compiles the module of a case for a GPU from now on: sets its target, and the form that the body of its dispatch has there.
+void setTarget(mlir::ModuleOp module, llvm::StringRef arch);
 HostTensor draw(mlir::RankedTensorType type, const Draw &how, std::mt19937_64 &random);
 /// Returns |a - b| in units in the last place of `element` at b.
 double ulpDistance(mlir::Type element, double a, double b);

@@ -89,7 +89,7 @@ TEST(WindowKernel, GatherGrad) {
       std::string x = tensor(dx, t), y = tensor(dy, t), i = "tensor<3x7xi64>";
       int64_t n = axis == "0" ? 20 : dx == "5x9" ? 9 : 6;
       batch.add({.name = "gather_grad " + x, .inputs = {y, i}, .body = "%x = graph.gather_grad %0, %1 {axis = " + axis + " : i64} : (" + y + ", " + i + ") -> " + x, .yields = {"%x : " + x}, .ulps = 1,
-                 .absolute = 5e-6, .draws = {{-4, 4}, {double(-n), double(n - 1)}}, .form = LoopForm::Scatter});
+                 .absolute = 5e-6, .draws = {{-4, 4}, {double(-n), double(n - 1)}}, .form = kernel::Form::Scatter});
     }
   batch.run();
 }

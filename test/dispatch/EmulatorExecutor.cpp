@@ -12,7 +12,7 @@ public:
       : kernels(context, arch), products(products) {}
 
   bool takes(kernel::DispatchOp dispatch) const override {
-    return products || !dispatch.getLibrary();
+    return products || !dispatch.isContraction();
   }
   void compile(ArrayRef<kernel::DispatchOp> dispatches) override {
     for (kernel::DispatchOp dispatch : dispatches)
@@ -20,7 +20,7 @@ public:
     kernels.compile();
   }
   void run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs, Done done) override {
-    done(dispatch.getLibrary() ? "product" : "loop", kernels.run(dispatch, inputs));
+    done(dispatch.isContraction() ? "product" : "loop", kernels.run(dispatch, inputs));
   }
 
 private:

@@ -50,7 +50,7 @@ Rule ruleOf(Operation *operation) {
 /// Computes the enclosures of the ops in one body.
 class Encloser {
 public:
-  explicit Encloser(kernel::DispatchOp dispatch) : library(dispatch.getLibrary()) {}
+  explicit Encloser(kernel::DispatchOp dispatch) : contraction(dispatch.isContraction()) {}
 
   LogicalResult run(Operation *op);
   DenseMap<Value, Enclosure> known;
@@ -65,7 +65,7 @@ private:
   LogicalResult addOwnError(Operation *op, Tensors &low, Tensors &high);
   Tensors pick(ArrayRef<bool> high);
 
-  bool library;
+  bool contraction;
   std::vector<Enclosure> operands; ///< operands of the current op
 };
 
@@ -229,7 +229,7 @@ LogicalResult Encloser::run(Operation *op) {
     HostTensor unroundedLow = low[r], unroundedHigh = high[r];
     low[r].round();
     high[r].round();
-    if (library && isa<FloatType>(low[r].element)) {
+    if (contraction && isa<FloatType>(low[r].element)) {
       include(low[r], high[r], unroundedLow);
       include(low[r], high[r], unroundedHigh);
     }

@@ -11,9 +11,9 @@ namespace {
 
 /// A dispatch with random inputs, together with its enclosures.
 struct Enclosed {
-  Enclosed(const Case &c, bool library = false) : context(makeContext()), module(parseCase(context.get(), c)) {
+  Enclosed(const Case &c, kernel::Form form = kernel::Form::Pointwise) : context(makeContext()), module(parseCase(context.get(), c)) {
     kernel::DispatchOp dispatch = dispatchOf(*module);
-    dispatch.setLibrary(library);
+    dispatch.setForm(form);
     std::mt19937_64 random(1);
     for (mlir::Value v : dispatch.getInputs())
       inputs.push_back(draw(llvm::cast<mlir::RankedTensorType>(v.getType()), Draw(), random));
@@ -51,7 +51,7 @@ TEST(Enclosure, ComputingInF32IsOutside) {
 }
 
 TEST(Enclosure, ALibraryCallMayKeepItsEpilogueInF32) {
-  Enclosed e(sumOfProducts, /*library=*/true);
+  Enclosed e(sumOfProducts, kernel::Form::Contraction);
   Comparison c = compare(e.results[0], withoutInnerRounding(e));
   EXPECT_GT(c.different, 100);
   EXPECT_EQ(c.outside, 0);

@@ -1,4 +1,4 @@
-//===- HostCallTest.cpp - library dispatches with loops behind the library's call ------===//
+//===- HostCallTest.cpp - contractions with loops behind the library's call ------===//
 #include "DispatchCheck.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,7 +13,7 @@ using namespace mpc::test;
 // A convolution with its bias, as the batch norm behind it wants it: the result, and its sums over all but the channels. The bias is the library's, the sums are loops.
 static const char statistics[] = R"(
 func.func @f(%x: tensor<3x9x7x8xf16>, %w: tensor<24x8x3x3xf16>, %b: tensor<24xf16>) -> (tensor<24xf32>, tensor<3x9x7x24xf16>, tensor<24xf32>) {
-  %0:3 = kernel.dispatch "conv" (%x, %w, %b) {library} : (tensor<3x9x7x8xf16>, tensor<24x8x3x3xf16>, tensor<24xf16>) -> (tensor<24xf32>, tensor<3x9x7x24xf16>, tensor<24xf32>) {
+  %0:3 = kernel.dispatch contraction "conv" (%x, %w, %b) : (tensor<3x9x7x8xf16>, tensor<24x8x3x3xf16>, tensor<24xf16>) -> (tensor<24xf32>, tensor<3x9x7x24xf16>, tensor<24xf32>) {
   ^bb0(%0: tensor<3x9x7x8xf16>, %1: tensor<24x8x3x3xf16>, %2: tensor<24xf16>):
     %c = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>}
       : (tensor<3x9x7x8xf16>, tensor<24x8x3x3xf16>) -> tensor<3x9x7x24xf16>
@@ -31,7 +31,7 @@ func.func @f(%x: tensor<3x9x7x8xf16>, %w: tensor<24x8x3x3xf16>, %b: tensor<24xf1
 // What is added to the product is no bias: it has a number for each element, so it is left to the loops, as is the relu.
 static const char residual[] = R"(
 func.func @f(%x: tensor<70x24xf32>, %w: tensor<24x36xf32>, %r: tensor<70x36xf32>) -> (tensor<70x36xf32>, tensor<70x36xf32>) {
-  %0:2 = kernel.dispatch "fc" (%x, %w, %r) {library} : (tensor<70x24xf32>, tensor<24x36xf32>, tensor<70x36xf32>) -> (tensor<70x36xf32>, tensor<70x36xf32>) {
+  %0:2 = kernel.dispatch contraction "fc" (%x, %w, %r) : (tensor<70x24xf32>, tensor<24x36xf32>, tensor<70x36xf32>) -> (tensor<70x36xf32>, tensor<70x36xf32>) {
   ^bb0(%0: tensor<70x24xf32>, %1: tensor<24x36xf32>, %2: tensor<70x36xf32>):
     %p = graph.matmul %0, %1 : (tensor<70x24xf32>, tensor<24x36xf32>) -> tensor<70x36xf32>
     %s = graph.add %2, %p : (tensor<70x36xf32>, tensor<70x36xf32>) -> tensor<70x36xf32>

@@ -56,7 +56,7 @@ public:
   }
 
   void run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs, Done done) override {
-    if (!dispatch.getLibrary()) {
+    if (!dispatch.isContraction()) {
       kernel::LaunchAttr launch = launches[dispatch];
       return done("loop", runKernel(loops->find(symbolOf(launch)), launch, dispatch, inputs));
     }

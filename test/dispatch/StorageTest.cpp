@@ -165,7 +165,7 @@ TEST_P(Storage, LibraryCallsReadAndWrite16Bits) {
   Plan plan(*module);
   int calls = 0;
   for (auto dispatch : plan.step.getBody().front().getOps<kernel::DispatchOp>()) {
-    if (!dispatch.getLibrary())
+    if (!dispatch.isContraction())
       continue;
     ++calls;
     for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()), SmallVector<Type>(dispatch.getResultTypes())))

@@ -176,7 +176,7 @@ TEST_F(EvaluatorTest, StepsDispatchesAndObservers) {
     train.variable @w parameter : tensor<2xf32> = dense<[3.0, 4.0]> : tensor<2xf32>
     train.step @main(%x: tensor<2xf32>) -> tensor<f32> attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<none>} {
       %w = train.read @w : tensor<2xf32>
-      %loss = kernel.dispatch "dot" (%x, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32> {
+      %loss = kernel.dispatch reduction "dot" (%x, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32> {
       ^bb0(%a: tensor<2xf32>, %b: tensor<2xf32>):
         %0 = graph.mul %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
         %1 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = false} : (tensor<2xf32>) -> tensor<f32>

@@ -16,9 +16,7 @@ const GpuArch &hopper() { return *findGpuArch("sm_90a"); }
 struct Described {
   explicit Described(const HeroCase &c)
       : context(makeContext()), module(parseCase(context.get(), c)), dispatch(dispatchOf(*module)),
-        problem(*describeHero(dispatch)) {
-    dispatch.setLibrary(true);
-  }
+        problem(*describeHero(dispatch)) {}
   std::string key() const { return keyOf(problem).text(); }
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

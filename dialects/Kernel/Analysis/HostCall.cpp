@@ -7,23 +7,30 @@ using namespace mpc;
 using namespace mpc::kernel;
 using namespace mpc::graph;
 
-bool kernel::isPerColumn(Value v, Value like) {
+/// Whether `v` has one number for each column of `like`: all its dimensions but the last are 1.
+static bool isPerColumn(Value v, Value like) {
   ArrayRef<int64_t> shape = shapeOf(v);
   return !shape.empty() && shape.back() == shapeOf(like).back() && typeOf(v).getNumElements() == shape.back();
+}
+
+std::optional<Bias> kernel::biasOf(ContractionOpInterface contraction) {
+  Value product = contraction->getResult(0);
+  if (!product.hasOneUse() || contraction.getBiasDim() != typeOf(product).getRank() - 1 || elementOf(product).isF64())
+    return std::nullopt;
+  auto add = dyn_cast<AddOp>(*product.user_begin());
+  if (!add || add.getType() != product.getType())
+    return std::nullopt;
+  Value addend = add.getLhs() == product ? add.getRhs() : add.getLhs();
+  return isPerColumn(addend, add) ? std::optional(Bias{add, addend}) : std::nullopt;
 }
 
 FailureOr<HostCall> HostCall::of(DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
   HostCall call;
   call.contraction = *body.getOps<ContractionOpInterface>().begin();
-  Value product = call.contraction->getResult(0);
-  bool columnsAreLast = call.contraction.getBiasDim() == typeOf(product).getRank() - 1;
-  if (auto add = product.hasOneUse() && columnsAreLast ? dyn_cast<AddOp>(*product.user_begin()) : nullptr) {
-    Value addend = add.getLhs() == product ? add.getRhs() : add.getLhs();
-    if (isa<BlockArgument>(addend) && add.getType() == product.getType() && isPerColumn(addend, add)) {
-      call.bias = add;
-      call.addend = addend;
-    }
+  if (std::optional<Bias> bias = biasOf(call.contraction); bias && isa<BlockArgument>(bias->addend)) {
+    call.bias = bias->add;
+    call.addend = bias->addend;
   }
   OperandRange yielded = body.getTerminator()->getOperands();
   auto stored = llvm::find(yielded, call.value());

@@ -6,7 +6,7 @@
 
 namespace mpc::kernel {
 
-/// The part of a library dispatch that a host library computes in one call: the contraction and a bias. Loops compute the rest from the call's result.
+/// The part of a contraction that a host library computes in one call: the product or convolution and a bias. Loops compute the rest from the call's result.
 struct HostCall {
   ContractionOpInterface contraction;
   graph::AddOp bias;   ///< adds a number for each column; null without one
@@ -22,8 +22,15 @@ struct HostCall {
   static mlir::FailureOr<HostCall> of(DispatchOp dispatch);
 };
 
-/// Whether `v` has one number for each column of `like`: all its dimensions but the last are 1.
-bool isPerColumn(mlir::Value v, mlir::Value like);
+/// An addition of one number for each column, and the tensor of these numbers.
+struct Bias {
+  graph::AddOp add;
+  mlir::Value addend;
+};
+
+/// Returns the bias that a host library can add in its call: the only user of the product adds a tensor all of whose dimensions but the last are 1, and the last dimension is the
+/// contraction's column. Libraries add no bias to f64. Nullopt where there is none.
+std::optional<Bias> biasOf(ContractionOpInterface contraction);
 
 } // namespace mpc::kernel
 #endif

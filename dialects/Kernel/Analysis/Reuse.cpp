@@ -57,6 +57,8 @@ static bool followsRows(OpOperand &operand, OpResult result, const Space &space)
 ReadAnalysis::ReadAnalysis(DispatchOp dispatch, const Space &space) {
   Block &body = dispatch.getBody().front();
   for (Value v : body.getTerminator()->getOperands()) {
+    if (countOf(v) == 0)
+      continue;
     bool everyPoint = countOf(v) == space.points();
     add(v, {everyPoint ? Reads::Point : Reads::Row, everyPoint});
   }
@@ -99,6 +101,8 @@ void ReadAnalysis::addOperands(Operation *op, const Space &space) {
 }
 
 bool mpc::kernel::isRegular(DispatchOp dispatch) {
+  if (dispatch.computesNothing())
+    return true;
   std::optional<Space> space = Space::of(dispatch);
   return space && ReadAnalysis(dispatch, *space).isRegular();
 }
@@ -124,7 +128,7 @@ Reuses mpc::kernel::reusableInputs(DispatchOp dispatch) {
   if (dispatch.isBatch())
     return reusesInBatch(dispatch);
   Reuses reuses(dispatch.getNumResults());
-  std::optional<Space> space = dispatch.getLibrary() ? std::nullopt : Space::of(dispatch);
+  std::optional<Space> space = dispatch.isContraction() ? std::nullopt : Space::of(dispatch);
   if (!space)
     return reuses;
   ReadAnalysis reads(dispatch, *space);
@@ -141,4 +145,8 @@ Reuses mpc::kernel::reusableInputs(DispatchOp dispatch) {
     }
   }
   return reuses;
+}
+
+bool mpc::kernel::readsTwice(DispatchOp dispatch, Value storage) {
+  return llvm::count_if(dispatch.getInputs(), [&](Value input) { return graph::storageOf(input) == storage; }) > 1;
 }

@@ -38,7 +38,7 @@ private:
   bool regular = true;
 };
 
-/// Returns whether the kernel of a loop dispatch computes each reduction once for each row.
+/// Returns whether the kernel of a loop dispatch computes each reduction once for each row. One that computes nothing does.
 bool isRegular(DispatchOp dispatch);
 
 /// For each result of a dispatch: the numbers of the inputs whose buffer it may take over.
@@ -46,8 +46,11 @@ using Reuses = llvm::SmallVector<llvm::SmallVector<int64_t>>;
 
 /// Returns the reuses that are safe in every order in which the points may be computed, on the host and on GPUs: input and result have cells of one size, and no point reads a cell
 /// that another one writes. (The kernels compute all results of a point before they store the first one, and all reductions of a row before the row's results.) In a batch, no other
-/// member may read the input. Library calls and dispatches without a space have none.
+/// member may read the input. Contractions and scatters have none.
 Reuses reusableInputs(DispatchOp dispatch);
+
+/// Returns whether two inputs of a dispatch are views of the storage (graph::storageOf). A kernel that writes through one of them could assume that nothing writes the other.
+bool readsTwice(DispatchOp dispatch, mlir::Value storage);
 
 } // namespace mpc::kernel
 #endif

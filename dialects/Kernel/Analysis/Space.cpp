@@ -38,7 +38,7 @@ bool mpc::kernel::combinesElements(Operation *op) { return isOfKind(op, LoopKind
 
 std::optional<Space> Space::of(DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
-  ValueRange yielded = body.getTerminator()->getOperands();
+  auto yielded = llvm::make_filter_range(body.getTerminator()->getOperands(), [](Value v) { return countOf(v) > 0; });
   ReductionOpInterface largest;
   for (Operation &op : body) {
     if (isOfKind(&op, LoopKind::Scatter))
@@ -49,7 +49,7 @@ std::optional<Space> Space::of(DispatchOp dispatch) {
   Space space;
   if (largest)
     space.runs = runsOf(largest);
-  else if (int64_t count = yielded.empty() ? 1 : countOf(yielded[0]); count != 1)
+  else if (int64_t count = yielded.empty() ? 1 : countOf(*yielded.begin()); count != 1)
     space.runs = {{count, false}};
   for (Operation &op : body)
     if (combinesElements(&op) && runsOf(cast<ReductionOpInterface>(op)) != space.runs)

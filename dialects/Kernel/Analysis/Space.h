@@ -20,12 +20,15 @@ struct Space {
 
   int64_t points() const;
   int64_t rows() const;
+  bool hasReductions() const {
+    return llvm::any_of(runs, [](const Run &run) { return run.reduced; });
+  }
 
   /// Returns the runs of a reduction's operand.
   static llvm::SmallVector<Run> runsOf(ReductionOpInterface reduction);
 
-  /// Returns the space of a dispatch in which all reductions have the same runs, and each result has an element for each point or for each row; else nullopt. A dispatch that scatters
-  /// has no space.
+  /// Returns the space of a dispatch in which all reductions have the same runs, and each result that is not empty has an element for each point or for each row; else nullopt. A dispatch
+  /// that scatters has no space. Empty results need no point.
   static std::optional<Space> of(DispatchOp dispatch);
 };
 

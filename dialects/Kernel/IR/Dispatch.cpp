@@ -1,5 +1,6 @@
 //===- Dispatch.cpp - what one launch computes: verifiers and questions ---------------------===//
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Support/Diagnostics.h"
@@ -10,9 +11,10 @@
 using namespace mlir;
 using namespace mpc::kernel;
 
-void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange results, StringRef name, ValueRange inputs) {
+void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange results, Form form, StringRef name, ValueRange inputs) {
   state.addTypes(results);
   state.addOperands(inputs);
+  state.getOrAddProperties<Properties>().setForm(FormAttr::get(builder.getContext(), form));
   state.getOrAddProperties<Properties>().setName(builder.getStringAttr(name));
   state.addRegion();
 }
@@ -41,22 +43,18 @@ LogicalResult mpc::kernel::verifyNotPlanned(ModuleOp module, StringRef pass) {
 
 //===-- Verifiers --------------------------------------------------------------------------===//
 
-LogicalResult DispatchOp::verifySchedule() {
-  if (getSchedule() && !getLibrary())
-    return emitOpError("has the schedule of a contraction, but is a loop dispatch");
-  if (!getLibrary())
-    return success();
-  auto contractions = llvm::make_filter_range(getBody().front(), [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); });
-  if (!llvm::hasSingleElement(contractions))
-    return emitOpError("is a library call, which computes one matrix product or convolution; its body has ") << std::distance(contractions.begin(), contractions.end());
-  if (!llvm::all_of((*contractions.begin()).getOperands(), [](Value v) { return isa<BlockArgument>(v); }))
-    return emitOpError("is a library call whose product or convolution reads what the body computes");
+/// The loops that follow a product in its launch, and the library that computes it, write no buffer that the launch reads.
+LogicalResult DispatchOp::verifyContraction() {
+  if (!isContraction())
+    return getSchedule() ? emitOpError("has the schedule of a contraction, but is a loop dispatch") : success();
+  if (getMayReuse() || getInPlace())
+    return emitOpError("is a contraction, whose results have buffers of their own, and has ") << (getInPlace() ? "in_place" : "may_reuse");
   return success();
 }
 
-/// Verifies that results share buffers only with inputs that the kernel has read when it writes them. This needs a valid body. A library call says itself what it may overwrite.
-LogicalResult DispatchOp::verifyRegions() {
-  if (getLibrary() || (!getMayReuse() && !getInPlace()))
+/// Verifies that results share buffers only with inputs that the kernel has read when it writes them. This needs a valid body.
+LogicalResult DispatchOp::verifyReuse() {
+  if (!getMayReuse() && !getInPlace())
     return success();
   Reuses reuses = reusableInputs(*this);
   for (auto [number, reusable] : llvm::enumerate(reuses)) {
@@ -71,6 +69,8 @@ LogicalResult DispatchOp::verifyRegions() {
   }
   return success();
 }
+
+LogicalResult DispatchOp::verifyRegions() { return failure(failed(verifyForm(*this)) || failed(verifyReuse())); }
 
 /// Verifies what memory planning has set: the places of the values.
 LogicalResult DispatchOp::verifyPlaces() {
@@ -96,6 +96,8 @@ LogicalResult DispatchOp::verifyPlaces() {
         return emitOpError("in_place lets two results share the buffer of input ") << input;
       if (input >= 0 && !graph::sameCells(getInputs()[input].getType(), result.getType()))
         return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", whose elements are others in number or size";
+      if (input >= 0 && readsTwice(*this, graph::storageOf(getInputs()[input])))
+        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which another input lies in too";
       if (input >= 0 && getArgs() && getArgs()->size() == getNumOperands() + getNumResults() && (*getArgs())[input] != (*getArgs())[getInputs().size() + result.getResultNumber()])
         return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which args place elsewhere";
     }
@@ -148,38 +150,43 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// Verifies the members of a batch, which are not verified themselves yet.
+LogicalResult DispatchOp::verifyBatch() {
+  Block &block = getBody().front();
+  llvm::SmallVector<Value> results;
+  for (Operation &op : block.without_terminator()) {
+    auto member = dyn_cast<DispatchOp>(op);
+    if (!member || (member.getFormAttr() && (member.isContraction() || member.isBatch())))
+      return op.emitOpError("is in a batch, which has dispatches that are loops");
+    if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
+      return member.emitOpError("reads another member of its batch");
+    if (member.getArgs() || member.getArgSteps() || member.getMayReuse() || member.getInPlace() || member.getScratchBytes() || member.getScratchOffset())
+      return member.emitOpError("is a member of a batch, whose memory is planned as a whole, and has places of its own");
+    llvm::append_range(results, member.getResults());
+  }
+  if (block.getTerminator()->getOperands() != ValueRange(results))
+    return emitOpError("is a batch, which yields all results of its members in order");
+  for (auto [r, input] : llvm::enumerate(inPlaceInputs()))
+    if (auto [member, own] = memberOf(r); input >= 0 && member.inPlaceInput(own) < 0)
+      return emitOpError("in_place lets result ") << r << " share the buffer of input " << input << ", which the member that computes it does not read";
+  return success();
+}
+
 LogicalResult DispatchOp::verify() {
   Block &block = getBody().front();
+  if ((*this)->hasAttr("library"))
+    return emitErrorWithHint([&] { return emitOpError(); }, "has the attribute 'library', which dispatches no longer have", "state the form before the name: kernel.dispatch contraction");
   if (block.getArgumentTypes() != getInputs().getTypes())
     return emitOpError("block arguments differ from the inputs");
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes())
     return emitOpError("results differ from what is yielded");
-  if (failed(verifySchedule()) || failed(verifyPlaces()) || failed(verifyLaunches()))
+  if (failed(verifyContraction()) || failed(verifyPlaces()) || failed(verifyLaunches()))
     return failure();
-  if (!isBatch()) {
-    if (!block.getOps<DispatchOp>().empty())
-      return emitOpError("holds a dispatch behind other ops; the body of a batch holds dispatches alone");
-    return success();
-  }
-  if (getLibrary())
-    return emitOpError("is a batch, which has dispatches that are loops, and a library call");
-  llvm::SmallVector<Value> results;
-  for (Operation &op : block.without_terminator()) {
-    auto member = dyn_cast<DispatchOp>(op);
-    if (!member || member.getLibrary() || member.isBatch())
-      return op.emitOpError("is in a batch, which has dispatches that are loops");
-    if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
-      return member.emitOpError("reads another member of its batch");
-    if (member.getArgs() || member.getInPlace() || member.getScratchBytes() || member.getScratchOffset())
-      return member.emitOpError("is a member of a batch, whose memory is planned as a whole, and has places of its own");
-    llvm::append_range(results, member.getResults());
-  }
-  if (yield.getValues() != ValueRange(results))
-    return emitOpError("is a batch, which yields all results of its members in order");
-  for (auto [r, input] : llvm::enumerate(inPlaceInputs()))
-    if (auto [member, own] = memberOf(r); input >= 0 && member.inPlaceInput(own) < 0)
-      return emitOpError("in_place lets result ") << r << " share the buffer of input " << input << ", which the member that computes it does not read";
+  if (isBatch())
+    return verifyBatch();
+  if (!block.getOps<DispatchOp>().empty())
+    return emitOpError("holds a dispatch, but is no batch");
   return success();
 }
 

@@ -2,6 +2,7 @@
 #ifndef MPC_KERNEL_ATTRS
 #define MPC_KERNEL_ATTRS
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 include "dialects/Kernel/IR/KernelBase.td"
 
 def Kernel_TargetAttr : AttrDef<Kernel_Dialect, "Target"> {
@@ -42,6 +43,28 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
   let extraClassDeclaration = [{
     /// The plan of a module; null where its memory is not planned.
     static PlanAttr of(::mlir::Operation *module) { return module->getAttrOfType<PlanAttr>(name); }
+  }];
+}
+
+def Kernel_Form : I32EnumAttr<"Form", "which code computes a dispatch", [
+    I32EnumAttrCase<"Contraction", 0, "contraction">, I32EnumAttrCase<"Pointwise", 1, "pointwise">, I32EnumAttrCase<"TransposedCopy", 2, "transposed_copy">,
+    I32EnumAttrCase<"Reduction", 3, "reduction">, I32EnumAttrCase<"Row", 4, "row">, I32EnumAttrCase<"Scatter", 5, "scatter">, I32EnumAttrCase<"Batch", 6, "batch">]> {
+  let cppNamespace = "::mpc::kernel";
+  let genSpecializedAttr = 0;
+}
+def Kernel_FormAttr : EnumAttr<Kernel_Dialect, Kernel_Form, "form"> {
+  let assemblyFormat = "`<` $value `>`";
+  let summary = "which code computes a dispatch";
+  let description = [{
+    A dispatch states its form before its name. Fusion decides it (`formOf` in dialects/Kernel/Analysis/Form.h), the verifier holds it against the body, and emission, the memory plan and the manifest ask it.
+
+    - `contraction`: one matrix product or convolution of inputs, and what follows it: a call of a library on the host, and generated kernels on a GPU. The other forms are *loop dispatches*;
+    - `pointwise`: one loop nest over the elements of the results, which all have equally many;
+    - `transposed_copy` (GPUs): values and the transposes of their matrices, in tiles that go through shared memory;
+    - `reduction`: reductions of the same runs of dimensions, and results that have an element for each row (dialects/Kernel/Analysis/Space.h);
+    - `row`: the same, with some results that have an element for each point (softmax, norms);
+    - `scatter`: one graph.gather_grad, which adds to the elements that its indices name;
+    - `batch`: several small loop dispatches in one launch.
   }];
 }
 

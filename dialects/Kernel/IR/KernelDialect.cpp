@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "dialects/Support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -21,6 +22,25 @@ static void printTensorMaps(AsmPrinter &printer, ArrayRef<TensorMapAttr> maps) {
   llvm::interleaveComma(maps, printer);
   printer << ']';
 }
+
+/// Parses the word before the name of a dispatch.
+static ParseResult parseForm(OpAsmParser &parser, FormAttr &form) {
+  SMLoc place = parser.getCurrentLocation();
+  StringRef word;
+  std::optional<Form> known;
+  if (succeeded(parser.parseOptionalKeyword(&word)))
+    known = symbolizeForm(word);
+  if (!known) {
+    SmallVector<StringRef> names;
+    for (uint32_t i = 0; i <= getMaxEnumValForForm(); ++i)
+      names.push_back(stringifyForm(Form(i)));
+    return parser.emitError(place, "a dispatch states its form before its name, one of ") << llvm::join(names, ", ") << " (what had 'library' is a contraction)";
+  }
+  form = FormAttr::get(parser.getContext(), *known);
+  return success();
+}
+
+static void printForm(OpAsmPrinter &printer, DispatchOp, FormAttr form) { printer << stringifyForm(form.getValue()); }
 
 #include "dialects/Kernel/IR/KernelDialect.cpp.inc"
 #include "dialects/Kernel/IR/KernelEnums.cpp.inc"

@@ -13,22 +13,21 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
   let summary = "graph ops that one launch computes";
   let description = [{
     ```mlir
-    %y = kernel.dispatch "conv1+relu" (%x, %w) : (tensor<...>, tensor<...>) -> tensor<...> {
+    %y = kernel.dispatch contraction "conv1+relu" (%x, %w) : (tensor<...>, tensor<...>) -> tensor<...> {
     ^bb0(%a: tensor<...>, %b: tensor<...>):
       %0 = graph.conv ...
       %1 = graph.relu %0 ...
       kernel.yield %1 : tensor<...>
     }
     ```
-    `library` marks a dispatch that a library call computes (its hero is a matmul or a convolution); the others become loops. A dispatch whose body
-    holds dispatches, its *members*, is a batch: the blocks of one launch are dealt out to them. The members read only inputs of the batch, and the batch
-    yields all their results in order.
+    The word before the name is its form (`#kernel.form`): which code computes the body. The body of a `batch` holds dispatches, its *members*: the blocks of one launch are dealt out to
+    them. The members are loops and read only inputs of the batch, and the batch yields all their results in order.
 
     Later passes add how the dispatch is computed and launched (passes/Lowering) and where its values lie (passes/Memory):
 
-    - `schedule`: how a GPU computes its matrix product or convolution;
+    - `schedule`, of a contraction: how a GPU computes it;
     - `scratch_bytes`: the scratch memory that the launch needs for itself;
-    - `may_reuse`, with an entry for each result: the inputs whose buffer the result may take over, because no element of them is read after it was written;
+    - `may_reuse`, with an entry for each result: the inputs whose buffer the result may take over, because no element of them is read after it was written. A contraction has none;
     - `in_place`, with an entry for each result: the input whose buffer the result does take over, or -1;
     - `args`: the offsets in the arena, in bytes, of the inputs and then of the results; `scratch_offset` is that of the scratch;
     - `arg_steps`, in the body of a graph.scan: by how many bytes each of these offsets moves from one iteration to the next; `args` are those of the first iteration;
@@ -39,13 +38,13 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     A dispatch is pure until it has `args`. From then on it reads its inputs in the arena and writes its results there, so it is neither dropped, merged nor moved.
     Neither are the members of a batch, since the batch yields the results of each.
   }];
-  let arguments = (ins StrAttr:$name, Variadic<Graph_Tensor>:$inputs, UnitAttr:$library, OptionalAttr<Kernel_ContractionAttr>:$schedule,
+  let arguments = (ins Kernel_FormAttr:$form, StrAttr:$name, Variadic<Graph_Tensor>:$inputs, OptionalAttr<Kernel_ContractionAttr>:$schedule,
                        OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "numbers of inputs, for each result">>:$may_reuse, OptionalAttr<DenseI64ArrayAttr>:$in_place,
                        OptionalAttr<DenseI64ArrayAttr>:$args, OptionalAttr<DenseI64ArrayAttr>:$arg_steps, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$scratch_offset,
                        OptionalAttr<TypedArrayAttrBase<Kernel_LaunchAttr, "launches">>:$launches);
   let results = (outs Variadic<Graph_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
+  let assemblyFormat = "custom<Form>($form) $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
   let extraClassDeclaration = [{
     /// The members of a batch; empty for other dispatches.
     std::vector<DispatchOp> members();
@@ -53,11 +52,11 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     std::pair<DispatchOp, unsigned> memberOf(unsigned result);
     /// Whether all results are empty; then nothing is launched.
     bool computesNothing();
-    bool isBatch() {
-      ::mlir::Block &block = getBody().front();
-      return !block.empty() && ::llvm::isa<DispatchOp>(block.front()); // an empty block is not verified yet
-    }
-    ::llvm::LogicalResult verifySchedule();
+    bool isBatch() { return getForm() == Form::Batch; }
+    bool isContraction() { return getForm() == Form::Contraction; }
+    ::llvm::LogicalResult verifyContraction();
+    ::llvm::LogicalResult verifyBatch();
+    ::llvm::LogicalResult verifyReuse();
     ::llvm::LogicalResult verifyPlaces();
     ::llvm::LogicalResult verifyLaunches();
     /// Whether a result may take over the buffer of an input.
@@ -68,7 +67,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     int64_t inPlaceInput(unsigned result) { return inPlaceInputs()[result]; }
   }];
   // The body is empty, and no pass has decided anything yet.
-  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$name, "::mlir::ValueRange":$inputs)>];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "Form":$form, "::llvm::StringRef":$name, "::mlir::ValueRange":$inputs)>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

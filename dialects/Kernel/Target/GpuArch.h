@@ -30,6 +30,8 @@ struct GpuArch {
   int blocksPerSm;
   int registersPerSm = 65536; ///< 32 bits each
   int registersPerThread = 255;
+  int epilogueOps = 8;        ///< the most elementwise ops behind a product in its launch: their operands take registers, most of which the sums already hold. (A host library adds a bias at
+                              ///< most, dialects/Kernel/Analysis/HostCall.h.)
   // Instructions
   bool hasLoadMatrix = false; ///< kernel.load_matrix
   bool hasMmaF16K8 = false;   ///< kernel.mma f16 8

@@ -1,5 +1,6 @@
 //===- KernelEmitter.cpp - emits each distinct dispatch once -------------------===//
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -56,16 +57,16 @@ static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &cal
     args.push_back(argument ? int64_t(argument.getArgNumber()) : inputs + int64_t(call.result));
   }
   llvm::append_range(args, results);
-  auto loops = kernel::DispatchOp::create(b, dispatch.getLoc(), TypeRange(ValueRange(computed)), dispatch.getName(), holder.getArguments());
-  Block &block = loops.getBody().emplaceBlock();
-  IRMapping inLoops;
-  for (Value v : reads)
-    inLoops.map(v, block.addArgument(v.getType(), v.getLoc()));
-  b.setInsertionPointToStart(&block);
-  for (Operation *op : ops)
-    b.clone(*op, inLoops);
-  kernel::YieldOp::create(b, dispatch.getLoc(), llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); }));
-  FailureOr<kernel::LaunchAttr> launch = emitHostKernel(loops, module, symbol);
+  FailureOr<kernel::DispatchOp> loops = kernel::createLoops(b, dispatch.getLoc(), dispatch.getName(), holder.getArguments(), [&](OpBuilder &inside, ValueRange arguments) {
+    IRMapping inLoops;
+    inLoops.map(reads.getArrayRef(), arguments);
+    for (Operation *op : ops)
+      inside.clone(*op, inLoops);
+    return llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); });
+  });
+  if (failed(loops))
+    return failure();
+  FailureOr<kernel::LaunchAttr> launch = emitHostKernel(*loops, module, symbol);
   if (failed(launch))
     return failure();
   return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
@@ -73,18 +74,16 @@ static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &cal
 
 FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef symbol) {
   ModuleOp module = nextModule();
-  if (target.getGpu() && dispatch.getLibrary()) {
+  if (target.getGpu() && dispatch.isContraction()) {
     FailureOr<SmallVector<kernel::LaunchAttr>> launches = emitGpuHero(dispatch, module, symbol);
     if (failed(launches))
       return failure();
     return ArrayAttr::get(parent.getContext(), llvm::to_vector_of<Attribute>(*launches));
   }
-  if (dispatch.getLibrary()) {
+  if (dispatch.isContraction()) {
     FailureOr<kernel::HostCall> call = kernel::HostCall::of(dispatch);
     if (failed(call))
       return failure();
-    if (!call->hasLoops())
-      return ArrayAttr::get(parent.getContext(), {});
     FailureOr<kernel::LaunchAttr> loops = emitLoopsBehind(*call, dispatch, module, symbol);
     if (failed(loops))
       return failure();

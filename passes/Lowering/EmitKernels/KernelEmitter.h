@@ -1,9 +1,8 @@
 //===- KernelEmitter.h - emits each distinct dispatch once ---------------------===//
 #ifndef MPC_LOWERING_EMITKERNELS_KERNELEMITTER_H
 #define MPC_LOWERING_EMITKERNELS_KERNELEMITTER_H
-#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/Analysis/SameCode.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/Lowering/EmitKernels/Structure.h"
 
 namespace mpc {
 
@@ -14,7 +13,7 @@ public:
   KernelEmitter(mlir::ModuleOp parent, unsigned units);
 
   /// Returns the launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal
-  /// dispatch was added before. Fails with a located diagnostic. The dispatch has to outlive the emitter, which compares later ones with it.
+  /// dispatch was added before. On the host a contraction has loops behind its call (kernel::HostCall). Fails with a located diagnostic. The dispatch has to outlive the emitter, which compares later ones with it.
   mlir::FailureOr<mlir::ArrayAttr> add(kernel::DispatchOp dispatch);
 
   /// The number of distinct dispatches so far.
@@ -30,7 +29,7 @@ private:
   kernel::TargetAttr target;
   unsigned units;
   llvm::SmallVector<mlir::ModuleOp> made;
-  llvm::DenseMap<kernel::DispatchOp, mlir::ArrayAttr, SameCode> known;
+  llvm::DenseMap<kernel::DispatchOp, mlir::ArrayAttr, kernel::SameCode> known;
 };
 
 } // namespace mpc

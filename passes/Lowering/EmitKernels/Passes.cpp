@@ -1,4 +1,5 @@
 #include "passes/Lowering/EmitKernels/Passes.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 
 using namespace mlir;
@@ -21,9 +22,15 @@ struct EmitKernels : mpc::impl::EmitKernelsPassBase<EmitKernels> {
     // A batch is one launch, so its members are passed over.
     WalkResult result = getOperation().walk<WalkOrder::PreOrder>([&](kernel::DispatchOp dispatch) {
       dispatch.removeLaunchesAttr();
-      // Many library calls have no loops behind them, and then the target has nothing to emit.
-      if (dispatch.computesNothing() || (!gpu && dispatch.getLibrary() && dispatch.getNumResults() == 1))
+      if (dispatch.computesNothing())
         return WalkResult::skip();
+      if (!gpu && dispatch.isContraction()) {
+        FailureOr<kernel::HostCall> call = kernel::HostCall::of(dispatch);
+        if (failed(call))
+          return WalkResult::interrupt();
+        if (!call->hasLoops()) // the library computes everything
+          return WalkResult::skip();
+      }
       FailureOr<ArrayAttr> launches = emitter.add(dispatch);
       if (failed(launches))
         return WalkResult::interrupt();

@@ -27,6 +27,9 @@ private:
   kernel::LaunchAttr emitMain();
   kernel::LaunchAttr emitReduce();
   mlir::FailureOr<kernel::LaunchAttr> emitColumnSums();
+  mlir::FailureOr<kernel::LaunchAttr> emitEmptySums();
+  /// Emits the kernel of a loop dispatch that writes the column sums. `body` makes them from tensors of these types, which lie in the scratch.
+  mlir::FailureOr<kernel::LaunchAttr> emitLoops(llvm::ArrayRef<mlir::Type> inScratch, llvm::function_ref<Values(mlir::OpBuilder &, mlir::ValueRange)> body);
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
   /// results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
@@ -34,7 +37,7 @@ private:
   /// keyed by position.
   Emitted function(const llvm::Twine &name, llvm::ArrayRef<int64_t> positions, llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, mlir::Value> &)> emit);
   llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, mlir::Value> &parameters);
-  int64_t resultPosition(unsigned result);
+  int64_t resultPosition(unsigned result) { return int64_t(dispatch.getInputs().size()) + result; }
   int64_t positionOf(mlir::Value argument) const { return mlir::cast<mlir::BlockArgument>(argument).getArgNumber(); }
 
   const Problem &problem;

@@ -3,7 +3,7 @@
 //   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
 //              mainloop, then the epilogue or partial sums
 //   @k_reduce  where k is split: adds the partial sums in the order of the splits, then the epilogue
-//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows
+//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows; without rows it is the only kernel
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
@@ -16,11 +16,6 @@
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
-
-int64_t HeroEmitter::resultPosition(unsigned result) {
-  int64_t input = dispatch.inPlaceInput(result);
-  return input >= 0 ? input : int64_t(dispatch.getInputs().size() + result);
-}
 
 void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int64_t> &positions) {
   for (BlockArgument argument : body.getArguments())
@@ -43,20 +38,15 @@ HeroEmitter::Emitted HeroEmitter::function(const Twine &name, ArrayRef<int64_t> 
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                           llvm::SmallVector<Type>(unique.size(), global));
   auto function = LLVM::LLVMFuncOp::create(b, loc, name.str(), type);
-  llvm::SmallDenseSet<int64_t> written = {kernel::LaunchAttr::scratch};
-  for (unsigned r = 0; r < dispatch.getNumResults(); ++r)
-    written.insert(resultPosition(r));
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   LLVM::ReturnOp::create(b, loc, ValueRange{});
   llvm::DenseMap<int64_t, Value> parameters;
   for (auto [i, position] : llvm::enumerate(unique)) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(graph::kTensorAlignment));
-    // A buffer that is read and written in place may be written through a tensor map. LLVM does not see that
-    // and must not take the buffer for constant memory, so it is not noalias.
-    if (!written.contains(position) || position >= int64_t(dispatch.getInputs().size()))
+    if (position != kernel::LaunchAttr::scratch)
       function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
-    if (!written.contains(position))
+    if (position != kernel::LaunchAttr::scratch && position < int64_t(dispatch.getInputs().size()))
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
     parameters[position] = entry->getArgument(i);
   }
@@ -117,13 +107,13 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
 
 FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
   llvm::SmallVector<kernel::LaunchAttr> launches;
-  if (problem.m() * problem.n() * problem.z() == 0)
-    return launches;
-  launches.push_back(emitMain());
-  if (schedule.splits > 1)
+  bool empty = problem.m() * problem.n() * problem.z() == 0;
+  if (!empty)
+    launches.push_back(emitMain());
+  if (!empty && schedule.splits > 1)
     launches.push_back(emitReduce());
   if (!problem.columnSums.empty()) {
-    FailureOr<kernel::LaunchAttr> columns = emitColumnSums();
+    FailureOr<kernel::LaunchAttr> columns = empty ? emitEmptySums() : emitColumnSums();
     if (llvm::failed(columns))
       return failure();
     launches.push_back(*columns);
@@ -160,12 +150,12 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
 }
 
 FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  if (dispatch.computesNothing())
+    return llvm::SmallVector<kernel::LaunchAttr>();
   const GpuArch &arch = *kernel::gpuOf(module);
   FailureOr<Problem> problem = describeHero(dispatch);
   if (failed(problem) || failed(requireSchedule(*problem, arch)))
     return failure();
-  if (tilesFor(*problem, arch).empty())
-    return llvm::SmallVector<kernel::LaunchAttr>(); // nothing to compute
   FailureOr<hero::Schedule> schedule = hero::scheduleOf(*problem, arch);
   if (failed(schedule))
     return failure();

@@ -5,7 +5,7 @@
 
 namespace mpc {
 
-/// Appends the kernels of a `library` dispatch to the module, which is for a GPU: `symbol` and, where its sums are split,
+/// Appends the kernels of a contraction to the module, which is for a GPU: `symbol` and, where its sums are split,
 /// `symbol` + "_reduce". The dispatch holds one hero (a graph.matmul, conv, conv_input_grad or
 /// conv_weight_grad of inputs of the dispatch) and the pointwise ops that follow it; every result of the
 /// dispatch has as many elements as the hero's. The kernels have the form that

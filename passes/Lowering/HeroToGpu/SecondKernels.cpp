@@ -1,5 +1,7 @@
 //===- SecondKernels.cpp - kernels that add what the main kernel has left in scratch -----------------===//
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include "passes/Lowering/HeroToGpu/HeroEmitter.h"
 #include "passes/Lowering/HeroToGpu/Sink.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
@@ -43,40 +45,47 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
 }
 
-/// The kernel is that of a loop dispatch, which sums [columnSums, parts, n] over the parts.
-FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
-  OpBuilder b(module.getContext());
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body) {
   Location loc = problem.hero->getLoc();
-  Type type = problem.accumulator();
-  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
   Block holder; // what a dispatch reads comes from outside of it
-  Value scratch = holder.addArgument(RankedTensorType::get({count, parts, problem.n()}, type), loc);
+  holder.addArguments(inScratch, llvm::SmallVector<Location>(inScratch.size(), loc));
+  OpBuilder b(module.getContext());
   b.setInsertionPointToStart(&holder);
-  llvm::SmallVector<int64_t> args = {kernel::LaunchAttr::scratch};
-  llvm::SmallVector<Type> types;
-  for (const ColumnSum &sum : problem.columnSums) {
-    types.push_back(sum.op->getResult(0).getType());
-    args.push_back(resultPosition(sum.result));
-  }
-  auto columns = kernel::DispatchOp::create(b, loc, types, "columns", scratch);
-  Block &sums = columns.getBody().emplaceBlock();
-  Value partial = sums.addArgument(scratch.getType(), loc);
-  b.setInsertionPointToStart(&sums);
-  Values yielded;
-  for (auto [s, result] : llvm::enumerate(types)) {
-    auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial, b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
-                                        b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
-    Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
-    auto tensor = cast<RankedTensorType>(result);
-    if (tensor.getElementType() != type)
-      sum = graph::CastOp::create(b, loc, RankedTensorType::get({problem.n()}, tensor.getElementType()), sum);
-    if (sum.getType() != result)
-      sum = graph::ReshapeOp::create(b, loc, result, sum);
-    yielded.push_back(sum);
-  }
-  kernel::YieldOp::create(b, loc, yielded);
-  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(columns, module, (symbol + "_columns").str());
+  FailureOr<kernel::DispatchOp> columns = kernel::createLoops(b, loc, "columns", holder.getArguments(), body);
+  if (llvm::failed(columns))
+    return failure();
+  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(*columns, module, (symbol + "_columns").str());
   if (llvm::failed(launch))
     return failure();
+  llvm::SmallVector<int64_t> args(inScratch.size(), kernel::LaunchAttr::scratch);
+  for (const kernel::ColumnSum &sum : problem.columnSums)
+    args.push_back(resultPosition(sum.result));
   return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
+}
+
+/// The kernel sums [columnSums, parts, n] over the parts.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
+  Type type = problem.accumulator();
+  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
+  return emitLoops({RankedTensorType::get({count, parts, problem.n()}, type)}, [&](OpBuilder &b, ValueRange partial) {
+    Location loc = problem.hero->getLoc();
+    Values sums;
+    for (auto [s, column] : llvm::enumerate(problem.columnSums)) {
+      auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial[0], b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
+                                          b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
+      Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
+      auto result = cast<RankedTensorType>(column.op->getResult(0).getType());
+      sums.push_back(graph::reshapeTo(b, loc, graph::castTo(b, loc, sum, result.getElementType()), result.getShape()));
+    }
+    return sums;
+  });
+}
+
+/// The kernel writes the sums of columns that have no rows, which are zeros.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitEmptySums() {
+  return emitLoops({}, [&](OpBuilder &b, ValueRange) {
+    return llvm::map_to_vector(problem.columnSums, [&](const kernel::ColumnSum &sum) {
+      return graph::splat(b, problem.hero->getLoc(), cast<RankedTensorType>(sum.op->getResult(0).getType()), 0);
+    });
+  });
 }

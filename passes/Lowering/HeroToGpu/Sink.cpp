@@ -125,8 +125,6 @@ Epilogue::Elements Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
   ArrayRef<int64_t> shape = graph::shapeOf(hero);
   kernel::DispatchOp dispatch = problem.dispatch;
   ValueRange yielded = dispatch.getBody().front().getTerminator()->getOperands();
-  // All values are computed before the first is stored: a result may share the buffer of an operand that is
-  // read at the same index.
   Elements computed;
   computed.terms.resize(problem.columnSums.size() * sums.size());
   for (auto [j, sum] : llvm::enumerate(sums)) {

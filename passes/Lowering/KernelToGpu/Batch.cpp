@@ -1,6 +1,6 @@
 //===- Batch.cpp - a batch of dispatches becomes one kernel ---------------------------===//
 //
-// Before:  kernel.dispatch "b" (...) { kernel.dispatch "x" ...; kernel.dispatch "y" ...; kernel.yield ... }
+// Before:  kernel.dispatch batch "b" (...) { kernel.dispatch pointwise "x" ...; kernel.dispatch row "y" ...; kernel.yield ... }
 // After:   llvm.func @k(...) { if (block < blocks of x) { x } else if (the block belongs to y) { y } }
 //
 // Members that compute the same function on other buffers share code, which gets the pointers of the member
@@ -9,12 +9,12 @@
 // one allocation of shared memory, which each member divides for itself.
 //
 //===------------------------------------------------------------------------------------===//
+#include "dialects/Kernel/Analysis/SameCode.h"
 #include "dialects/Kernel/IR/SharedMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/OperationSupport.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 
 using namespace mlir;
@@ -60,14 +60,8 @@ private:
 } // namespace
 
 LogicalResult BatchEmitter::emitMembers() {
-  auto same = [](DispatchOp a, DispatchOp b) {
-    return a.inPlaceInputs() == b.inPlaceInputs() &&
-           llvm::equal(a.getOperandTypes(), b.getOperandTypes()) &&
-           OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
-                                                      OperationEquivalence::IgnoreLocations);
-  };
   for (DispatchOp member : batch.members()) {
-    auto kind = llvm::find_if(kinds, [&](Alike &alike) { return same(alike.members.front(), member); });
+    auto kind = llvm::find_if(kinds, [&](Alike &alike) { return SameCode::isEqual(alike.members.front(), member); });
     if (kind != kinds.end()) {
       kind->members.push_back(member);
       continue;

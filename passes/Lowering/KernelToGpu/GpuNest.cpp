@@ -97,7 +97,7 @@ int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
             bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
   };
   include(body.getTerminator()->getOperands());
-  if (plan.form != LoopForm::Pointwise)
+  if (plan.form != kernel::Form::Pointwise)
     include(body.getArguments());
   return bytes;
 }
@@ -117,8 +117,6 @@ public:
   Blocks tiles();
   Blocks rows();
   Blocks columns();
-  /// One thread computes each position of the grid that emitSlices divides the work into.
-  Blocks slices(kernel::DispatchOp dispatch);
 
 private:
   /// Binds the variables, whose row-major number is `linear` (i32, below 2^31).
@@ -165,7 +163,7 @@ static int64_t splitNeighbours(Plan &plan, kernel::DispatchOp dispatch) {
   if (plan.factors.empty() || plan.tiled >= 0)
     return 1;
   bool reduced = plan.factors.back().reduced;
-  if (plan.form != LoopForm::Pointwise && reduced != (plan.walk == Walk::Rows))
+  if (plan.form != kernel::Form::Pointwise && reduced != (plan.walk == Walk::Rows))
     return 1;
   LoopVar &last = (reduced ? plan.reduced : plan.kept).back();
   SymbolId first = last.factors.front();
@@ -466,37 +464,14 @@ Blocks GpuNestEmitter::columns() {
   return {blocks * product(outer), threads};
 }
 
-//===-- The rest -----------------------------------------------------------------------------===//
-
-Blocks GpuNestEmitter::slices(kernel::DispatchOp dispatch) {
-  constexpr int64_t threads = warpThreads;
-  Value at = t.add(t.mul(t.block(), threads), t.thread());
-  Value begin = t.wide(at), end = arith::AddIOp::create(e.b, begin, e.i64(1));
-  // The number of slices is known only after emission.
-  auto guard =
-      scf::IfOp::create(e.b, arith::ConstantOp::create(e.b, e.b.getBoolAttr(true)), /*withElseRegion=*/false);
-  int64_t count;
-  {
-    OpBuilder::InsertionGuard scope(e.b);
-    e.b.setInsertionPoint(guard.thenBlock()->getTerminator());
-    count = emitSlices(plan, dispatch, results, e, begin, end);
-  }
-  e.b.setInsertionPoint(guard);
-  guard.getConditionMutable().assign(t.below(at, count));
-  e.b.setInsertionPointAfter(guard);
-  return {ceilDiv(count, threads), threads};
-}
-
 Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results, ElementEmitter &e) {
-  if (plan.form == LoopForm::Scatter)
+  if (plan.form == kernel::Form::Scatter)
     return emitGpuGatherGrad(dispatch, results[0], e);
-  if (isTransposedCopy(plan, dispatch))
+  if (plan.form == kernel::Form::TransposedCopy)
     return emitGpuTransposedCopy(dispatch, results, e);
-  int64_t n = plan.form == LoopForm::Irregular ? 1 : splitNeighbours(plan, dispatch);
+  int64_t n = splitNeighbours(plan, dispatch);
   GpuNestEmitter nest(plan, n, dispatch, arch, results, e);
-  if (plan.form == LoopForm::Irregular)
-    return nest.slices(dispatch);
-  if (plan.form == LoopForm::Pointwise)
+  if (plan.form == kernel::Form::Pointwise)
     return plan.tiled >= 0 ? nest.tiles() : nest.pointwise();
   return plan.walk == Walk::Columns ? nest.columns() : nest.rows();
 }

@@ -20,9 +20,7 @@ struct Blocks {
 /// Emits the body of a kernel at e's insertion point: the code of one thread. `results` has a buffer for each
 /// result of the dispatch.
 Blocks emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
-/// Whether the results are values and their transposes, which one launch writes in wide accesses.
-bool isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch);
-/// Does what emitGpuNest does, for a dispatch of that kind.
+/// Does what emitGpuNest does, for a `transposed_copy`.
 Blocks emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
 /// Does the same for graph.gather_grad.
 Blocks emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);

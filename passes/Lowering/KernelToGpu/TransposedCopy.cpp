@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
@@ -20,7 +21,7 @@
 using namespace mlir;
 using namespace mpc;
 
-static constexpr int64_t side = 64, groupBytes = 16;
+static constexpr int64_t side = kernel::transposedTileSide, groupBytes = 16;
 
 /// The op that transposes a result; null where the result is stored as it is.
 static graph::TransposeOp transposeOf(Value yielded) {
@@ -30,25 +31,6 @@ static graph::TransposeOp transposeOf(Value yielded) {
 
 static int64_t bytesOf(Value v) {
   return ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8;
-}
-
-bool mpc::isTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch) {
-  if (plan.form != LoopForm::Pointwise)
-    return false;
-  ArrayRef<int64_t> shape; // of y
-  bool asItIs = false, transposed = false, bytes = true;
-  for (Value v : dispatch.getBody().front().getTerminator()->getOperands()) {
-    graph::TransposeOp op = transposeOf(v);
-    ArrayRef<int64_t> own = graph::shapeOf(op ? op.getX() : v);
-    if (own.size() < 2 || (!shape.empty() && shape != own))
-      return false;
-    shape = own;
-    (op ? transposed : asItIs) = true;
-    bytes &= bytesOf(v) == 1;
-  }
-  // For transposes alone the tiles of 32 x 32 (GpuNest.cpp) are as good, unless elements have one byte: then
-  // storing single elements is far from what an access can move.
-  return transposed && (asItIs || bytes);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 //===- KernelToHost.cpp - a dispatch becomes a function over a slice of its grid ---===//
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/KernelToHost/Nest.h"
 
@@ -34,6 +35,8 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
 }
 
 FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+  if (dispatch.getForm() == kernel::Form::TransposedCopy)
+    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has the form transposed_copy, which only GPUs have", "set the target of its module, or state the form pointwise");
   FailureOr<Plan> plan = planLoops(dispatch);
   if (failed(plan))
     return failure();
@@ -85,7 +88,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   if (e.failed())
     return failure();
   // A thread should get 10 microseconds of work, which is several times what waking it costs.
-  double iterations = plan->sliced() ? graph::typeOf(yielded[0]).getNumElements() : plan->keptCount() * plan->reducedCount();
+  double iterations = plan->form == kernel::Form::Scatter ? graph::typeOf(yielded[0]).getNumElements() : plan->keptCount() * plan->reducedCount();
   iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
   double ns = estimate(function, iterations / std::max<int64_t>(grid, 1));
   int64_t grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, grid);

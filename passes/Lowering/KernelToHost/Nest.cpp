@@ -335,10 +335,10 @@ int64_t NestEmitter::columns(Value begin, Value end) {
 
 int64_t mpc::emitNest(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                       ElementEmitter &e, Value begin, Value end) {
-  if (plan.sliced())
-    return emitSlices(plan, dispatch, results, e, begin, end);
+  if (plan.form == kernel::Form::Scatter)
+    return emitScatter(dispatch, results[0], e, begin, end);
   NestEmitter nest(plan, dispatch, results, e);
-  if (plan.form == LoopForm::Pointwise)
+  if (plan.form == kernel::Form::Pointwise)
     return nest.pointwise(begin, end);
   return plan.walk == Walk::Columns ? nest.columns(begin, end) : nest.rows(begin, end);
 }

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mpc;
 
 int64_t Plan::neighbours() const {
-  bool fits = form == LoopForm::Pointwise && !kept.empty() && kept.back().extent == unroll &&
+  bool fits = form == kernel::Form::Pointwise && !kept.empty() && kept.back().extent == unroll &&
               kept.back().factors.size() == 1;
   return fits ? unroll : 1;
 }
@@ -95,29 +95,28 @@ static int64_t repeatOf(Operation *op) {
 
 FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
   Plan plan;
+  plan.form = dispatch.getForm();
   Block &body = dispatch.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
   if (dispatch.computesNothing())
     return plan; // there is nothing to walk over
   Operation *primary = nullptr;
   for (Operation &op : body.without_terminator()) {
-    if (isOfKind(&op, LoopKind::Scatter) && yielded.size() == 1 && yielded[0].getDefiningOp() == &op) {
-      plan.form = LoopForm::Scatter;
-    } else if (kernel::combinesElements(&op)) {
+    if (plan.form == kernel::Form::Scatter && isOfKind(&op, LoopKind::Scatter))
+      continue;
+    if (kernel::combinesElements(&op)) {
       primary = primary ? primary : &op;
     } else if (!isa<ElementalOpInterface>(op)) { // elemental ops are computed for each element wherever they are used
       return emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
-                               "composite ops need mpc-decompose first; matmul and convolutions need a library dispatch");
+                               "composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction");
     }
     plan.unroll = std::max(plan.unroll, repeatOf(&op));
   }
-  if (plan.form == LoopForm::Scatter)
+  if (!plan.walksSpace())
     return plan;
   std::optional<kernel::Space> space = kernel::Space::of(dispatch);
-  if (!space) {
-    plan.form = LoopForm::Irregular;
-    return plan;
-  }
+  if (!space)
+    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has no iteration space that its reductions and results share", "verify it where it is made (kernel::createLoops)");
 
   // A reduction's stage comes after every reduction that its operand depends on.
   llvm::DenseMap<Value, unsigned> depth;
@@ -134,9 +133,8 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
   }
   int64_t points = space->points();
   for (auto [i, v] : llvm::enumerate(yielded))
-    (count(v) == points ? plan.fullResults : plan.rowResults).push_back(i);
-  if (primary)
-    plan.form = plan.fullResults.empty() ? LoopForm::Reduction : LoopForm::Row;
+    if (count(v) > 0)
+      (count(v) == points ? plan.fullResults : plan.rowResults).push_back(i);
 
   // A factor lies between two neighbouring cuts.
   llvm::SmallVector<int64_t> required = {1};

@@ -6,15 +6,6 @@
 
 namespace mpc {
 
-/// The forms of loop nests.
-enum class LoopForm {
-  Pointwise, ///< no reduction: all results have equally many elements, in row-major correspondence
-  Reduction, ///< the results are functions of reductions: one element for each row of the space (kernel::Space)
-  Row,       ///< as Reduction, but some results have an element for each point (softmax, norms)
-  Scatter,   ///< graph.gather_grad, which has loops of its own (Slices.cpp)
-  Irregular  ///< the dispatch has no space: it is emitted by recursion, with reductions inline, which is correct but slow (Slices.cpp)
-};
-
 /// A dimension of the iteration space. Factors are as fine as any shape of the dispatch that has the space's
 /// row-major order cuts it, so that reshapes need no division. In emission, factor i is symbol i.
 struct Factor {
@@ -37,7 +28,7 @@ enum class Walk {
 };
 
 struct Plan {
-  LoopForm form = LoopForm::Pointwise;
+  kernel::Form form = kernel::Form::Pointwise; ///< that of the dispatch
   llvm::SmallVector<Factor> factors;
   llvm::SmallVector<LoopVar> kept, reduced;
   Walk walk = Walk::Rows;
@@ -55,8 +46,8 @@ struct Plan {
   /// then reads another operand of a concatenation. A single loop would read every operand for every element.
   llvm::SmallVector<int64_t> cuts;
 
-  /// Whether it is emitted slice by slice (emitSlices), without a space to walk.
-  bool sliced() const { return form == LoopForm::Scatter || form == LoopForm::Irregular; }
+  /// Whether the code follows the space. Scatters and transposed copies have loops of their own.
+  bool walksSpace() const { return form != kernel::Form::Scatter && form != kernel::Form::TransposedCopy; }
   /// The number of neighbours that one iteration computes: `unroll` where the innermost loop has exactly that
   /// many iterations, else 1.
   int64_t neighbours() const;
@@ -69,7 +60,7 @@ struct Plan {
   void mergeLoops(llvm::ArrayRef<Index> forms);
 };
 
-/// Finds the form, the factors of the space, the stages and the results. Fails, with a diagnostic, when an op cannot be in a loop dispatch.
+/// Finds the factors of the space, the stages and the results of a loop dispatch. Fails with a located error when an op cannot be in one, or where the dispatch has no space.
 mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch);
 
 /// Does what planDispatch does and adds what the rehearsal (Rehearsal.cpp) tells: merged loops, rows or columns, tiles, cuts. The plan is the same for every target.

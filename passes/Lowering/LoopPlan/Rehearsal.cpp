@@ -49,7 +49,7 @@ static Walk chooseWalk(const Plan &plan, ArrayRef<ElementEmitter::Access> access
 /// variable.
 static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
   constexpr int64_t least = 8;
-  if (plan.form != LoopForm::Pointwise || plan.kept.size() < 2 || plan.kept.back().extent < least)
+  if (plan.form != kernel::Form::Pointwise || plan.kept.size() < 2 || plan.kept.back().extent < least)
     return -1;
   SymbolId inner = plan.kept.back().factors.back();
   for (const auto &access : accesses) {
@@ -67,7 +67,7 @@ static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> access
 /// nor is one that would fall into more parts than a kernel should have loops.
 static llvm::SmallVector<int64_t> chooseCuts(const Plan &plan, ArrayRef<std::pair<SymbolId, int64_t>> cuts) {
   constexpr size_t most = 128;
-  if (plan.form != LoopForm::Pointwise || plan.tiled >= 0 || plan.neighbours() > 1 || plan.kept.empty() || plan.kept.back().factors.size() != 1)
+  if (plan.form != kernel::Form::Pointwise || plan.tiled >= 0 || plan.neighbours() > 1 || plan.kept.empty() || plan.kept.back().factors.size() != 1)
     return {};
   llvm::SmallVector<int64_t> chosen;
   for (auto [symbol, at] : cuts)
@@ -82,7 +82,7 @@ FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch) {
   MLIRContext *context = dispatch.getContext();
   context->loadDialect<arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect>();
   FailureOr<Plan> plan = planDispatch(dispatch);
-  if (failed(plan) || plan->sliced())
+  if (failed(plan) || !plan->walksSpace())
     return plan;
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(dispatch.getLoc());
 

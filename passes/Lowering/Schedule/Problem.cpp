@@ -143,33 +143,8 @@ Operand Problem::result() const {
 
 //===-- Dispatches -------------------------------------------------------------------------------===//
 
-/// Returns whether the last dimension of C is n, so that a column of C has one position there.
-static bool hasColumns(const Problem &p) {
-  const Coordinate &last = p.c.back();
-  auto extentOf = [&](const Term &term) { return p.digits[unsigned(term.axis)][term.digit]; };
-  return p.digits[unsigned(Axis::N)].size() == 1 && last.constant == 0 && last.divisor == 1 &&
-         llvm::all_of(last.terms, [&](const Term &term) { return extentOf(term) == 1 || (term.axis == Axis::N && term.coefficient == 1); });
-}
-
-static LogicalResult describeResults(Problem &p) {
-  ArrayRef<int64_t> shape = shapeOf(p.hero->getResult(0));
-  for (auto [number, v] : llvm::enumerate(p.dispatch.getBody().front().getTerminator()->getOperands())) {
-    auto sum = v.getDefiningOp<ReduceSumOp>();
-    if (!sum && typeOf(v).getNumElements() == typeOf(p.hero->getResult(0)).getNumElements()) {
-      p.fullResults.push_back(number);
-    } else if (sum && hasColumns(p) && shapeOf(sum.getX()) == shape && llvm::equal(sum.getAxes(), llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)) &&
-               computeType(elementOf(sum.getX())) == p.accumulator()) {
-      p.columnSums.push_back({sum, unsigned(number)});
-    } else {
-      return emitErrorWithHint(v.getLoc(), "result " + Twine(number) + " of this launch has neither an element for each element of the product nor is a sum over its rows",
-                               "compute it in a dispatch of its own");
-    }
-  }
-  return success();
-}
-
 FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
-  // The verifier of library dispatches sees to it that there is one, of inputs of the dispatch.
+  // The verifier of contractions sees to it that there is one, of inputs of the dispatch.
   auto heroes = dispatch.getBody().front().getOps<ContractionOpInterface>();
   ContractionOpInterface hero = *heroes.begin();
   MatrixProduct product = hero.getProduct();
@@ -179,15 +154,16 @@ FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
                                "'" + hero->getName().getStringRef() + "' op has an axis of " + Twine(llvm::product_of(digits)) +
                                    " elements, more than " + Twine(INT32_MAX / 2) + ": kernels count them in 32 bits",
                                "make the batch smaller, or compile for the host");
+  FailureOr<kernel::ProductResults> results = kernel::ProductResults::of(dispatch);
+  if (failed(results))
+    return failure();
   Problem p{.dispatch = dispatch,
             .hero = hero,
             .digits = product.digits,
             .a = describe(product.a, product.atA, Axis::M, product.digits),
             .b = describe(product.b, product.atB, Axis::N, product.digits),
             .c = located(product.atC, product.digits),
-            .fullResults = {},
-            .columnSums = {}};
-  if (failed(describeResults(p)))
-    return failure();
+            .fullResults = std::move(results->full),
+            .columnSums = std::move(results->columnSums)};
   return p;
 }

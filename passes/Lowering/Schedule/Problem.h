@@ -7,7 +7,7 @@
 #ifndef MPC_LOWERING_SCHEDULE_PROBLEM_H
 #define MPC_LOWERING_SCHEDULE_PROBLEM_H
 #include "dialects/Interfaces/Contraction.h"
-#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/Analysis/ProductResults.h"
 #include <array>
 #include <optional>
 
@@ -40,12 +40,6 @@ struct Operand {
 /// checked or divided depends on the digit.
 std::optional<int64_t> linearStride(const Operand &operand, Axis axis, unsigned digit);
 
-/// A result that sums a value over all rows of C, with one number for each column.
-struct ColumnSum {
-  mlir::Operation *op; ///< graph.reduce_sum over all dimensions but the last, of a value of C's shape
-  unsigned result;     ///< the number of the dispatch's result
-};
-
 struct Problem {
   kernel::DispatchOp dispatch;
   mlir::Operation *hero;
@@ -55,7 +49,7 @@ struct Problem {
   /// can lie outside of the result; nothing is stored there.
   llvm::SmallVector<Coordinate, 5> c;
   llvm::SmallVector<unsigned> fullResults; ///< the numbers of the results that have C's elements
-  llvm::SmallVector<ColumnSum> columnSums; ///< the other results
+  llvm::SmallVector<kernel::ColumnSum> columnSums; ///< the other results
   int64_t extent(Axis axis) const; ///< product of digits
   int64_t m() const { return extent(Axis::M); }
   int64_t n() const { return extent(Axis::N); }
@@ -72,8 +66,8 @@ struct Problem {
   int storeVector(int most) const;
 };
 
-/// Describes the hero of a library dispatch. Fails with a diagnostic where an axis is too long for 32-bit counters, or where a result has neither an element for each of C's nor is a sum
-/// over C's rows.
+/// Describes the hero of a contraction. Fails with a diagnostic where an axis is too long for 32-bit counters, or where a result is none that
+/// a GPU computes (kernel::ProductResults).
 mlir::FailureOr<Problem> describeHero(kernel::DispatchOp dispatch);
 
 } // namespace mpc::hero

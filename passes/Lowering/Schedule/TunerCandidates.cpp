@@ -45,7 +45,7 @@ static SmallVector<Ranked> rank(const Problem &problem, const GpuArch &arch) {
 /// The ops of a dispatch that decide its problem, in their order: the hero, and the sums of columns with what they are computed from.
 static SmallVector<Operation *> opsOfProblem(Problem &problem) {
   SmallPtrSet<Operation *, 8> needed = {problem.hero};
-  for (const ColumnSum &sum : problem.columnSums)
+  for (const kernel::ColumnSum &sum : problem.columnSums)
     needed.insert(sum.op);
   SmallVector<Operation *> ops;
   for (Operation &op : llvm::reverse(problem.dispatch.getBody().front()))
@@ -69,15 +69,14 @@ static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Sc
     for (Value operand : op->getOperands())
       if (isa<BlockArgument>(operand) && !llvm::is_contained(read, operand))
         read.push_back(operand);
-  for (const ColumnSum &sum : problem.columnSums)
+  for (const kernel::ColumnSum &sum : problem.columnSums)
     llvm::append_range(yielded, sum.op->getResults());
   TypeRange inputs = ValueRange(read).getTypes(), results = ValueRange(yielded).getTypes();
   auto entry = func::FuncOp::create(b, loc, name.str(), b.getFunctionType(inputs, results));
   entry->setAttr("train.kind", b.getStringAttr("candidate"));
   Block *body = entry.addEntryBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(body);
-  auto dispatch = kernel::DispatchOp::create(inner, loc, results, problem.dispatch.getName(), body->getArguments());
-  dispatch.setLibrary(true);
+  auto dispatch = kernel::DispatchOp::create(inner, loc, results, kernel::Form::Contraction, problem.dispatch.getName(), body->getArguments());
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(b.getContext(), schedule.contraction()));
   func::ReturnOp::create(inner, loc, dispatch.getResults());
   Block &block = dispatch.getBody().emplaceBlock();
@@ -109,7 +108,7 @@ struct TunerCandidates : mpc::impl::TunerCandidatesPassBase<TunerCandidates> {
     llvm::StringSet<> known; // keys of problems
     int64_t problems = 0;
     auto addCandidates = [&](kernel::DispatchOp dispatch) -> WalkResult {
-      if (!dispatch.getLibrary() || dispatch.computesNothing())
+      if (!dispatch.isContraction() || dispatch.computesNothing())
         return WalkResult::advance();
       FailureOr<Problem> problem = describeHero(dispatch);
       if (failed(problem))

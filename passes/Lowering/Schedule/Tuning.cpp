@@ -102,7 +102,7 @@ LogicalResult mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, c
                              "take a file that a tuner for " + arch.name + " wrote (mpc compile --emit=tuner)");
   Scheduler scheduler(arch, tuning);
   WalkResult walked = module.walk([&](kernel::DispatchOp dispatch) {
-    return dispatch.getLibrary() && failed(scheduler.schedule(dispatch)) ? WalkResult::interrupt() : WalkResult::advance();
+    return dispatch.isContraction() && failed(scheduler.schedule(dispatch)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walked.wasInterrupted())
     return failure();

@@ -66,19 +66,19 @@
 // CHECK: st.global.v4.b32
 // CHECK: ret
 func.func @f(%x: tensor<32x16x16x64xf16>, %s: tensor<64xf32>, %w: tensor<64x64x3x3xf32>, %g: tensor<64x64x3x3xf32>, %l: tensor<128x1024xf16>, %m: tensor<8192x64xf16>, %t: tensor<512x320xf32>) {
-  %0 = kernel.dispatch "scale"(%x, %s) : (tensor<32x16x16x64xf16>, tensor<64xf32>) -> tensor<32x16x16x64xf16> {
+  %0 = kernel.dispatch pointwise "scale"(%x, %s) : (tensor<32x16x16x64xf16>, tensor<64xf32>) -> tensor<32x16x16x64xf16> {
   ^bb0(%a: tensor<32x16x16x64xf16>, %b: tensor<64xf32>):
     %1 = graph.cast %a : tensor<32x16x16x64xf16> to tensor<32x16x16x64xf32>
     %2 = graph.mul %1, %b : (tensor<32x16x16x64xf32>, tensor<64xf32>) -> tensor<32x16x16x64xf32>
     %3 = graph.cast %2 : tensor<32x16x16x64xf32> to tensor<32x16x16x64xf16>
     kernel.yield %3 : tensor<32x16x16x64xf16>
   }
-  %u = kernel.dispatch "update"(%w, %g) {in_place = array<i64: 0>} : (tensor<64x64x3x3xf32>, tensor<64x64x3x3xf32>) -> tensor<64x64x3x3xf32> {
+  %u = kernel.dispatch pointwise "update"(%w, %g) {in_place = array<i64: 0>} : (tensor<64x64x3x3xf32>, tensor<64x64x3x3xf32>) -> tensor<64x64x3x3xf32> {
   ^bb0(%a: tensor<64x64x3x3xf32>, %b: tensor<64x64x3x3xf32>):
     %1 = graph.sub %a, %b : (tensor<64x64x3x3xf32>, tensor<64x64x3x3xf32>) -> tensor<64x64x3x3xf32>
     kernel.yield %1 : tensor<64x64x3x3xf32>
   }
-  %r = kernel.dispatch "softmax"(%l) : (tensor<128x1024xf16>) -> tensor<128x1024xf16> {
+  %r = kernel.dispatch row "softmax"(%l) : (tensor<128x1024xf16>) -> tensor<128x1024xf16> {
   ^bb0(%a: tensor<128x1024xf16>):
     %1 = graph.cast %a : tensor<128x1024xf16> to tensor<128x1024xf32>
     %2 = graph.reduce_max %1 {axes = array<i64: 1>, keepdims = true} : (tensor<128x1024xf32>) -> tensor<128x1xf32>
@@ -89,18 +89,18 @@ func.func @f(%x: tensor<32x16x16x64xf16>, %s: tensor<64xf32>, %w: tensor<64x64x3
     %7 = graph.cast %6 : tensor<128x1024xf32> to tensor<128x1024xf16>
     kernel.yield %7 : tensor<128x1024xf16>
   }
-  %c = kernel.dispatch "columns"(%m) : (tensor<8192x64xf16>) -> tensor<64xf32> {
+  %c = kernel.dispatch reduction "columns"(%m) : (tensor<8192x64xf16>) -> tensor<64xf32> {
   ^bb0(%a: tensor<8192x64xf16>):
     %1 = graph.cast %a : tensor<8192x64xf16> to tensor<8192x64xf32>
     %2 = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x64xf32>) -> tensor<64xf32>
     kernel.yield %2 : tensor<64xf32>
   }
-  %p = kernel.dispatch "transpose"(%t) : (tensor<512x320xf32>) -> tensor<320x512xf32> {
+  %p = kernel.dispatch pointwise "transpose"(%t) : (tensor<512x320xf32>) -> tensor<320x512xf32> {
   ^bb0(%a: tensor<512x320xf32>):
     %1 = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<512x320xf32>) -> tensor<320x512xf32>
     kernel.yield %1 : tensor<320x512xf32>
   }
-  %q = kernel.dispatch "pool"(%x) : (tensor<32x16x16x64xf16>) -> tensor<32x8x8x64xf16> {
+  %q = kernel.dispatch pointwise "pool"(%x) : (tensor<32x16x16x64xf16>) -> tensor<32x8x8x64xf16> {
   ^bb0(%a: tensor<32x16x16x64xf16>):
     %1, %2 = graph.max_pool %a {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, layout = #graph<layout channels_last>}
       : (tensor<32x16x16x64xf16>) -> (tensor<32x8x8x64xf16>, tensor<32x8x8x64xi16>)

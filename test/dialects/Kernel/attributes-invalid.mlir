@@ -24,7 +24,7 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 
 func.func @f(%a: tensor<8x8xf16>) {
   // expected-error@+1 {{'wgmma 128x256' is no schedule of a contraction; write a mainloop (simt, mma, wgmma), its tile and fields}}
-  %y = kernel.dispatch "p" (%a) {library, schedule = #kernel.contraction<wgmma 128x256>} : (tensor<8x8xf16>) -> () {
+  %y = kernel.dispatch contraction "p" (%a) {schedule = #kernel.contraction<wgmma 128x256>} : (tensor<8x8xf16>) -> () {
   ^bb0(%0: tensor<8x8xf16>):
     kernel.yield
   }
@@ -35,7 +35,7 @@ func.func @f(%a: tensor<8x8xf16>) {
 
 func.func @f(%a: tensor<8x8xf16>) {
   // expected-error@+1 {{'mma 16x16x16 colour=7' is no schedule of a contraction}}
-  %y = kernel.dispatch "p" (%a) {library, schedule = #kernel.contraction<mma 16x16x16 colour=7>} : (tensor<8x8xf16>) -> () {
+  %y = kernel.dispatch contraction "p" (%a) {schedule = #kernel.contraction<mma 16x16x16 colour=7>} : (tensor<8x8xf16>) -> () {
   ^bb0(%0: tensor<8x8xf16>):
     kernel.yield
   }
@@ -46,7 +46,7 @@ func.func @f(%a: tensor<8x8xf16>) {
 
 func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
   // expected-error@+1 {{has the schedule of a contraction, but is a loop dispatch}}
-  %y = kernel.dispatch "p" (%a) {schedule = #kernel.contraction<mma 16x16x16>} : (tensor<8xf16>) -> (tensor<8xf16>) {
+  %y = kernel.dispatch pointwise "p" (%a) {schedule = #kernel.contraction<mma 16x16x16>} : (tensor<8xf16>) -> (tensor<8xf16>) {
   ^bb0(%0: tensor<8xf16>):
     kernel.yield %0 : tensor<8xf16>
   }
@@ -57,7 +57,7 @@ func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
 
 func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
   // expected-error@+1 {{may_reuse has 2 entries for 1 results}}
-  %y = kernel.dispatch "p" (%a) {may_reuse = [array<i64>, array<i64>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
+  %y = kernel.dispatch pointwise "p" (%a) {may_reuse = [array<i64>, array<i64>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
   ^bb0(%0: tensor<8xf16>):
     kernel.yield %0 : tensor<8xf16>
   }
@@ -68,7 +68,7 @@ func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
 
 func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
   // expected-error@+1 {{may_reuse names input 1 of 1}}
-  %y = kernel.dispatch "p" (%a) {may_reuse = [array<i64: 1>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
+  %y = kernel.dispatch pointwise "p" (%a) {may_reuse = [array<i64: 1>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
   ^bb0(%0: tensor<8xf16>):
     kernel.yield %0 : tensor<8xf16>
   }
@@ -79,7 +79,7 @@ func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
 
 func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
   // expected-error@+1 {{launches @kernels0::@k0, which is no function}}
-  %y = kernel.dispatch "p" (%a) {launches = [#kernel.launch<@kernels0::@k0 grid = 1>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
+  %y = kernel.dispatch pointwise "p" (%a) {launches = [#kernel.launch<@kernels0::@k0 grid = 1>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
   ^bb0(%0: tensor<8xf16>):
     kernel.yield %0 : tensor<8xf16>
   }
@@ -90,7 +90,7 @@ func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
 
 func.func @f(%a: tensor<8xf16>) -> tensor<8xf16> {
   // expected-error@+1 {{a launch passes argument 2 of 2 inputs and results}}
-  %y = kernel.dispatch "p" (%a) {launches = [#kernel.launch<@k0 grid = 1 args = 2>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
+  %y = kernel.dispatch pointwise "p" (%a) {launches = [#kernel.launch<@k0 grid = 1 args = 2>]} : (tensor<8xf16>) -> (tensor<8xf16>) {
   ^bb0(%0: tensor<8xf16>):
     kernel.yield %0 : tensor<8xf16>
   }

@@ -8,11 +8,11 @@ module attributes {kernel.plan = #kernel.plan<arena_bytes = 256, saved_bytes = 6
   train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64> {kernel.offset = 0 : i64}
   // CHECK: func.func private @placed(tensor<8xf32> {kernel.offset = 64 : i64}) -> (tensor<8xf32> {kernel.offset = 128 : i64})
   func.func private @placed(tensor<8xf32> {kernel.offset = 64 : i64}) -> (tensor<8xf32> {kernel.offset = 128 : i64})
-  // CHECK: kernel.dispatch "product"
+  // CHECK: kernel.dispatch contraction "product"
   // CHECK-SAME: launches = [#kernel.launch<@kernels0::@k0 grid = 4, 1, 1 args = 0, 1, -1>, #kernel.launch<@kernels0::@k0_reduce grid = 2 args = -1, 2>]
   // CHECK-SAME: schedule = #kernel.contraction<wgmma 128x256x64 stages=4 pingpong=1 splits=2 cluster_m=2>
   func.func @f(%a: tensor<8x8xf16>, %b: tensor<8x8xf16>) -> tensor<8x8xf16> {
-    %y = kernel.dispatch "product" (%a, %b) {library, schedule = #kernel.contraction<wgmma 128x256x64 stages=4 splits=2 pingpong=1 cluster_m=2 cluster_n=1>,
+    %y = kernel.dispatch contraction "product" (%a, %b) {schedule = #kernel.contraction<wgmma 128x256x64 stages=4 splits=2 pingpong=1 cluster_m=2 cluster_n=1>,
         launches = [#kernel.launch<@kernels0::@k0 grid = 4, 1, 1 grain = 1 args = 0, 1, -1>, #kernel.launch<@kernels0::@k0_reduce grid = 2 args = -1, 2>],
         scratch_bytes = 512 : i64} : (tensor<8x8xf16>, tensor<8x8xf16>) -> (tensor<8x8xf16>) {
     ^bb0(%0: tensor<8x8xf16>, %1: tensor<8x8xf16>):
@@ -21,9 +21,9 @@ module attributes {kernel.plan = #kernel.plan<arena_bytes = 256, saved_bytes = 6
     }
     return %y : tensor<8x8xf16>
   }
-  // CHECK: kernel.dispatch "loop"{{.*}}grain = 7{{.*}}may_reuse = [array<i64: 0, 1>]
+  // CHECK: kernel.dispatch pointwise "loop"{{.*}}grain = 7{{.*}}may_reuse = [array<i64: 0, 1>]
   func.func @g(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
-    %y = kernel.dispatch "loop" (%a, %b) {may_reuse = [array<i64: 0, 1>], launches = [#kernel.launch<@kernels0::@k1 grid = 3, 1, 1 grain = 7 args = 0, 1, 2>]} : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>) {
+    %y = kernel.dispatch pointwise "loop" (%a, %b) {may_reuse = [array<i64: 0, 1>], launches = [#kernel.launch<@kernels0::@k1 grid = 3, 1, 1 grain = 7 args = 0, 1, 2>]} : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>) {
     ^bb0(%0: tensor<8xf32>, %1: tensor<8xf32>):
       %h = graph.add %0, %1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
       kernel.yield %h : tensor<8xf32>

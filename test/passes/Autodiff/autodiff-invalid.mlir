@@ -83,7 +83,7 @@ train.step @main() -> tensor<f32> attributes {parameters = [@w], optimizer = #tr
   // expected-note @+1 {{it depends on parameter @w}}
   %w = train.read @w : tensor<2xf32>
   // expected-error-re @+1 {{'kernel.dispatch' ({{.*}}) has no gradient}}
-  %y = kernel.dispatch "d" (%w) : (tensor<2xf32>) -> tensor<2xf32> {
+  %y = kernel.dispatch pointwise "d" (%w) : (tensor<2xf32>) -> tensor<2xf32> {
   ^bb0(%a: tensor<2xf32>):
     %0 = graph.relu %a : tensor<2xf32>
     kernel.yield %0 : tensor<2xf32>

@@ -3,9 +3,9 @@
 // The exponential is computed again after the gradient. Neither CSE nor fusion makes one of the two, and the barrier, a view, takes no launch: the second one reads the argument's place.
 // CHECK-LABEL: func.func @recompute
 // CHECK-SAME: (%[[X:.*]]: tensor<64xf32> {kernel.offset = [[X_AT:[0-9]+]] : i64}
-// CHECK: %[[DY:.*]] = kernel.dispatch "exp+reduce_sum"{{.*}}args = array<i64: [[X_AT]], {{[0-9]+}}>
+// CHECK: %[[DY:.*]] = kernel.dispatch reduction "exp+reduce_sum"{{.*}}args = array<i64: [[X_AT]], {{[0-9]+}}>
 // CHECK: %[[AGAIN:.*]] = graph.barrier %[[X]] after(%[[DY]] : tensor<1xf32>) {number = 1 : i64} : tensor<64xf32>
-// CHECK: kernel.dispatch "exp+mul"(%[[AGAIN]], %[[DY]]) {args = array<i64: [[X_AT]],
+// CHECK: kernel.dispatch pointwise "exp+mul"(%[[AGAIN]], %[[DY]]) {args = array<i64: [[X_AT]],
 func.func @recompute(%x: tensor<64xf32>) -> (tensor<1xf32>, tensor<64xf32>) {
   %0 = graph.exp %x : tensor<64xf32>
   %dy = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = true} : (tensor<64xf32>) -> tensor<1xf32>
@@ -18,9 +18,9 @@ func.func @recompute(%x: tensor<64xf32>) -> (tensor<1xf32>, tensor<64xf32>) {
 // -----
 // What a launch waits for is not merged with it.
 // CHECK-LABEL: func.func @waits
-// CHECK: kernel.dispatch "exp"
+// CHECK: kernel.dispatch pointwise "exp"
 // CHECK: graph.barrier
-// CHECK: kernel.dispatch "tanh"
+// CHECK: kernel.dispatch pointwise "tanh"
 func.func @waits(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %0 = graph.exp %x : tensor<64xf32>
   %1 = graph.barrier %x after(%0 : tensor<64xf32>) {number = 1 : i64} : tensor<64xf32>

@@ -6,31 +6,31 @@ train.variable @b parameter : tensor<4x4xf32> = dense<0.0> : tensor<4x4xf32>
 
 // CHECK-LABEL: func.func @independent
 // CHECK-SAME: (%[[X:.*]]: tensor<8xf32>, %[[Y:.*]]: tensor<4x4xf32>)
-// CHECK: %[[FLAG:.*]] = kernel.dispatch "flag"
-// CHECK-NOT: kernel.dispatch "first"
-// CHECK: %[[BATCH:.*]]:2 = kernel.dispatch "second and 1 more"(%{{.*}}, %[[X]], %[[FLAG]], %{{.*}}, %[[Y]])
+// CHECK: %[[FLAG:.*]] = kernel.dispatch reduction "flag"
+// CHECK-NOT: kernel.dispatch pointwise "first"
+// CHECK: %[[BATCH:.*]]:2 = kernel.dispatch batch "second and 1 more"(%{{.*}}, %[[X]], %[[FLAG]], %{{.*}}, %[[Y]])
 // CHECK: ^bb0(%[[A:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>, %[[C:.*]]: tensor<f32>, %[[D:.*]]: tensor<4x4xf32>, %[[E:.*]]: tensor<4x4xf32>):
-// CHECK: %[[FIRST:.*]] = kernel.dispatch "first"(%[[A]], %[[B]], %[[C]])
-// CHECK: %[[SECOND:.*]] = kernel.dispatch "second"(%[[D]], %[[E]], %[[C]])
+// CHECK: %[[FIRST:.*]] = kernel.dispatch pointwise "first"(%[[A]], %[[B]], %[[C]])
+// CHECK: %[[SECOND:.*]] = kernel.dispatch pointwise "second"(%[[D]], %[[E]], %[[C]])
 // CHECK: kernel.yield %[[FIRST]], %[[SECOND]]
 // CHECK: train.assign @a, %[[BATCH]]#0
 // CHECK: train.assign @b, %[[BATCH]]#1
 func.func @independent(%x: tensor<8xf32>, %y: tensor<4x4xf32>) {
   %a = train.read @a : tensor<8xf32>
   %b = train.read @b : tensor<4x4xf32>
-  %flag = kernel.dispatch "flag" (%x) : (tensor<8xf32>) -> tensor<f32> {
+  %flag = kernel.dispatch reduction "flag" (%x) : (tensor<8xf32>) -> tensor<f32> {
   ^bb0(%c: tensor<8xf32>):
     %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<8xf32>) -> tensor<f32>
     kernel.yield %0 : tensor<f32>
   }
-  %na = kernel.dispatch "first" (%a, %x, %flag) : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32> {
+  %na = kernel.dispatch pointwise "first" (%a, %x, %flag) : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32> {
   ^bb0(%c: tensor<8xf32>, %d: tensor<8xf32>, %e: tensor<f32>):
     %0 = graph.mul %d, %e : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
     %1 = graph.add %c, %0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     kernel.yield %1 : tensor<8xf32>
   }
   train.assign @a, %na : tensor<8xf32>
-  %nb = kernel.dispatch "second" (%b, %y, %flag) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32> {
+  %nb = kernel.dispatch pointwise "second" (%b, %y, %flag) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32> {
   ^bb0(%c: tensor<4x4xf32>, %d: tensor<4x4xf32>, %e: tensor<f32>):
     %0 = graph.mul %d, %e : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
     %1 = graph.add %c, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -42,26 +42,26 @@ func.func @independent(%x: tensor<8xf32>, %y: tensor<4x4xf32>) {
 
 // Chains go as far down as they may: the second links meet, and so do the first ones.
 // CHECK-LABEL: func.func @chains
-// CHECK: %[[FIRST:.*]]:2 = kernel.dispatch "y0 and 1 more"
-// CHECK: %[[SECOND:.*]]:2 = kernel.dispatch "y1 and 1 more"(%[[FIRST]]#0, %[[FIRST]]#1)
+// CHECK: %[[FIRST:.*]]:2 = kernel.dispatch batch "y0 and 1 more"
+// CHECK: %[[SECOND:.*]]:2 = kernel.dispatch batch "y1 and 1 more"(%[[FIRST]]#0, %[[FIRST]]#1)
 // CHECK: return %[[SECOND]]#0, %[[SECOND]]#1
 func.func @chains(%x: tensor<8xf32>, %y: tensor<16xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
-  %x0 = kernel.dispatch "x0" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  %x0 = kernel.dispatch pointwise "x0" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%c0: tensor<8xf32>):
     %0 = graph.relu %c0 : tensor<8xf32>
     kernel.yield %0 : tensor<8xf32>
   }
-  %x1 = kernel.dispatch "x1" (%x0) : (tensor<8xf32>) -> tensor<8xf32> {
+  %x1 = kernel.dispatch pointwise "x1" (%x0) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%c0: tensor<8xf32>):
     %0 = graph.relu %c0 : tensor<8xf32>
     kernel.yield %0 : tensor<8xf32>
   }
-  %y0 = kernel.dispatch "y0" (%y) : (tensor<16xf32>) -> tensor<16xf32> {
+  %y0 = kernel.dispatch pointwise "y0" (%y) : (tensor<16xf32>) -> tensor<16xf32> {
   ^bb0(%c0: tensor<16xf32>):
     %0 = graph.relu %c0 : tensor<16xf32>
     kernel.yield %0 : tensor<16xf32>
   }
-  %y1 = kernel.dispatch "y1" (%y0) : (tensor<16xf32>) -> tensor<16xf32> {
+  %y1 = kernel.dispatch pointwise "y1" (%y0) : (tensor<16xf32>) -> tensor<16xf32> {
   ^bb0(%c0: tensor<16xf32>):
     %0 = graph.relu %c0 : tensor<16xf32>
     kernel.yield %0 : tensor<16xf32>
@@ -71,27 +71,27 @@ func.func @chains(%x: tensor<8xf32>, %y: tensor<16xf32>) -> (tensor<8xf32>, tens
 
 // The sum of %x0 stays, because it would keep %x0 alive while %z and %z0 are, and no launch has so much alive.
 // CHECK-LABEL: func.func @memory
-// CHECK: kernel.dispatch "x0"
-// CHECK: kernel.dispatch "sumx"
-// CHECK: kernel.dispatch "z0"
-// CHECK: kernel.dispatch "sumz"
+// CHECK: kernel.dispatch pointwise "x0"
+// CHECK: kernel.dispatch reduction "sumx"
+// CHECK: kernel.dispatch pointwise "z0"
+// CHECK: kernel.dispatch reduction "sumz"
 func.func @memory(%x: tensor<65536xf32>, %z: tensor<131072xf32>) -> (tensor<f32>, tensor<f32>) {
-  %x0 = kernel.dispatch "x0" (%x) : (tensor<65536xf32>) -> tensor<65536xf32> {
+  %x0 = kernel.dispatch pointwise "x0" (%x) : (tensor<65536xf32>) -> tensor<65536xf32> {
   ^bb0(%c0: tensor<65536xf32>):
     %0 = graph.relu %c0 : tensor<65536xf32>
     kernel.yield %0 : tensor<65536xf32>
   }
-  %sx = kernel.dispatch "sumx" (%x0) : (tensor<65536xf32>) -> tensor<f32> {
+  %sx = kernel.dispatch reduction "sumx" (%x0) : (tensor<65536xf32>) -> tensor<f32> {
   ^bb0(%c: tensor<65536xf32>):
     %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<65536xf32>) -> tensor<f32>
     kernel.yield %0 : tensor<f32>
   }
-  %z0 = kernel.dispatch "z0" (%z) : (tensor<131072xf32>) -> tensor<131072xf32> {
+  %z0 = kernel.dispatch pointwise "z0" (%z) : (tensor<131072xf32>) -> tensor<131072xf32> {
   ^bb0(%c0: tensor<131072xf32>):
     %0 = graph.relu %c0 : tensor<131072xf32>
     kernel.yield %0 : tensor<131072xf32>
   }
-  %sz = kernel.dispatch "sumz" (%z0) : (tensor<131072xf32>) -> tensor<f32> {
+  %sz = kernel.dispatch reduction "sumz" (%z0) : (tensor<131072xf32>) -> tensor<f32> {
   ^bb0(%c: tensor<131072xf32>):
     %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<131072xf32>) -> tensor<f32>
     kernel.yield %0 : tensor<f32>
@@ -101,24 +101,24 @@ func.func @memory(%x: tensor<65536xf32>, %z: tensor<131072xf32>) -> (tensor<f32>
 
 // Here no more would be alive than before, so it moves.
 // CHECK-LABEL: func.func @enough
-// CHECK: kernel.dispatch "sumz and 1 more"
+// CHECK: kernel.dispatch batch "sumz and 1 more"
 func.func @enough(%x: tensor<65536xf32>, %z: tensor<65536xf32>) -> (tensor<f32>, tensor<f32>) {
-  %x0 = kernel.dispatch "x0" (%x) : (tensor<65536xf32>) -> tensor<65536xf32> {
+  %x0 = kernel.dispatch pointwise "x0" (%x) : (tensor<65536xf32>) -> tensor<65536xf32> {
   ^bb0(%c0: tensor<65536xf32>):
     %0 = graph.relu %c0 : tensor<65536xf32>
     kernel.yield %0 : tensor<65536xf32>
   }
-  %sx = kernel.dispatch "sumx" (%x0) : (tensor<65536xf32>) -> tensor<f32> {
+  %sx = kernel.dispatch reduction "sumx" (%x0) : (tensor<65536xf32>) -> tensor<f32> {
   ^bb0(%c: tensor<65536xf32>):
     %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<65536xf32>) -> tensor<f32>
     kernel.yield %0 : tensor<f32>
   }
-  %z0 = kernel.dispatch "z0" (%z) : (tensor<65536xf32>) -> tensor<65536xf32> {
+  %z0 = kernel.dispatch pointwise "z0" (%z) : (tensor<65536xf32>) -> tensor<65536xf32> {
   ^bb0(%c0: tensor<65536xf32>):
     %0 = graph.relu %c0 : tensor<65536xf32>
     kernel.yield %0 : tensor<65536xf32>
   }
-  %sz = kernel.dispatch "sumz" (%z0) : (tensor<65536xf32>) -> tensor<f32> {
+  %sz = kernel.dispatch reduction "sumz" (%z0) : (tensor<65536xf32>) -> tensor<f32> {
   ^bb0(%c: tensor<65536xf32>):
     %0 = graph.reduce_sum %c {axes = array<i64: 0>, keepdims = false} : (tensor<65536xf32>) -> tensor<f32>
     kernel.yield %0 : tensor<f32>
@@ -128,16 +128,16 @@ func.func @enough(%x: tensor<65536xf32>, %z: tensor<65536xf32>) -> (tensor<f32>,
 
 // A dispatch that reads a variable which another launch computes into stays where it is.
 // CHECK-LABEL: func.func @variable
-// CHECK: kernel.dispatch "read"
-// CHECK: kernel.dispatch "write"
+// CHECK: kernel.dispatch pointwise "read"
+// CHECK: kernel.dispatch pointwise "write"
 func.func @variable(%y: tensor<8xf32>) -> tensor<8xf32> {
   %a = train.read @a : tensor<8xf32>
-  %x0 = kernel.dispatch "read" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+  %x0 = kernel.dispatch pointwise "read" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%c0: tensor<8xf32>):
     %0 = graph.relu %c0 : tensor<8xf32>
     kernel.yield %0 : tensor<8xf32>
   }
-  %y0 = kernel.dispatch "write" (%y) : (tensor<8xf32>) -> tensor<8xf32> {
+  %y0 = kernel.dispatch pointwise "write" (%y) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%c0: tensor<8xf32>):
     %0 = graph.relu %c0 : tensor<8xf32>
     kernel.yield %0 : tensor<8xf32>
@@ -148,17 +148,17 @@ func.func @variable(%y: tensor<8xf32>) -> tensor<8xf32> {
 
 // Views come after the batch that computes what they view.
 // CHECK-LABEL: func.func @views
-// CHECK: %[[BATCH:.*]]:2 = kernel.dispatch "y0 and 1 more"
+// CHECK: %[[BATCH:.*]]:2 = kernel.dispatch batch "y0 and 1 more"
 // CHECK-NEXT: ^bb0
 // CHECK: graph.reshape %[[BATCH]]#0
 func.func @views(%x: tensor<8xf32>, %y: tensor<16xf32>) -> (tensor<2x4xf32>, tensor<16xf32>) {
-  %x0 = kernel.dispatch "x0" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  %x0 = kernel.dispatch pointwise "x0" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%c0: tensor<8xf32>):
     %0 = graph.relu %c0 : tensor<8xf32>
     kernel.yield %0 : tensor<8xf32>
   }
   %view = graph.reshape %x0 : tensor<8xf32> to tensor<2x4xf32>
-  %y0 = kernel.dispatch "y0" (%y) : (tensor<16xf32>) -> tensor<16xf32> {
+  %y0 = kernel.dispatch pointwise "y0" (%y) : (tensor<16xf32>) -> tensor<16xf32> {
   ^bb0(%c0: tensor<16xf32>):
     %0 = graph.relu %c0 : tensor<16xf32>
     kernel.yield %0 : tensor<16xf32>

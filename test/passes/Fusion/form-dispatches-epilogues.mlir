@@ -3,11 +3,11 @@
 
 // A residual block ends with a bias, the addition of the other branch and a relu, which are all in the product's epilogue.
 // CHECK-LABEL: @residual
-// CHECK: kernel.dispatch "matmul+add+relu"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {library}
+// CHECK: kernel.dispatch contraction "matmul+add+relu"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK-NOT: kernel.dispatch
 // LIBRARY-LABEL: @residual
-// LIBRARY: kernel.dispatch "matmul+add"(
-// LIBRARY: kernel.dispatch "add+relu"(
+// LIBRARY: kernel.dispatch contraction "matmul+add"(
+// LIBRARY: kernel.dispatch pointwise "add+relu"(
 func.func @residual(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %b: tensor<32xf16>, %r: tensor<8x32xf16>) -> tensor<8x32xf16> {
   %0 = graph.matmul %x, %w : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
   %1 = graph.add %0, %b : (tensor<8x32xf16>, tensor<32xf16>) -> tensor<8x32xf16>
@@ -19,8 +19,8 @@ func.func @residual(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %b: tensor<32xf
 // -----
 // Where two products meet, the sum is computed once, in the epilogue of one of them.
 // CHECK-LABEL: @meet
-// CHECK: kernel.dispatch "matmul"
-// CHECK: kernel.dispatch "matmul+add"
+// CHECK: kernel.dispatch contraction "matmul"
+// CHECK: kernel.dispatch contraction "matmul+add"
 // CHECK-NOT: kernel.dispatch
 func.func @meet(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %v: tensor<16x32xf16>) -> tensor<8x32xf16> {
   %0 = graph.matmul %x, %w : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
@@ -32,8 +32,8 @@ func.func @meet(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>, %v: tensor<16x32xf1
 // -----
 // A value that another op needs is stored and ends the epilogue, and so does a result of another shape.
 // CHECK-LABEL: @wanted
-// CHECK: kernel.dispatch "matmul"(
-// CHECK: kernel.dispatch "relu"(
+// CHECK: kernel.dispatch contraction "matmul"(
+// CHECK: kernel.dispatch pointwise "relu"(
 func.func @wanted(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>) -> (tensor<8x32xf16>, tensor<8x32xf16>) {
   %0 = graph.matmul %x, %w : (tensor<8x16xf16>, tensor<16x32xf16>) -> tensor<8x32xf16>
   %1 = graph.relu %0 : tensor<8x32xf16>
@@ -43,14 +43,14 @@ func.func @wanted(%x: tensor<8x16xf16>, %w: tensor<16x32xf16>) -> (tensor<8x32xf
 // -----
 // One launch computes an 8-bit factor and its transpose, and reads x once. Libraries use neither, so there the transpose is a launch of its own.
 // CHECK-LABEL: @factor
-// CHECK: %[[F:.*]]:2 = kernel.dispatch "{{[a-z+]+}}"(%{{.*}}, %{{.*}}) : (tensor<64x32xf16>, tensor<f32>) -> (tensor<64x32xf8E4M3FN>, tensor<32x64xf8E4M3FN>)
+// CHECK: %[[F:.*]]:2 = kernel.dispatch transposed_copy "{{[a-z+]+}}"(%{{.*}}, %{{.*}}) : (tensor<64x32xf16>, tensor<f32>) -> (tensor<64x32xf8E4M3FN>, tensor<32x64xf8E4M3FN>)
 // CHECK: graph.transpose
 // CHECK: kernel.yield
-// CHECK: kernel.dispatch "matmul"(%[[F]]#0
-// CHECK: kernel.dispatch "matmul"(%[[F]]#1
+// CHECK: kernel.dispatch contraction "matmul"(%[[F]]#0
+// CHECK: kernel.dispatch contraction "matmul"(%[[F]]#1
 // CHECK-NOT: kernel.dispatch
 // LIBRARY-LABEL: @factor
-// LIBRARY: kernel.dispatch "transpose"
+// LIBRARY: kernel.dispatch pointwise "transpose"
 func.func @factor(%x: tensor<64x32xf16>, %scale: tensor<f32>, %w: tensor<16x32xf8E4M3FN>, %g: tensor<16x64xf8E5M2>) -> (tensor<64x16xf16>, tensor<32x16xf32>) {
   %0 = graph.cast %x : tensor<64x32xf16> to tensor<64x32xf32>
   %1 = graph.mul %0, %scale : (tensor<64x32xf32>, tensor<f32>) -> tensor<64x32xf32>

@@ -16,7 +16,7 @@ func.func @formed_before(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = graph.exp %x : tensor<4xf32>
   // expected-error@+2 {{'kernel.dispatch' op stands in an entry beside 'graph.exp', which is in no dispatch}}
   // expected-note@+1 {{hint: run mpc-form-dispatches on entries without dispatches; it forms all of an entry's at once}}
-  %d = kernel.dispatch "neg" (%a) : (tensor<4xf32>) -> tensor<4xf32> {
+  %d = kernel.dispatch pointwise "neg" (%a) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%b: tensor<4xf32>):
     %c = graph.neg %b : tensor<4xf32>
     kernel.yield %c : tensor<4xf32>

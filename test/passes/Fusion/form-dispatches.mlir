@@ -2,11 +2,11 @@
 
 // The bias goes into the library call. The relu does not, because a library's relu gives 0 for NaN.
 // CHECK-LABEL: @epilogue
-// CHECK: kernel.dispatch "matmul+add"(%{{.*}}, %{{.*}}, %{{.*}}) {library}
+// CHECK: kernel.dispatch contraction "matmul+add"(%{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: graph.matmul
 // CHECK: graph.add
 // CHECK: kernel.yield
-// CHECK: kernel.dispatch "relu"
+// CHECK: kernel.dispatch pointwise "relu"
 // CHECK-NOT: kernel.dispatch
 func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>) -> tensor<8x3xf32> {
   %0 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
@@ -18,8 +18,8 @@ func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>)
 // -----
 // A product that another op reads is stored before its bias is added.
 // CHECK-LABEL: @shared_product
-// CHECK: kernel.dispatch "matmul"
-// CHECK: kernel.dispatch "add+relu"
+// CHECK: kernel.dispatch contraction "matmul"
+// CHECK: kernel.dispatch pointwise "add+relu"
 func.func @shared_product(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>) -> (tensor<8x3xf32>, tensor<8x3xf32>) {
   %0 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
   %1 = graph.add %0, %b : (tensor<8x3xf32>, tensor<3xf32>) -> tensor<8x3xf32>
@@ -43,10 +43,10 @@ func.func @pointwise(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> (tensor<8x4xf3
 // -----
 // A widening cast is repeated where it is used, never stored.
 // CHECK-LABEL: @casts
-// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf16>) -> tensor<4xf32>
+// CHECK: kernel.dispatch reduction {{.*}} : (tensor<8x4xf16>) -> tensor<4xf32>
 // CHECK: graph.cast
 // CHECK: graph.reduce_sum
-// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf16>, tensor<4xf32>) -> tensor<8x4xf32>
+// CHECK: kernel.dispatch pointwise {{.*}} : (tensor<8x4xf16>, tensor<4xf32>) -> tensor<8x4xf32>
 // CHECK: graph.cast
 // CHECK: graph.sub
 func.func @casts(%x: tensor<8x4xf16>) -> tensor<8x4xf32> {
@@ -59,7 +59,7 @@ func.func @casts(%x: tensor<8x4xf16>) -> tensor<8x4xf32> {
 // -----
 // Softmax over rows is one launch; softmax over few columns of one row is not.
 // CHECK-LABEL: @softmax
-// CHECK: kernel.dispatch {{.*}} : (tensor<16x10xf32>) -> tensor<16x10xf32>
+// CHECK: kernel.dispatch row {{.*}} : (tensor<16x10xf32>) -> tensor<16x10xf32>
 // CHECK-NOT: kernel.dispatch
 func.func @softmax(%x: tensor<16x10xf32>) -> tensor<16x10xf32> {
   %0 = graph.reduce_max %x {axes = array<i64: 1>, keepdims = true} : (tensor<16x10xf32>) -> tensor<16x1xf32>
@@ -73,7 +73,7 @@ func.func @softmax(%x: tensor<16x10xf32>) -> tensor<16x10xf32> {
 // -----
 // Two sums over the same tensors share their loads; the second one must not wait for the first.
 // CHECK-LABEL: @siblings
-// CHECK: kernel.dispatch {{.*}} -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK: kernel.dispatch reduction {{.*}} -> (tensor<4xf32>, tensor<4xf32>)
 // CHECK-NOT: kernel.dispatch
 func.func @siblings(%x: tensor<8x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = graph.reduce_sum %dy {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
@@ -85,8 +85,8 @@ func.func @siblings(%x: tensor<8x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<4xf32>
 // -----
 // The variance needs the mean first, so there are two launches.
 // CHECK-LABEL: @dependent_reductions
-// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf32>) -> tensor<4xf32>
-// CHECK: kernel.dispatch {{.*}} : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK: kernel.dispatch reduction {{.*}} : (tensor<8x4xf32>) -> tensor<4xf32>
+// CHECK: kernel.dispatch reduction {{.*}} : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<4xf32>
 func.func @dependent_reductions(%x: tensor<8x4xf32>) -> tensor<4xf32> {
   %0 = graph.reduce_sum %x {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
   %1 = graph.sub %x, %0 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
@@ -98,9 +98,9 @@ func.func @dependent_reductions(%x: tensor<8x4xf32>) -> tensor<4xf32> {
 // -----
 // A group must not read its own result through another launch: x -> a -> matmul -> b, with a and b of one shape.
 // CHECK-LABEL: @no_cycles
-// CHECK: kernel.dispatch "exp"
-// CHECK: kernel.dispatch "matmul"{{.*}}library
-// CHECK: kernel.dispatch "mul"
+// CHECK: kernel.dispatch pointwise "exp"
+// CHECK: kernel.dispatch contraction "matmul"
+// CHECK: kernel.dispatch pointwise "mul"
 func.func @no_cycles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = graph.exp %x : tensor<4x4xf32>
   %1 = graph.matmul %0, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -111,9 +111,9 @@ func.func @no_cycles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 // Reshapes stay between launches.
 // CHECK-LABEL: @views
-// CHECK: %[[A:.*]] = kernel.dispatch "exp"
+// CHECK: %[[A:.*]] = kernel.dispatch pointwise "exp"
 // CHECK: %[[V:.*]] = graph.reshape %[[A]]
-// CHECK: kernel.dispatch "log"(%[[V]])
+// CHECK: kernel.dispatch pointwise "log"(%[[V]])
 func.func @views(%x: tensor<4x4xf32>) -> tensor<16xf32> {
   %0 = graph.exp %x : tensor<4x4xf32>
   %1 = graph.reshape %0 : tensor<4x4xf32> to tensor<16xf32>
@@ -124,9 +124,9 @@ func.func @views(%x: tensor<4x4xf32>) -> tensor<16xf32> {
 // -----
 // A few zeros around pointwise results need no launch of their own; with many, fusion would compute each result many times.
 // CHECK-LABEL: @pads
-// CHECK: kernel.dispatch "exp+pad"
-// CHECK: kernel.dispatch "exp"
-// CHECK: kernel.dispatch "pad"
+// CHECK: kernel.dispatch pointwise "exp+pad"
+// CHECK: kernel.dispatch pointwise "exp"
+// CHECK: kernel.dispatch pointwise "pad"
 // CHECK-NOT: kernel.dispatch
 // CHECK: return
 func.func @pads(%x: tensor<8x3xf32>, %y: tensor<1x4xf32>) -> (tensor<8x4xf32>, tensor<64x4xf32>) {
@@ -140,7 +140,7 @@ func.func @pads(%x: tensor<8x3xf32>, %y: tensor<1x4xf32>) -> (tensor<8x4xf32>, t
 // -----
 // A value that is read at other indices than it was computed at is stored, as are the rows of a softmax whose halves are moved.
 // CHECK-LABEL: @moved
-// CHECK: kernel.dispatch "exp+{{.*}}(%arg0)
+// CHECK: kernel.dispatch reduction "exp+{{.*}}(%arg0)
 // CHECK: kernel.dispatch
 // CHECK: graph.pad
 // CHECK-NOT: graph.exp
@@ -156,12 +156,25 @@ func.func @moved(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
 // -----
 // One op reads a value and a view of it, so the view stays between two launches.
 // CHECK-LABEL: @view_of_producer
-// CHECK: %[[A:.*]] = kernel.dispatch "exp"
+// CHECK: %[[A:.*]] = kernel.dispatch pointwise "exp"
 // CHECK: %[[V:.*]] = graph.reshape %[[A]]
-// CHECK: kernel.dispatch "mod"({{.*}}%[[V]]
+// CHECK: kernel.dispatch pointwise "mod"({{.*}}%[[V]]
 func.func @view_of_producer(%x: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>) {
   %0 = graph.exp %x : tensor<1xf32>
   %1 = graph.reshape %0 : tensor<1xf32> to tensor<f32>
   %2 = graph.mod %1, %0 {fmod} : (tensor<f32>, tensor<1xf32>) -> tensor<1xf32>
   return %2, %0 : tensor<1xf32>, tensor<1xf32>
+}
+
+// -----
+// The form follows from the body: a sum along one index is a copy, a sum over nothing writes constants, and a scatter has loops of its own.
+// CHECK-LABEL: @forms
+// CHECK: kernel.dispatch pointwise {{.*}} : (tensor<8x1xf32>) -> tensor<8xf32>
+// CHECK: kernel.dispatch pointwise {{.*}} -> tensor<4xf32>
+// CHECK: kernel.dispatch scatter {{.*}} -> tensor<5x4xf32>
+func.func @forms(%x: tensor<8x1xf32>, %y: tensor<0x4xf32>, %dy: tensor<8x4xf32>, %i: tensor<8xi32>) -> (tensor<8xf32>, tensor<4xf32>, tensor<5x4xf32>) {
+  %0 = graph.reduce_sum %x {axes = array<i64: 1>, keepdims = false} : (tensor<8x1xf32>) -> tensor<8xf32>
+  %1 = graph.reduce_sum %y {axes = array<i64: 0>, keepdims = false} : (tensor<0x4xf32>) -> tensor<4xf32>
+  %2 = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<8x4xf32>, tensor<8xi32>) -> tensor<5x4xf32>
+  return %0, %1, %2 : tensor<8xf32>, tensor<4xf32>, tensor<5x4xf32>
 }

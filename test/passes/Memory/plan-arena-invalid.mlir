@@ -5,7 +5,7 @@ func.func @before(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+2 {{'graph.exp' op is in no dispatch, so its tensors have no place in the arena}}
   // expected-note@+1 {{hint: run mpc-form-dispatches before mpc-plan-arena}}
   %a = graph.exp %x : tensor<4xf32>
-  %d = kernel.dispatch "neg" (%a) : (tensor<4xf32>) -> tensor<4xf32> {
+  %d = kernel.dispatch pointwise "neg" (%a) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%b: tensor<4xf32>):
     %c = graph.neg %b : tensor<4xf32>
     kernel.yield %c : tensor<4xf32>

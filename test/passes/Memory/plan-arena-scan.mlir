@@ -5,11 +5,11 @@
 // CHECK-LABEL: func.func @cell
 // CHECK-SAME: (%{{.*}}: tensor<5x2x8xf32> {kernel.offset = [[X:[0-9]+]] : i64}, %{{.*}}: tensor<8x8xf32> {kernel.offset = [[U:[0-9]+]] : i64}, %{{.*}}: tensor<2x8xf32> {kernel.offset = [[H:[0-9]+]] : i64})
 // CHECK-SAME: -> (tensor<2x8xf32> {kernel.offset = [[C:[0-9]+]] : i64}, tensor<5x2x8xf32> {kernel.offset = [[S:[0-9]+]] : i64})
-// CHECK: kernel.dispatch "carry"{{.*}}args = array<i64: [[H]], [[C]]>
+// CHECK: kernel.dispatch pointwise "carry"{{.*}}args = array<i64: [[H]], [[C]]>
 // CHECK: graph.scan 5
-// CHECK: kernel.dispatch "matmul"{{.*}}args = array<i64: [[C]], [[U]], [[P:[0-9]+]]>, library
-// CHECK: kernel.dispatch "add+tanh"{{.*}}{arg_steps = array<i64: 0, 64, 64>, args = array<i64: [[P]], [[X]], [[S]]>
-// CHECK: kernel.dispatch "carry"{{.*}}{arg_steps = array<i64: 64, 0>, args = array<i64: [[S]], [[C]]>
+// CHECK: kernel.dispatch contraction "matmul"{{.*}}args = array<i64: [[C]], [[U]], [[P:[0-9]+]]>
+// CHECK: kernel.dispatch pointwise "add+tanh"{{.*}}{arg_steps = array<i64: 0, 64, 64>, args = array<i64: [[P]], [[X]], [[S]]>
+// CHECK: kernel.dispatch pointwise "carry"{{.*}}{arg_steps = array<i64: 64, 0>, args = array<i64: [[S]], [[C]]>
 func.func @cell(%x: tensor<5x2x8xf32>, %u: tensor<8x8xf32>, %h0: tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<5x2x8xf32>) {
   %last, %all = graph.scan 5 carry(%h0 : tensor<2x8xf32>) with(%u : tensor<8x8xf32>) over(%x : tensor<5x2x8xf32>) -> (tensor<2x8xf32>) stack(tensor<5x2x8xf32>) {
   ^bb0(%h: tensor<2x8xf32>, %ub: tensor<8x8xf32>, %xt: tensor<2x8xf32>):
@@ -25,10 +25,10 @@ func.func @cell(%x: tensor<5x2x8xf32>, %u: tensor<8x8xf32>, %h0: tensor<2x8xf32>
 // From the last slice to the first: places move backward. A value that this entry computes, and that nothing else reads, becomes the carried value where it lies, and an elementwise
 // body computes in place, without a copy.
 // CHECK-LABEL: func.func @in_place
-// CHECK: kernel.dispatch "exp"{{.*}}args = array<i64: {{[0-9]+}}, [[C:[0-9]+]]>
+// CHECK: kernel.dispatch pointwise "exp"{{.*}}args = array<i64: {{[0-9]+}}, [[C:[0-9]+]]>
 // CHECK-NOT: "carry"
 // CHECK: graph.scan 4 reverse
-// CHECK: kernel.dispatch "mul"{{.*}}{arg_steps = array<i64: 0, -64, 0>, args = array<i64: [[C]], {{[0-9]+}}, [[C]]>, in_place = array<i64: 0>
+// CHECK: kernel.dispatch pointwise "mul"{{.*}}{arg_steps = array<i64: 0, -64, 0>, args = array<i64: [[C]], {{[0-9]+}}, [[C]]>, in_place = array<i64: 0>
 // CHECK-NOT: "carry"
 func.func @in_place(%x: tensor<4x16xf32>, %h0: tensor<16xf32>) -> tensor<16xf32> {
   %0 = graph.exp %h0 : tensor<16xf32>
@@ -44,11 +44,11 @@ func.func @in_place(%x: tensor<4x16xf32>, %h0: tensor<16xf32>) -> tensor<16xf32>
 // Two carried values change places: both are saved before either is overwritten. The slice of the result is the carried value before this iteration, so it is copied first.
 // CHECK-LABEL: func.func @swap
 // CHECK: graph.scan 3
-// CHECK: kernel.dispatch "stack"{{.*}}arg_steps = array<i64: 0, 64>
-// CHECK: kernel.dispatch "save"
-// CHECK: kernel.dispatch "save"
-// CHECK: kernel.dispatch "carry"
-// CHECK: kernel.dispatch "carry"
+// CHECK: kernel.dispatch pointwise "stack"{{.*}}arg_steps = array<i64: 0, 64>
+// CHECK: kernel.dispatch pointwise "save"
+// CHECK: kernel.dispatch pointwise "save"
+// CHECK: kernel.dispatch pointwise "carry"
+// CHECK: kernel.dispatch pointwise "carry"
 // CHECK: graph.scan_yield
 func.func @swap(%a0: tensor<16xf32>, %b0: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<3x16xf32>) {
   %a, %b, %s = graph.scan 3 carry(%a0, %b0 : tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) stack(tensor<3x16xf32>) {
@@ -61,12 +61,12 @@ func.func @swap(%a0: tensor<16xf32>, %b0: tensor<16xf32>) -> (tensor<16xf32>, te
 // -----
 // A value that another launch still reads is no carried value's buffer. A view of the carried value, and of what is stacked, is a view.
 // CHECK-LABEL: func.func @views
-// CHECK: kernel.dispatch "exp"{{.*}}args = array<i64: {{[0-9]+}}, [[E:[0-9]+]]>
-// CHECK: kernel.dispatch "carry"{{.*}}args = array<i64: [[E]], [[C:[0-9]+]]>
+// CHECK: kernel.dispatch pointwise "exp"{{.*}}args = array<i64: {{[0-9]+}}, [[E:[0-9]+]]>
+// CHECK: kernel.dispatch pointwise "carry"{{.*}}args = array<i64: [[E]], [[C:[0-9]+]]>
 // CHECK: graph.scan 3
-// CHECK: kernel.dispatch "tanh"{{.*}}args = array<i64: [[C]], {{[0-9]+}}>
-// CHECK: kernel.dispatch "carry"
-// CHECK: kernel.dispatch "add"{{.*}}args = array<i64: [[E]], [[C]], {{[0-9]+}}>
+// CHECK: kernel.dispatch pointwise "tanh"{{.*}}args = array<i64: [[C]], {{[0-9]+}}>
+// CHECK: kernel.dispatch pointwise "carry"
+// CHECK: kernel.dispatch pointwise "add"{{.*}}args = array<i64: [[E]], [[C]], {{[0-9]+}}>
 func.func @views(%h0: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<3x16xf32>) {
   %0 = graph.exp %h0 : tensor<4x4xf32>
   %last, %all = graph.scan 3 carry(%0 : tensor<4x4xf32>) -> (tensor<4x4xf32>) stack(tensor<3x16xf32>) {

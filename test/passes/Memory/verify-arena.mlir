@@ -32,17 +32,17 @@ func.func @variable() {
 // -----
 // The second launch takes the buffer of the argument, which nothing reads any more; the third takes over that of its input.
 func.func @right(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> (tensor<4xf32> {kernel.offset = 0 : i64}) {
-  %0 = kernel.dispatch "exp" (%x) {args = array<i64: 0, 64>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) {args = array<i64: 0, 64>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
   }
-  %1 = kernel.dispatch "exp" (%0) {args = array<i64: 64, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %1 = kernel.dispatch pointwise "exp" (%0) {args = array<i64: 64, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
   }
-  %2 = kernel.dispatch "exp" (%1) {args = array<i64: 0, 0>, in_place = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %2 = kernel.dispatch pointwise "exp" (%1) {args = array<i64: 0, 0>, in_place = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
@@ -53,14 +53,14 @@ func.func @right(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> (tensor<4xf32> 
 // -----
 func.func @overwritten(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> (tensor<4xf32> {kernel.offset = 128 : i64}) {
   // expected-note @+1 {{it was written here}}
-  %0 = kernel.dispatch "exp" (%x) {args = array<i64: 0, 0>, in_place = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) {args = array<i64: 0, 0>, in_place = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
   }
   // expected-error @+2 {{'kernel.dispatch' op reads input 1 at bytes 0 to 16, where at byte 0 lies another tensor}}
   // expected-note @+1 {{hint: this is a defect of mpc}}
-  %1 = kernel.dispatch "add" (%0, %x) {args = array<i64: 0, 0, 128>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+  %1 = kernel.dispatch pointwise "add" (%0, %x) {args = array<i64: 0, 0, 128>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
     %e = graph.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
@@ -71,13 +71,13 @@ func.func @overwritten(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> (tensor<4
 // -----
 // The result of the first launch reaches into the place of the second one's.
 func.func @partly(%x: tensor<32xf32> {kernel.offset = 0 : i64}) -> (tensor<32xf32> {kernel.offset = 128 : i64}, tensor<32xf32> {kernel.offset = 192 : i64}) {
-  %0 = kernel.dispatch "exp" (%x) {args = array<i64: 0, 128>} : (tensor<32xf32>) -> tensor<32xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) {args = array<i64: 0, 128>} : (tensor<32xf32>) -> tensor<32xf32> {
   ^bb0(%a: tensor<32xf32>):
     %e = graph.exp %a : tensor<32xf32>
     kernel.yield %e : tensor<32xf32>
   }
   // expected-note @+1 {{it was written here}}
-  %1 = kernel.dispatch "tanh" (%x) {args = array<i64: 0, 192>} : (tensor<32xf32>) -> tensor<32xf32> {
+  %1 = kernel.dispatch pointwise "tanh" (%x) {args = array<i64: 0, 192>} : (tensor<32xf32>) -> tensor<32xf32> {
   ^bb0(%a: tensor<32xf32>):
     %e = graph.tanh %a : tensor<32xf32>
     kernel.yield %e : tensor<32xf32>
@@ -91,7 +91,7 @@ func.func @partly(%x: tensor<32xf32> {kernel.offset = 0 : i64}) -> (tensor<32xf3
 func.func @result_over_input(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> (tensor<4xf32> {kernel.offset = 0 : i64}) {
   // expected-error @+2 {{writes result 0 over input 0}}
   // expected-note @+1 {{hint: this is a defect of mpc}}
-  %0 = kernel.dispatch "exp" (%x) {args = array<i64: 0, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) {args = array<i64: 0, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
@@ -103,7 +103,7 @@ func.func @result_over_input(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> (te
 func.func @result_over_result(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
   // expected-error @+2 {{writes result 0 over result 1}}
   // expected-note @+1 {{hint: this is a defect of mpc}}
-  %0:2 = kernel.dispatch "both" (%x) {args = array<i64: 0, 64, 72>} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0:2 = kernel.dispatch pointwise "both" (%x) {args = array<i64: 0, 64, 72>} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     %t = graph.tanh %a : tensor<4xf32>
@@ -116,7 +116,7 @@ func.func @result_over_result(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
 func.func @scratch(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
   // expected-error @+2 {{has its scratch over result 0}}
   // expected-note @+1 {{hint: this is a defect of mpc}}
-  %0 = kernel.dispatch "exp" (%x) {args = array<i64: 0, 64>, scratch_bytes = 128 : i64, scratch_offset = 64 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) {args = array<i64: 0, 64>, scratch_bytes = 128 : i64, scratch_offset = 64 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
@@ -128,7 +128,7 @@ func.func @scratch(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
 func.func @unplaced(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
   // expected-error @+2 {{has no place in the arena}}
   // expected-note @+1 {{hint: this is a defect of mpc}}
-  %0 = kernel.dispatch "exp" (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
@@ -156,7 +156,7 @@ func.func @result(%x: tensor<4xf32> {kernel.offset = 0 : i64}) -> tensor<4xf32> 
 // expected-note @+1 {{hint: this is a defect of mpc}}
 train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64> {kernel.offset = 0 : i64}
 func.func @assign(%x: tensor<4xf32> {kernel.offset = 64 : i64}) {
-  %0 = kernel.dispatch "exp" (%x) {args = array<i64: 64, 128>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) {args = array<i64: 64, 128>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
@@ -172,7 +172,7 @@ func.func @assign(%x: tensor<4xf32> {kernel.offset = 64 : i64}) {
 train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64> {kernel.offset = 0 : i64}
 func.func @state(%x: tensor<4xf32> {kernel.offset = 64 : i64}) {
   // expected-note @+1 {{it was written here}}
-  %0 = kernel.dispatch "exp" (%x) {args = array<i64: 64, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kernel.dispatch pointwise "exp" (%x) {args = array<i64: 64, 0>} : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %e = graph.exp %a : tensor<4xf32>
     kernel.yield %e : tensor<4xf32>
@@ -183,13 +183,13 @@ func.func @state(%x: tensor<4xf32> {kernel.offset = 64 : i64}) {
 // -----
 // The body reads a slice, and writes the next carried value over the last one, and a slice of the result.
 func.func @scan(%x: tensor<5x16xf32> {kernel.offset = 0 : i64}, %h: tensor<16xf32> {kernel.offset = 320 : i64}) -> (tensor<16xf32> {kernel.offset = 384 : i64}, tensor<5x16xf32> {kernel.offset = 448 : i64}) {
-  %0 = kernel.dispatch "carry" (%h) {args = array<i64: 320, 384>} : (tensor<16xf32>) -> tensor<16xf32> {
+  %0 = kernel.dispatch pointwise "carry" (%h) {args = array<i64: 320, 384>} : (tensor<16xf32>) -> tensor<16xf32> {
   ^bb0(%a: tensor<16xf32>):
     kernel.yield %a : tensor<16xf32>
   }
   %last, %all = graph.scan 5 carry(%0 : tensor<16xf32>) over(%x : tensor<5x16xf32>) -> (tensor<16xf32>) stack(tensor<5x16xf32>) {
   ^bb0(%hb: tensor<16xf32>, %xt: tensor<16xf32>):
-    %1:2 = kernel.dispatch "add" (%hb, %xt) {args = array<i64: 384, 0, 384, 448>, arg_steps = array<i64: 0, 64, 0, 64>, in_place = array<i64: 0, -1>} : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+    %1:2 = kernel.dispatch pointwise "add" (%hb, %xt) {args = array<i64: 384, 0, 384, 448>, arg_steps = array<i64: 0, 64, 0, 64>, in_place = array<i64: 0, -1>} : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
     ^bb0(%a: tensor<16xf32>, %b: tensor<16xf32>):
       %e = graph.add %a, %b : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
       %f = graph.exp %e : tensor<16xf32>
@@ -207,7 +207,7 @@ func.func @same_slice(%x: tensor<5x16xf32> {kernel.offset = 0 : i64}) -> (tensor
   ^bb0(%xt: tensor<16xf32>):
     // expected-error @+2 {{reads input 0 at bytes 0 to 64, where at byte 0 lies another part of the tensor}}
     // expected-note @+1 {{hint: this is a defect of mpc}}
-    %1 = kernel.dispatch "exp" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 0, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
+    %1 = kernel.dispatch pointwise "exp" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 0, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
     ^bb0(%a: tensor<16xf32>):
       %e = graph.exp %a : tensor<16xf32>
       kernel.yield %e : tensor<16xf32>
@@ -224,7 +224,7 @@ func.func @not_carried(%h: tensor<16xf32> {kernel.offset = 0 : i64}) -> (tensor<
   ^bb0(%hb: tensor<16xf32>):
     // expected-error @+2 {{reads input 0 at bytes 0 to 64, where at byte 0 lies another tensor}}
     // expected-note @+1 {{hint: this is a defect of mpc}}
-    %1 = kernel.dispatch "exp" (%hb) {args = array<i64: 0, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
+    %1 = kernel.dispatch pointwise "exp" (%hb) {args = array<i64: 0, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
     ^bb0(%a: tensor<16xf32>):
       %e = graph.exp %a : tensor<16xf32>
       kernel.yield %e : tensor<16xf32>
@@ -241,7 +241,7 @@ func.func @one_slice(%x: tensor<5x16xf32> {kernel.offset = 0 : i64}) -> (tensor<
   // expected-note @+1 {{hint: this is a defect of mpc}}
   %all = graph.scan 5 over(%x : tensor<5x16xf32>) stack(tensor<5x16xf32>) {
   ^bb0(%xt: tensor<16xf32>):
-    %1 = kernel.dispatch "exp" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 0>} : (tensor<16xf32>) -> tensor<16xf32> {
+    %1 = kernel.dispatch pointwise "exp" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 0>} : (tensor<16xf32>) -> tensor<16xf32> {
     ^bb0(%a: tensor<16xf32>):
       %e = graph.exp %a : tensor<16xf32>
       kernel.yield %e : tensor<16xf32>
@@ -270,13 +270,13 @@ func.func @lost_slice(%x: tensor<5x16xf32> {kernel.offset = 0 : i64}) -> (tensor
   // expected-note @+1 {{hint: this is a defect of mpc}}
   %all = graph.scan 5 over(%x : tensor<5x16xf32>) stack(tensor<5x16xf32>) {
   ^bb0(%xt: tensor<16xf32>):
-    %1 = kernel.dispatch "exp" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
+    %1 = kernel.dispatch pointwise "exp" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
     ^bb0(%a: tensor<16xf32>):
       %e = graph.exp %a : tensor<16xf32>
       kernel.yield %e : tensor<16xf32>
     }
     // expected-note @+1 {{it was written here}}
-    %2 = kernel.dispatch "tanh" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
+    %2 = kernel.dispatch pointwise "tanh" (%xt) {args = array<i64: 0, 448>, arg_steps = array<i64: 64, 64>} : (tensor<16xf32>) -> tensor<16xf32> {
     ^bb0(%a: tensor<16xf32>):
       %e = graph.tanh %a : tensor<16xf32>
       kernel.yield %e : tensor<16xf32>

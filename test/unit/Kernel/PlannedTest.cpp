@@ -18,7 +18,7 @@ struct Parts {
 
   std::string text() const {
     return "module attributes {" + plan + "} {\n train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64> " + variable + "\n func.func @f(%x: tensor<4xf32> " + argument +
-           ") -> (tensor<4xf32> " + result + ") {\n %y = kernel.dispatch \"exp\" (%x) " + args +
+           ") -> (tensor<4xf32> " + result + ") {\n %y = kernel.dispatch pointwise \"exp\" (%x) " + args +
            " : (tensor<4xf32>) -> tensor<4xf32> {\n ^bb0(%a: tensor<4xf32>):\n %e = graph.exp %a : tensor<4xf32>\n kernel.yield %e : tensor<4xf32>\n }\n"
            " return %y : tensor<4xf32>\n }\n}\n";
   }

@@ -58,7 +58,7 @@ llvm.func @groups() attributes {kernel.entry = #kernel.entry<threads = 32>} {
 llvm.func @nested() attributes {kernel.entry = #kernel.entry<threads = 32>} {
   // expected-error @+2 {{'kernel.dispatch' op has no PTX form}}
   // expected-note @+1 {{hint: give it one in passes/Lowering/DeviceToNvvm}}
-  kernel.dispatch "d" () : () -> () {
+  kernel.dispatch pointwise "d" () : () -> () {
     // expected-error @+2 {{'kernel.yield' op has no PTX form}}
     // expected-note @+1 {{hint: give it one in passes/Lowering/DeviceToNvvm}}
     "kernel.yield"() : () -> ()

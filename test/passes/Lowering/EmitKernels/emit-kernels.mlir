@@ -5,33 +5,33 @@
 
 // Dispatches with equal bodies share a kernel: names, places and what a result may reuse do not count. What is written in place does, and so does a constant.
 // CHECK-LABEL: func.func @equal
-// CHECK: kernel.dispatch "one"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1, 1, 1
-// CHECK: kernel.dispatch "two"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1, 1, 1
-// CHECK: kernel.dispatch "in place"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1, 1, 1
-// CHECK: kernel.dispatch "clip 1"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 1, 1, 1
-// CHECK: kernel.dispatch "clip 2"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 1, 1, 1
+// CHECK: kernel.dispatch pointwise "one"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1, 1, 1
+// CHECK: kernel.dispatch pointwise "two"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1, 1, 1
+// CHECK: kernel.dispatch pointwise "in place"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1, 1, 1
+// CHECK: kernel.dispatch pointwise "clip 1"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 1, 1, 1
+// CHECK: kernel.dispatch pointwise "clip 2"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 1, 1, 1
 func.func @equal(%x: tensor<100xf32>) -> tensor<100xf32> {
-  %0 = kernel.dispatch "one" (%x) {may_reuse = [array<i64: 0>]} : (tensor<100xf32>) -> tensor<100xf32> {
+  %0 = kernel.dispatch pointwise "one" (%x) {may_reuse = [array<i64: 0>]} : (tensor<100xf32>) -> tensor<100xf32> {
   ^bb0(%a: tensor<100xf32>):
     %e = graph.exp %a : tensor<100xf32>
     kernel.yield %e : tensor<100xf32>
   }
-  %1 = kernel.dispatch "two" (%0) {args = array<i64: 0, 512>} : (tensor<100xf32>) -> tensor<100xf32> {
+  %1 = kernel.dispatch pointwise "two" (%0) {args = array<i64: 0, 512>} : (tensor<100xf32>) -> tensor<100xf32> {
   ^bb0(%a: tensor<100xf32>):
     %e = graph.exp %a : tensor<100xf32>
     kernel.yield %e : tensor<100xf32>
   }
-  %2 = kernel.dispatch "in place" (%1) {in_place = array<i64: 0>} : (tensor<100xf32>) -> tensor<100xf32> {
+  %2 = kernel.dispatch pointwise "in place" (%1) {in_place = array<i64: 0>} : (tensor<100xf32>) -> tensor<100xf32> {
   ^bb0(%a: tensor<100xf32>):
     %e = graph.exp %a : tensor<100xf32>
     kernel.yield %e : tensor<100xf32>
   }
-  %3 = kernel.dispatch "clip 1" (%2) : (tensor<100xf32>) -> tensor<100xf32> {
+  %3 = kernel.dispatch pointwise "clip 1" (%2) : (tensor<100xf32>) -> tensor<100xf32> {
   ^bb0(%a: tensor<100xf32>):
     %e = graph.clip %a {min = 0.0 : f64, max = 1.0 : f64} : tensor<100xf32>
     kernel.yield %e : tensor<100xf32>
   }
-  %4 = kernel.dispatch "clip 2" (%3) : (tensor<100xf32>) -> tensor<100xf32> {
+  %4 = kernel.dispatch pointwise "clip 2" (%3) : (tensor<100xf32>) -> tensor<100xf32> {
   ^bb0(%a: tensor<100xf32>):
     %e = graph.clip %a {min = 0.0 : f64, max = 2.0 : f64} : tensor<100xf32>
     kernel.yield %e : tensor<100xf32>
@@ -39,18 +39,18 @@ func.func @equal(%x: tensor<100xf32>) -> tensor<100xf32> {
   return %4 : tensor<100xf32>
 }
 
-// A dispatch that computes no element launches nothing. On the host a provider computes a library call; on a GPU it is a kernel as others are.
+// A dispatch that computes no element launches nothing. On the host a provider computes a product; on a GPU it is a kernel as others are.
 // CHECK-LABEL: func.func @without
-// CHECK: kernel.dispatch "nothing"(%arg0) : (tensor<0xf32>)
-// HOST: kernel.dispatch "library"(%arg1) {library,
-// GPU: kernel.dispatch "library"(%arg1) {launches = [#kernel.launch<@kernels0::@k4 grid = 1, 1, 1 args = 0, 1>], library,
+// CHECK: kernel.dispatch pointwise "nothing"(%arg0) : (tensor<0xf32>)
+// HOST: kernel.dispatch contraction "product"(%arg1) {schedule
+// GPU: kernel.dispatch contraction "product"(%arg1) {launches = [#kernel.launch<@kernels0::@k4 grid = 1, 1, 1 args = 0, 1>],
 func.func @without(%x: tensor<0xf32>, %y: tensor<8x8xf32>) -> (tensor<0xf32>, tensor<8x8xf32>) {
-  %0 = kernel.dispatch "nothing" (%x) : (tensor<0xf32>) -> tensor<0xf32> {
+  %0 = kernel.dispatch pointwise "nothing" (%x) : (tensor<0xf32>) -> tensor<0xf32> {
   ^bb0(%a: tensor<0xf32>):
     %e = graph.exp %a : tensor<0xf32>
     kernel.yield %e : tensor<0xf32>
   }
-  %1 = kernel.dispatch "library" (%y) {library, schedule = #kernel.contraction<simt 32x32x16 stages=2>} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %1 = kernel.dispatch contraction "product" (%y) {schedule = #kernel.contraction<simt 32x32x16 stages=2>} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
   ^bb0(%a: tensor<8x8xf32>):
     %e = graph.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     kernel.yield %e : tensor<8x8xf32>
@@ -66,8 +66,8 @@ func.func @without(%x: tensor<0xf32>, %y: tensor<8x8xf32>) -> (tensor<0xf32>, te
 // CHECK-NOT: module
 
 // The kernels are dealt out to the modules in turns.
-// UNITS: kernel.dispatch "in place"{{.*}}#kernel.launch<@kernels1::@k1
-// UNITS: kernel.dispatch "clip 1"{{.*}}#kernel.launch<@kernels0::@k2
+// UNITS: kernel.dispatch pointwise "in place"{{.*}}#kernel.launch<@kernels1::@k1
+// UNITS: kernel.dispatch pointwise "clip 1"{{.*}}#kernel.launch<@kernels0::@k2
 // UNITS: module @kernels0
 // UNITS: llvm.func @k0(
 // UNITS: llvm.func @k2(

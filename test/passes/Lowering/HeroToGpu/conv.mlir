@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "input"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 116, 1, 1 args = 1, 0, 2>], library
-// CHECK: kernel.dispatch "weight"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 20, 1, 1 args = 1, 0, -1>, #kernel.launch<@kernels0::@k1_reduce grid = 18, 1, 1 args = -1, 2>], library
-// CHECK: kernel.dispatch "groups"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 100, 1, 1 args = 0, 1, 2>], library
+// CHECK: kernel.dispatch contraction "input"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 116, 1, 1 args = 1, 0, 2>]
+// CHECK: kernel.dispatch contraction "weight"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 20, 1, 1 args = 1, 0, -1>, #kernel.launch<@kernels0::@k1_reduce grid = 18, 1, 1 args = -1, 2>]
+// CHECK: kernel.dispatch contraction "groups"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 100, 1, 1 args = 0, 1, 2>]
 
 // With strides of 2 only 2 x 2 of the 3 x 3 taps reach a position, at most: four products of 256 k, in tiles of 32, instead of one of 576. A is dy, and the weights
 // are read across their rows, so they are transposed. The loop divides by nothing.
@@ -27,7 +27,7 @@
 // CHECK-COUNT-8: llvm.store {{.*}} : f16, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @input(%w: tensor<64x3x3x32xf16>, %dy: tensor<8x14x14x64xf16>) -> tensor<8x28x28x32xf16> {
-  %r = kernel.dispatch "input" (%w, %dy) {library, schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<64x3x3x32xf16>, tensor<8x14x14x64xf16>) -> tensor<8x28x28x32xf16> {
+  %r = kernel.dispatch contraction "input" (%w, %dy) {schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<64x3x3x32xf16>, tensor<8x14x14x64xf16>) -> tensor<8x28x28x32xf16> {
   ^bb0(%0: tensor<64x3x3x32xf16>, %1: tensor<8x14x14x64xf16>):
     %h = graph.conv_input_grad %1, %0 {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 0, 0>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<8x14x14x64xf16>, tensor<64x3x3x32xf16>) -> tensor<8x28x28x32xf16>
     kernel.yield %h : tensor<8x28x28x32xf16>
@@ -55,7 +55,7 @@ func.func @input(%w: tensor<64x3x3x32xf16>, %dy: tensor<8x14x14x64xf16>) -> tens
 // CHECK-COUNT-4: llvm.store {{.*}} : f16, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @weight(%x: tensor<8x28x28x32xf16>, %dy: tensor<8x28x28x64xf16>) -> tensor<64x3x3x32xf16> {
-  %r = kernel.dispatch "weight" (%x, %dy) {library, schedule = #kernel.contraction<mma 64x64x32 stages=4 splits=4>, scratch_bytes = 294912 : i64} : (tensor<8x28x28x32xf16>, tensor<8x28x28x64xf16>) -> tensor<64x3x3x32xf16> {
+  %r = kernel.dispatch contraction "weight" (%x, %dy) {schedule = #kernel.contraction<mma 64x64x32 stages=4 splits=4>, scratch_bytes = 294912 : i64} : (tensor<8x28x28x32xf16>, tensor<8x28x28x64xf16>) -> tensor<64x3x3x32xf16> {
   ^bb0(%0: tensor<8x28x28x32xf16>, %1: tensor<8x28x28x64xf16>):
     %h = graph.conv_weight_grad %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<8x28x28x32xf16>, tensor<8x28x28x64xf16>) -> tensor<64x3x3x32xf16>
     kernel.yield %h : tensor<64x3x3x32xf16>
@@ -74,7 +74,7 @@ func.func @weight(%x: tensor<8x28x28x32xf16>, %dy: tensor<8x28x28x64xf16>) -> te
 // CHECK-COUNT-8: llvm.store {{.*}} : f16, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @groups(%x: tensor<8x14x14x64xf16>, %w: tensor<64x3x3x16xf16>) -> tensor<8x14x14x64xf16> {
-  %r = kernel.dispatch "groups" (%x, %w) {library, schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<8x14x14x64xf16>, tensor<64x3x3x16xf16>) -> tensor<8x14x14x64xf16> {
+  %r = kernel.dispatch contraction "groups" (%x, %w) {schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<8x14x14x64xf16>, tensor<64x3x3x16xf16>) -> tensor<8x14x14x64xf16> {
   ^bb0(%0: tensor<8x14x14x64xf16>, %1: tensor<64x3x3x16xf16>):
     %h = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 4 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<8x14x14x64xf16>, tensor<64x3x3x16xf16>) -> tensor<8x14x14x64xf16>
     kernel.yield %h : tensor<8x14x14x64xf16>

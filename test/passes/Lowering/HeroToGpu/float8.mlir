@@ -18,7 +18,7 @@
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile
 func.func @f(%a: tensor<4096x4096xf8E5M2>, %b: tensor<4096x4096xf8E4M3FN>) {
-  %gemm = kernel.dispatch "gemm" (%a, %b) {library} : (tensor<4096x4096xf8E5M2>, tensor<4096x4096xf8E4M3FN>) -> tensor<4096x4096xbf16> {
+  %gemm = kernel.dispatch contraction "gemm" (%a, %b) : (tensor<4096x4096xf8E5M2>, tensor<4096x4096xf8E4M3FN>) -> tensor<4096x4096xbf16> {
   ^bb0(%0: tensor<4096x4096xf8E5M2>, %1: tensor<4096x4096xf8E4M3FN>):
     %h = graph.matmul %0, %1 {transpose_b} : (tensor<4096x4096xf8E5M2>, tensor<4096x4096xf8E4M3FN>) -> tensor<4096x4096xbf16>
     kernel.yield %h : tensor<4096x4096xbf16>

@@ -2,7 +2,7 @@
 
 // sm_75 has tensor cores and no asynchronous copies. The ring has two tiles: while the warps multiply one, the next is on its way into registers, and it is stored
 // behind the products. An instruction takes 8 of k, so a fragment of 16 k takes two.
-// CHECK: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 192, 1, 1 args = 0, 1, 2>], library
+// CHECK: kernel.dispatch contraction "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 192, 1, 1 args = 0, 1, 2>]
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: kernel.entry = #kernel.entry<threads = 128
 // CHECK-NOT: kernel.copy_async
@@ -32,7 +32,7 @@
 // CHECK-COUNT-8: llvm.store {{.*}} : f16, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @gemm(%a: tensor<1024x512xf16>, %b: tensor<512x768xf16>) -> tensor<1024x768xf16> {
-  %r = kernel.dispatch "gemm" (%a, %b) {library, schedule = #kernel.contraction<mma 64x64x32 stages=2>} : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16> {
+  %r = kernel.dispatch contraction "gemm" (%a, %b) {schedule = #kernel.contraction<mma 64x64x32 stages=2>} : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16> {
   ^bb0(%0: tensor<1024x512xf16>, %1: tensor<512x768xf16>):
     %h = graph.matmul %0, %1 : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16>
     kernel.yield %h : tensor<1024x768xf16>

@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 192, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "split"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 16, 1, 1 args = 0, 1, -1>, #kernel.launch<@kernels0::@k1_reduce grid = 6, 1, 1 args = -1, 2, 3>], library
-// CHECK: kernel.dispatch "conv"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 25, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "odd"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 2, 1, 1 args = 0, 1, 2>], library
+// CHECK: kernel.dispatch contraction "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 192, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "split"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 16, 1, 1 args = 0, 1, -1>, #kernel.launch<@kernels0::@k1_reduce grid = 6, 1, 1 args = -1, 2, 3>]
+// CHECK: kernel.dispatch contraction "conv"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 25, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "odd"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 2, 1, 1 args = 0, 1, 2>]
 
 // The ring has four tiles of 32 k. Three are under way before the loop; in the loop the third tile after the one that is multiplied is started, behind the
 // barrier that says that all warps have read its place. B is contiguous along its columns, so its matrices are transposed where they are loaded.
@@ -44,7 +44,7 @@
 // CHECK-NEXT: kernel.warp_sync
 // CHECK: llvm.return
 func.func @gemm(%a: tensor<1024x512xf16>, %b: tensor<512x768xf16>) -> tensor<1024x768xf16> {
-  %r = kernel.dispatch "gemm" (%a, %b) {library, schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16> {
+  %r = kernel.dispatch contraction "gemm" (%a, %b) {schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16> {
   ^bb0(%0: tensor<1024x512xf16>, %1: tensor<512x768xf16>):
     %h = graph.matmul %0, %1 : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16>
     kernel.yield %h : tensor<1024x768xf16>
@@ -76,7 +76,7 @@ func.func @gemm(%a: tensor<1024x512xf16>, %b: tensor<512x768xf16>) -> tensor<102
 // CHECK-NOT: kernel.barrier
 // CHECK: llvm.return
 func.func @split(%a: tensor<64x4096xbf16>, %b: tensor<96x4096xbf16>, %bias: tensor<96xbf16>) -> tensor<64x96xbf16> {
-  %r = kernel.dispatch "split" (%a, %b, %bias) {library, schedule = #kernel.contraction<mma 64x64x32 stages=4 splits=8>, scratch_bytes = 196608 : i64} : (tensor<64x4096xbf16>, tensor<96x4096xbf16>, tensor<96xbf16>) -> tensor<64x96xbf16> {
+  %r = kernel.dispatch contraction "split" (%a, %b, %bias) {schedule = #kernel.contraction<mma 64x64x32 stages=4 splits=8>, scratch_bytes = 196608 : i64} : (tensor<64x4096xbf16>, tensor<96x4096xbf16>, tensor<96xbf16>) -> tensor<64x96xbf16> {
   ^bb0(%0: tensor<64x4096xbf16>, %1: tensor<96x4096xbf16>, %2: tensor<96xbf16>):
     %h = graph.matmul %0, %1 {transpose_b} : (tensor<64x4096xbf16>, tensor<96x4096xbf16>) -> tensor<64x96xbf16>
     %s = graph.add %h, %2 : (tensor<64x96xbf16>, tensor<96xbf16>) -> tensor<64x96xbf16>
@@ -98,7 +98,7 @@ func.func @split(%a: tensor<64x4096xbf16>, %b: tensor<96x4096xbf16>, %bias: tens
 // CHECK: scf.yield
 // CHECK: llvm.return
 func.func @conv(%x: tensor<8x14x14x64xf16>, %w: tensor<64x3x3x64xf16>) -> tensor<8x14x14x64xf16> {
-  %r = kernel.dispatch "conv" (%x, %w) {library, schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<8x14x14x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x14x14x64xf16> {
+  %r = kernel.dispatch contraction "conv" (%x, %w) {schedule = #kernel.contraction<mma 64x64x32 stages=4>} : (tensor<8x14x14x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x14x14x64xf16> {
   ^bb0(%0: tensor<8x14x14x64xf16>, %1: tensor<64x3x3x64xf16>):
     %h = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<8x14x14x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x14x14x64xf16>
     kernel.yield %h : tensor<8x14x14x64xf16>
@@ -124,7 +124,7 @@ func.func @conv(%x: tensor<8x14x14x64xf16>, %w: tensor<64x3x3x64xf16>) -> tensor
 // CHECK: llvm.return
 // CHECK-NOT: llvm.func
 func.func @odd(%a: tensor<100x77xf16>, %b: tensor<77x50xf16>) -> tensor<100x50xf16> {
-  %r = kernel.dispatch "odd" (%a, %b) {library, schedule = #kernel.contraction<mma 64x64x32 stages=2>} : (tensor<100x77xf16>, tensor<77x50xf16>) -> tensor<100x50xf16> {
+  %r = kernel.dispatch contraction "odd" (%a, %b) {schedule = #kernel.contraction<mma 64x64x32 stages=2>} : (tensor<100x77xf16>, tensor<77x50xf16>) -> tensor<100x50xf16> {
   ^bb0(%0: tensor<100x77xf16>, %1: tensor<77x50xf16>):
     %h = graph.matmul %0, %1 : (tensor<100x77xf16>, tensor<77x50xf16>) -> tensor<100x50xf16>
     kernel.yield %h : tensor<100x50xf16>

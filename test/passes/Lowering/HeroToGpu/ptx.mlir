@@ -7,8 +7,8 @@
 // The kernels use what the hardware has: 16-byte copies that bypass the registers, load_matrix (transposed where k is not contiguous), mma of the
 // architecture's depth, and stores of 16 bytes. They do not divide.
 
-// ANNOTATED: kernel.dispatch "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1>], library, schedule = #kernel.contraction<
-// ANNOTATED: kernel.dispatch "weight_grad"{{.*}}launches = [#kernel.launch<@kernels0::@k1 {{.*}}#kernel.launch<@kernels0::@k1_reduce {{.*}}schedule = #kernel.contraction<{{.*}} splits={{[0-9]+}}>, scratch_bytes = {{[0-9]+}} : i64
+// ANNOTATED: kernel.dispatch contraction "gemm"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1>], schedule = #kernel.contraction<
+// ANNOTATED: kernel.dispatch contraction "weight_grad"{{.*}}launches = [#kernel.launch<@kernels0::@k1 {{.*}}#kernel.launch<@kernels0::@k1_reduce {{.*}}schedule = #kernel.contraction<{{.*}} splits={{[0-9]+}}>, scratch_bytes = {{[0-9]+}} : i64
 
 // SM80-LABEL: .entry k0(
 // SM80: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16;
@@ -89,17 +89,17 @@
 // SM60: ld.shared.v4
 // SM60: fma.rn.f32
 func.func @f(%a: tensor<4096x4096xf16>, %x: tensor<32x28x28x128xf16>, %dy: tensor<32x28x28x64xf16>, %p: tensor<1024x512xf32>, %q: tensor<1024x512xf32>, %bias: tensor<1024xf32>) {
-  %gemm = kernel.dispatch "gemm" (%a) {library} : (tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %gemm = kernel.dispatch contraction "gemm" (%a) : (tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
   ^bb0(%0: tensor<4096x4096xf16>):
     %h = graph.matmul %0, %0 : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
     kernel.yield %h : tensor<4096x4096xf16>
   }
-  %dw = kernel.dispatch "weight_grad" (%x, %dy) {library} : (tensor<32x28x28x128xf16>, tensor<32x28x28x64xf16>) -> tensor<64x128x3x3xf16> {
+  %dw = kernel.dispatch contraction "weight_grad" (%x, %dy) : (tensor<32x28x28x128xf16>, tensor<32x28x28x64xf16>) -> tensor<64x128x3x3xf16> {
   ^bb0(%0: tensor<32x28x28x128xf16>, %1: tensor<32x28x28x64xf16>):
     %h = graph.conv_weight_grad %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>} : (tensor<32x28x28x128xf16>, tensor<32x28x28x64xf16>) -> tensor<64x128x3x3xf16>
     kernel.yield %h : tensor<64x128x3x3xf16>
   }
-  %f32 = kernel.dispatch "f32" (%p, %q, %bias) {library} : (tensor<1024x512xf32>, tensor<1024x512xf32>, tensor<1024xf32>) -> tensor<1024x1024xf32> {
+  %f32 = kernel.dispatch contraction "f32" (%p, %q, %bias) : (tensor<1024x512xf32>, tensor<1024x512xf32>, tensor<1024xf32>) -> tensor<1024x1024xf32> {
   ^bb0(%0: tensor<1024x512xf32>, %1: tensor<1024x512xf32>, %2: tensor<1024xf32>):
     %h = graph.matmul %0, %1 {transpose_b} : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> tensor<1024x1024xf32>
     %s = graph.add %h, %2 : (tensor<1024x1024xf32>, tensor<1024xf32>) -> tensor<1024x1024xf32>

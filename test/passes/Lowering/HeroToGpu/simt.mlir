@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_70 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "f16"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 192, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "f64"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 6, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "epilogue"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 8, 1, 1 args = 0, 1, 2, 3>], library
+// CHECK: kernel.dispatch contraction "f16"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 192, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "f64"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 6, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "epilogue"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 8, 1, 1 args = 0, 1, 2, 3>]
 
 // Without tensor cores that mpc uses, a thread has 8 x 4 sums. Operands are widened to f32 on their way into shared memory, where each has two buffers. In the
 // loop a thread first loads the next tile, then multiplies 16 of k, then stores that tile into the other buffer: one barrier a tile is enough.
@@ -33,7 +33,7 @@
 // CHECK-NOT: llvm.store
 // CHECK: llvm.return
 func.func @f16(%a: tensor<1024x512xf16>, %b: tensor<512x768xf16>) -> tensor<1024x768xf16> {
-  %r = kernel.dispatch "f16" (%a, %b) {library, schedule = #kernel.contraction<simt 64x64x16 stages=2>} : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16> {
+  %r = kernel.dispatch contraction "f16" (%a, %b) {schedule = #kernel.contraction<simt 64x64x16 stages=2>} : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16> {
   ^bb0(%0: tensor<1024x512xf16>, %1: tensor<512x768xf16>):
     %h = graph.matmul %0, %1 : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16>
     kernel.yield %h : tensor<1024x768xf16>
@@ -55,7 +55,7 @@ func.func @f16(%a: tensor<1024x512xf16>, %b: tensor<512x768xf16>) -> tensor<1024
 // CHECK-NOT: llvm.store
 // CHECK: llvm.return
 func.func @f64(%a: tensor<64x50xf64>, %b: tensor<50x96xf64>) -> tensor<64x96xf64> {
-  %r = kernel.dispatch "f64" (%a, %b) {library, schedule = #kernel.contraction<simt 32x32x16 stages=2>} : (tensor<64x50xf64>, tensor<50x96xf64>) -> tensor<64x96xf64> {
+  %r = kernel.dispatch contraction "f64" (%a, %b) {schedule = #kernel.contraction<simt 32x32x16 stages=2>} : (tensor<64x50xf64>, tensor<50x96xf64>) -> tensor<64x96xf64> {
   ^bb0(%0: tensor<64x50xf64>, %1: tensor<50x96xf64>):
     %h = graph.matmul %0, %1 : (tensor<64x50xf64>, tensor<50x96xf64>) -> tensor<64x96xf64>
     kernel.yield %h : tensor<64x96xf64>
@@ -77,7 +77,7 @@ func.func @f64(%a: tensor<64x50xf64>, %b: tensor<50x96xf64>) -> tensor<64x96xf64
 // CHECK: llvm.return
 // CHECK-NOT: llvm.func
 func.func @epilogue(%a: tensor<256x64xf32>, %b: tensor<128x64xf32>, %bias: tensor<128xf32>) -> tensor<256x128xf32> {
-  %r = kernel.dispatch "epilogue" (%a, %b, %bias) {library, schedule = #kernel.contraction<simt 64x64x16 stages=2>} : (tensor<256x64xf32>, tensor<128x64xf32>, tensor<128xf32>) -> tensor<256x128xf32> {
+  %r = kernel.dispatch contraction "epilogue" (%a, %b, %bias) {schedule = #kernel.contraction<simt 64x64x16 stages=2>} : (tensor<256x64xf32>, tensor<128x64xf32>, tensor<128xf32>) -> tensor<256x128xf32> {
   ^bb0(%0: tensor<256x64xf32>, %1: tensor<128x64xf32>, %2: tensor<128xf32>):
     %h = graph.matmul %0, %1 {transpose_b} : (tensor<256x64xf32>, tensor<128x64xf32>) -> tensor<256x128xf32>
     %s = graph.add %h, %2 : (tensor<256x128xf32>, tensor<128xf32>) -> tensor<256x128xf32>

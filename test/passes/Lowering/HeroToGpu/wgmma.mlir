@@ -1,10 +1,10 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "cluster"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "turns"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1024, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "conv"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 392, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "gather"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 392, 1, 1 args = 0, 1, 2>], library
-// CHECK: kernel.dispatch "split"{{.*}}launches = [#kernel.launch<@kernels0::@k4 grid = 16, 1, 1 args = 0, 1, -1>, #kernel.launch<@kernels0::@k4_reduce grid = 4, 1, 1 args = -1, 2>], library
+// CHECK: kernel.dispatch contraction "cluster"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 512, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "turns"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1024, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "conv"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 392, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "gather"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 392, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch contraction "split"{{.*}}launches = [#kernel.launch<@kernels0::@k4 grid = 16, 1, 1 args = 0, 1, -1>, #kernel.launch<@kernels0::@k4_reduce grid = 4, 1, 1 args = -1, 2>]
 
 // Two blocks that are neighbours along m form a cluster and load a half of B's tile each, into both. Each map has the box of its operand's part; a fetch of a stage
 // brings A's 128 x 64 and B's 64 x 256 elements.
@@ -77,7 +77,7 @@
 // CHECK-NEXT: kernel.cluster_barrier
 // CHECK-NEXT: llvm.return
 func.func @cluster(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
-  %r = kernel.dispatch "cluster" (%a, %b) {library, schedule = #kernel.contraction<wgmma 128x256x64 stages=4 cluster_m=2>} : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %r = kernel.dispatch contraction "cluster" (%a, %b) {schedule = #kernel.contraction<wgmma 128x256x64 stages=4 cluster_m=2>} : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
   ^bb0(%0: tensor<4096x4096xf16>, %1: tensor<4096x4096xf16>):
     %h = graph.matmul %0, %1 : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
     kernel.yield %h : tensor<4096x4096xf16>
@@ -122,7 +122,7 @@ func.func @cluster(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tens
 // CHECK-COUNT-8: llvm.store {{.*}} : f32, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @turns(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<4096x4096xf32> {
-  %r = kernel.dispatch "turns" (%a, %b) {library, schedule = #kernel.contraction<wgmma 128x128x64 stages=6 pingpong=1>} : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf32> {
+  %r = kernel.dispatch contraction "turns" (%a, %b) {schedule = #kernel.contraction<wgmma 128x128x64 stages=6 pingpong=1>} : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf32> {
   ^bb0(%0: tensor<4096x4096xf16>, %1: tensor<4096x4096xf16>):
     %h = graph.matmul %0, %1 {transpose_b} : (tensor<4096x4096xf16>, tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
     %w = graph.cast %h : tensor<4096x4096xf16> to tensor<4096x4096xf32>
@@ -149,7 +149,7 @@ func.func @turns(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor
 // CHECK: kernel.tensor_store %{{.*}} map 2
 // CHECK: llvm.return
 func.func @conv(%x: tensor<32x28x28x128xf16>, %w: tensor<64x3x3x128xf16>) -> tensor<32x28x28x64xf16> {
-  %r = kernel.dispatch "conv" (%x, %w) {library, schedule = #kernel.contraction<wgmma 64x64x64 stages=6>} : (tensor<32x28x28x128xf16>, tensor<64x3x3x128xf16>) -> tensor<32x28x28x64xf16> {
+  %r = kernel.dispatch contraction "conv" (%x, %w) {schedule = #kernel.contraction<wgmma 64x64x64 stages=6>} : (tensor<32x28x28x128xf16>, tensor<64x3x3x128xf16>) -> tensor<32x28x28x64xf16> {
   ^bb0(%0: tensor<32x28x28x128xf16>, %1: tensor<64x3x3x128xf16>):
     %h = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<32x28x28x128xf16>, tensor<64x3x3x128xf16>) -> tensor<32x28x28x64xf16>
     kernel.yield %h : tensor<32x28x28x64xf16>
@@ -181,7 +181,7 @@ func.func @conv(%x: tensor<32x28x28x128xf16>, %w: tensor<64x3x3x128xf16>) -> ten
 // CHECK: kernel.tensor_store %{{.*}} map 1
 // CHECK: llvm.return
 func.func @gather(%x: tensor<32x28x28x8xf16>, %w: tensor<64x3x3x8xf16>) -> tensor<32x28x28x64xf16> {
-  %r = kernel.dispatch "gather" (%x, %w) {library, schedule = #kernel.contraction<wgmma 64x64x64 stages=6>} : (tensor<32x28x28x8xf16>, tensor<64x3x3x8xf16>) -> tensor<32x28x28x64xf16> {
+  %r = kernel.dispatch contraction "gather" (%x, %w) {schedule = #kernel.contraction<wgmma 64x64x64 stages=6>} : (tensor<32x28x28x8xf16>, tensor<64x3x3x8xf16>) -> tensor<32x28x28x64xf16> {
   ^bb0(%0: tensor<32x28x28x8xf16>, %1: tensor<64x3x3x8xf16>):
     %h = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, weight_channels_last} : (tensor<32x28x28x8xf16>, tensor<64x3x3x8xf16>) -> tensor<32x28x28x64xf16>
     kernel.yield %h : tensor<32x28x28x64xf16>
@@ -208,7 +208,7 @@ func.func @gather(%x: tensor<32x28x28x8xf16>, %w: tensor<64x3x3x8xf16>) -> tenso
 // CHECK: llvm.return
 // CHECK-NOT: llvm.func
 func.func @split(%a: tensor<64x8192xbf16>, %b: tensor<8192x64xbf16>) -> tensor<64x64xbf16> {
-  %r = kernel.dispatch "split" (%a, %b) {library, schedule = #kernel.contraction<wgmma 64x64x64 stages=6 splits=16>, scratch_bytes = 262144 : i64} : (tensor<64x8192xbf16>, tensor<8192x64xbf16>) -> tensor<64x64xbf16> {
+  %r = kernel.dispatch contraction "split" (%a, %b) {schedule = #kernel.contraction<wgmma 64x64x64 stages=6 splits=16>, scratch_bytes = 262144 : i64} : (tensor<64x8192xbf16>, tensor<8192x64xbf16>) -> tensor<64x64xbf16> {
   ^bb0(%0: tensor<64x8192xbf16>, %1: tensor<8192x64xbf16>):
     %h = graph.matmul %0, %1 : (tensor<64x8192xbf16>, tensor<8192x64xbf16>) -> tensor<64x64xbf16>
     kernel.yield %h : tensor<64x64xbf16>

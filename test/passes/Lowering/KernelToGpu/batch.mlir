@@ -1,10 +1,10 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // Two members compute the same, so blocks 0 and 1 are theirs and block 2 is the reduction's. A block has 256 threads, of which the reduction uses 128.
-// CHECK: kernel.dispatch "b"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 3, 1, 1
+// CHECK: kernel.dispatch batch "b"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 3, 1, 1
 // Emission leaves the members as they are: what is in place is said by the batch.
-// CHECK: kernel.dispatch "r"{{[^{]*}} : (
-// CHECK: kernel.dispatch "c"{{.*}}@k1 
+// CHECK: kernel.dispatch pointwise "r"{{[^{]*}} : (
+// CHECK: kernel.dispatch batch "c"{{.*}}@k1 
 
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: %[[X:arg0]]: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias}
@@ -28,19 +28,19 @@
 // CHECK-NOT: kernel.block_id
 // CHECK: llvm.return
 func.func @f(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>, %z: tensor<16xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>) {
-  %0:3 = kernel.dispatch "b" (%x, %y, %z) {in_place = array<i64: 0, 1, -1>} : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<16xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>) {
+  %0:3 = kernel.dispatch batch "b" (%x, %y, %z) {in_place = array<i64: 0, 1, -1>} : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<16xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<f32>) {
   ^bb0(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>, %c: tensor<16xf32>):
-    %1 = kernel.dispatch "r" (%a) : (tensor<32x32xf32>) -> tensor<32x32xf32> {
+    %1 = kernel.dispatch pointwise "r" (%a) : (tensor<32x32xf32>) -> tensor<32x32xf32> {
     ^bb0(%d: tensor<32x32xf32>):
       %4 = graph.relu %d : tensor<32x32xf32>
       kernel.yield %4 : tensor<32x32xf32>
     }
-    %2 = kernel.dispatch "s" (%b) : (tensor<32x32xf32>) -> tensor<32x32xf32> {
+    %2 = kernel.dispatch pointwise "s" (%b) : (tensor<32x32xf32>) -> tensor<32x32xf32> {
     ^bb0(%d: tensor<32x32xf32>):
       %4 = graph.relu %d : tensor<32x32xf32>
       kernel.yield %4 : tensor<32x32xf32>
     }
-    %3 = kernel.dispatch "t" (%c) : (tensor<16xf32>) -> tensor<f32> {
+    %3 = kernel.dispatch reduction "t" (%c) : (tensor<16xf32>) -> tensor<f32> {
     ^bb0(%d: tensor<16xf32>):
       %4 = graph.reduce_sum %d {axes = array<i64: 0>, keepdims = false} : (tensor<16xf32>) -> tensor<f32>
       kernel.yield %4 : tensor<f32>
@@ -67,14 +67,14 @@ func.func @f(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>, %z: tensor<16xf32>) -
 // CHECK-NOT: kernel.shared
 // CHECK: llvm.return
 func.func @shared(%x: tensor<256x16xf32>, %y: tensor<256x48xf32>) -> (tensor<16xf32>, tensor<48xf32>) {
-  %0:2 = kernel.dispatch "c" (%x, %y) : (tensor<256x16xf32>, tensor<256x48xf32>) -> (tensor<16xf32>, tensor<48xf32>) {
+  %0:2 = kernel.dispatch batch "c" (%x, %y) : (tensor<256x16xf32>, tensor<256x48xf32>) -> (tensor<16xf32>, tensor<48xf32>) {
   ^bb0(%a: tensor<256x16xf32>, %b: tensor<256x48xf32>):
-    %1 = kernel.dispatch "r" (%a) : (tensor<256x16xf32>) -> tensor<16xf32> {
+    %1 = kernel.dispatch reduction "r" (%a) : (tensor<256x16xf32>) -> tensor<16xf32> {
     ^bb0(%d: tensor<256x16xf32>):
       %4 = graph.reduce_sum %d {axes = array<i64: 0>, keepdims = false} : (tensor<256x16xf32>) -> tensor<16xf32>
       kernel.yield %4 : tensor<16xf32>
     }
-    %2 = kernel.dispatch "s" (%b) : (tensor<256x48xf32>) -> tensor<48xf32> {
+    %2 = kernel.dispatch reduction "s" (%b) : (tensor<256x48xf32>) -> tensor<48xf32> {
     ^bb0(%d: tensor<256x48xf32>):
       %4 = graph.reduce_sum %d {axes = array<i64: 0>, keepdims = false} : (tensor<256x48xf32>) -> tensor<48xf32>
       kernel.yield %4 : tensor<48xf32>

@@ -2,7 +2,7 @@
 
 // Of a table with 1000 rows a block owns one, and each of its threads a column of it, whose sum it keeps in shared memory. The lanes of a warp read 32 indices together; if one
 // of them names the block's row, the warp walks through the 32 in order, so that the order of the sum is the order of the indices.
-// CHECK: kernel.dispatch "scatter"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1000, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch scatter "scatter"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1000, 1, 1 args = 0, 1, 2>]
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: kernel.entry = #kernel.entry<threads = 128
 // CHECK: kernel.shared 512
@@ -23,7 +23,7 @@
 // CHECK-NOT: llvm.atomicrmw
 // CHECK: llvm.return
 func.func @scatter(%dy: tensor<500x128xf32>, %i: tensor<500xi32>) -> tensor<1000x128xf32> {
-  %r = kernel.dispatch "scatter" (%dy, %i) : (tensor<500x128xf32>, tensor<500xi32>) -> (tensor<1000x128xf32>) {
+  %r = kernel.dispatch scatter "scatter" (%dy, %i) : (tensor<500x128xf32>, tensor<500xi32>) -> (tensor<1000x128xf32>) {
   ^bb0(%a: tensor<500x128xf32>, %b: tensor<500xi32>):
     %0 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<500x128xf32>, tensor<500xi32>) -> tensor<1000x128xf32>
     kernel.yield %0 : tensor<1000x128xf32>

@@ -3,7 +3,7 @@
 func.func @operand(%x: tensor<65536x32768xf16>) -> tensor<65536xf16> {
   // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits}}
   // expected-note @+1 {{hint: use a smaller batch}}
-  %r = kernel.dispatch "operand" (%x) : (tensor<65536x32768xf16>) -> (tensor<65536xf16>) {
+  %r = kernel.dispatch reduction "operand" (%x) : (tensor<65536x32768xf16>) -> (tensor<65536xf16>) {
   ^bb0(%a: tensor<65536x32768xf16>):
     %0 = graph.reduce_max %a {axes = array<i64: 1>, keepdims = false} : (tensor<65536x32768xf16>) -> tensor<65536xf16>
     kernel.yield %0 : tensor<65536xf16>
@@ -16,7 +16,7 @@ func.func @operand(%x: tensor<65536x32768xf16>) -> tensor<65536xf16> {
 func.func @result(%x: tensor<65536x1xf16>) -> tensor<65536x32768xf16> {
   // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits}}
   // expected-note @+1 {{hint: use a smaller batch}}
-  %r = kernel.dispatch "result" (%x) : (tensor<65536x1xf16>) -> (tensor<65536x32768xf16>) {
+  %r = kernel.dispatch pointwise "result" (%x) : (tensor<65536x1xf16>) -> (tensor<65536x32768xf16>) {
   ^bb0(%a: tensor<65536x1xf16>):
     %0 = graph.broadcast %a : tensor<65536x1xf16> to tensor<65536x32768xf16>
     kernel.yield %0 : tensor<65536x32768xf16>
@@ -28,7 +28,7 @@ func.func @result(%x: tensor<65536x1xf16>) -> tensor<65536x32768xf16> {
 
 // A tensor of one element fewer than 2^31 has a kernel.
 func.func @most(%x: tensor<2147483647xi8>) -> tensor<2147483647xi8> {
-  %r = kernel.dispatch "most" (%x) : (tensor<2147483647xi8>) -> (tensor<2147483647xi8>) {
+  %r = kernel.dispatch pointwise "most" (%x) : (tensor<2147483647xi8>) -> (tensor<2147483647xi8>) {
   ^bb0(%a: tensor<2147483647xi8>):
     %0 = graph.neg %a : tensor<2147483647xi8>
     kernel.yield %0 : tensor<2147483647xi8>
@@ -39,10 +39,10 @@ func.func @most(%x: tensor<2147483647xi8>) -> tensor<2147483647xi8> {
 // -----
 
 func.func @composite(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
-  %r = kernel.dispatch "softmax" (%x) : (tensor<4x10xf32>) -> (tensor<4x10xf32>) {
+  %r = kernel.dispatch pointwise "softmax" (%x) : (tensor<4x10xf32>) -> (tensor<4x10xf32>) {
   ^bb0(%a: tensor<4x10xf32>):
     // expected-error @+2 {{'graph.softmax' op cannot be in a loop dispatch}}
-    // expected-note @+1 {{hint: composite ops need mpc-decompose first; matmul and convolutions need a library dispatch}}
+    // expected-note @+1 {{hint: composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction}}
     %0 = graph.softmax %a {axis = 1 : i64} : tensor<4x10xf32>
     kernel.yield %0 : tensor<4x10xf32>
   }
@@ -53,16 +53,16 @@ func.func @composite(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
 
 // The error names the member of a batch and not the batch.
 func.func @member(%x: tensor<65536x32768xf16>, %y: tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
-  %r:2 = kernel.dispatch "batch" (%x, %y) : (tensor<65536x32768xf16>, tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
+  %r:2 = kernel.dispatch batch "batch" (%x, %y) : (tensor<65536x32768xf16>, tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
   ^bb0(%a: tensor<65536x32768xf16>, %b: tensor<8xf16>):
     // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel}}
     // expected-note @+1 {{hint: use a smaller batch}}
-    %0 = kernel.dispatch "large" (%a) : (tensor<65536x32768xf16>) -> (tensor<65536x32768xf16>) {
+    %0 = kernel.dispatch pointwise "large" (%a) : (tensor<65536x32768xf16>) -> (tensor<65536x32768xf16>) {
     ^bb0(%c: tensor<65536x32768xf16>):
       %2 = graph.neg %c : tensor<65536x32768xf16>
       kernel.yield %2 : tensor<65536x32768xf16>
     }
-    %1 = kernel.dispatch "small" (%b) : (tensor<8xf16>) -> (tensor<8xf16>) {
+    %1 = kernel.dispatch pointwise "small" (%b) : (tensor<8xf16>) -> (tensor<8xf16>) {
     ^bb0(%c: tensor<8xf16>):
       %2 = graph.neg %c : tensor<8xf16>
       kernel.yield %2 : tensor<8xf16>

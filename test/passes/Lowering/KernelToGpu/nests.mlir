@@ -1,10 +1,10 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "scale"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 256, 1, 1
-// CHECK: kernel.dispatch "columns"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 4, 1, 1
-// CHECK: kernel.dispatch "row"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 33, 1, 1
-// CHECK: kernel.dispatch "long"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 4, 1, 1
-// CHECK: kernel.dispatch "ragged"{{.*}}launches = [#kernel.launch<@kernels0::@k4 grid = 2, 1, 1
+// CHECK: kernel.dispatch pointwise "scale"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 256, 1, 1
+// CHECK: kernel.dispatch reduction "columns"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 4, 1, 1
+// CHECK: kernel.dispatch row "row"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 33, 1, 1
+// CHECK: kernel.dispatch reduction "long"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 4, 1, 1
+// CHECK: kernel.dispatch pointwise "ragged"{{.*}}launches = [#kernel.launch<@kernels0::@k4 grid = 2, 1, 1
 
 // A thread computes 16 bytes of f16: 8 neighbours at constant offsets.
 // CHECK-LABEL: llvm.func @k0(%arg0: !llvm.ptr<1> {llvm.align = 64 : i64, llvm.noalias, llvm.readonly}
@@ -63,31 +63,31 @@
 // CHECK: llvm.return
 func.func @f(%x: tensor<32x16x16x64xf16>, %s: tensor<64xf32>, %l: tensor<129x500xf32>, %m: tensor<4x5000xf32>, %n: tensor<700xf64>)
     -> (tensor<32x16x16x64xf16>, tensor<64xf32>, tensor<129x500xf32>, tensor<4xf32>, tensor<700xf64>) {
-  %0 = kernel.dispatch "scale"(%x, %s) : (tensor<32x16x16x64xf16>, tensor<64xf32>) -> tensor<32x16x16x64xf16> {
+  %0 = kernel.dispatch pointwise "scale"(%x, %s) : (tensor<32x16x16x64xf16>, tensor<64xf32>) -> tensor<32x16x16x64xf16> {
   ^bb0(%a: tensor<32x16x16x64xf16>, %b: tensor<64xf32>):
     %1 = graph.cast %a : tensor<32x16x16x64xf16> to tensor<32x16x16x64xf32>
     %2 = graph.mul %1, %b : (tensor<32x16x16x64xf32>, tensor<64xf32>) -> tensor<32x16x16x64xf32>
     %3 = graph.cast %2 : tensor<32x16x16x64xf32> to tensor<32x16x16x64xf16>
     kernel.yield %3 : tensor<32x16x16x64xf16>
   }
-  %c = kernel.dispatch "columns"(%x) : (tensor<32x16x16x64xf16>) -> tensor<64xf32> {
+  %c = kernel.dispatch reduction "columns"(%x) : (tensor<32x16x16x64xf16>) -> tensor<64xf32> {
   ^bb0(%a: tensor<32x16x16x64xf16>):
     %1 = graph.cast %a : tensor<32x16x16x64xf16> to tensor<32x16x16x64xf32>
     %2 = graph.reduce_sum %1 {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<32x16x16x64xf32>) -> tensor<64xf32>
     kernel.yield %2 : tensor<64xf32>
   }
-  %r = kernel.dispatch "row"(%l) : (tensor<129x500xf32>) -> tensor<129x500xf32> {
+  %r = kernel.dispatch row "row"(%l) : (tensor<129x500xf32>) -> tensor<129x500xf32> {
   ^bb0(%a: tensor<129x500xf32>):
     %1 = graph.reduce_max %a {axes = array<i64: 1>, keepdims = true} : (tensor<129x500xf32>) -> tensor<129x1xf32>
     %2 = graph.sub %a, %1 : (tensor<129x500xf32>, tensor<129x1xf32>) -> tensor<129x500xf32>
     kernel.yield %2 : tensor<129x500xf32>
   }
-  %q = kernel.dispatch "long"(%m) : (tensor<4x5000xf32>) -> tensor<4xf32> {
+  %q = kernel.dispatch reduction "long"(%m) : (tensor<4x5000xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4x5000xf32>):
     %1 = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<4x5000xf32>) -> tensor<4xf32>
     kernel.yield %1 : tensor<4xf32>
   }
-  %t = kernel.dispatch "ragged"(%n) : (tensor<700xf64>) -> tensor<700xf64> {
+  %t = kernel.dispatch pointwise "ragged"(%n) : (tensor<700xf64>) -> tensor<700xf64> {
   ^bb0(%a: tensor<700xf64>):
     %1 = graph.neg %a : tensor<700xf64>
     kernel.yield %1 : tensor<700xf64>

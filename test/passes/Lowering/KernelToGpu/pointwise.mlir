@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "dropout"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 4, 1, 1 args = 0, 1, 2>]
-// CHECK: kernel.dispatch "gather"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1, 1, 1 args = 0, 1, 2>]
-// CHECK: kernel.dispatch "pool"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 64, 1, 1 args = 0, 1>]
-// CHECK: kernel.dispatch "update"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 4, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch pointwise "dropout"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 4, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch pointwise "gather"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1, 1, 1 args = 0, 1, 2>]
+// CHECK: kernel.dispatch pointwise "pool"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 64, 1, 1 args = 0, 1>]
+// CHECK: kernel.dispatch pointwise "update"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 4, 1, 1 args = 0, 1, 2>]
 
 // The four neighbours of a thread share the words of one Philox block: ten rounds of two products, and not forty.
 // CHECK-LABEL: llvm.func @k0(
@@ -16,7 +16,7 @@
 // CHECK-NOT: llvm.store
 // CHECK: llvm.return
 func.func @dropout(%x: tensor<4096xf32>, %s: tensor<i64>) -> tensor<4096xf32> {
-  %r = kernel.dispatch "dropout" (%x, %s) : (tensor<4096xf32>, tensor<i64>) -> (tensor<4096xf32>) {
+  %r = kernel.dispatch pointwise "dropout" (%x, %s) : (tensor<4096xf32>, tensor<i64>) -> (tensor<4096xf32>) {
   ^bb0(%a: tensor<4096xf32>, %b: tensor<i64>):
     %0 = graph.dropout %a, %b, %b {ratio = 0.5 : f64, salt = 3 : i64} : (tensor<4096xf32>, tensor<i64>, tensor<i64>) -> tensor<4096xf32>
     kernel.yield %0 : tensor<4096xf32>
@@ -32,7 +32,7 @@ func.func @dropout(%x: tensor<4096xf32>, %s: tensor<i64>) -> tensor<4096xf32> {
 // CHECK-COUNT-8: llvm.store {{.*}} : f16, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @gather(%t: tensor<1000x64xf16>, %i: tensor<32xi64>) -> tensor<32x64xf16> {
-  %r = kernel.dispatch "gather" (%t, %i) : (tensor<1000x64xf16>, tensor<32xi64>) -> (tensor<32x64xf16>) {
+  %r = kernel.dispatch pointwise "gather" (%t, %i) : (tensor<1000x64xf16>, tensor<32xi64>) -> (tensor<32x64xf16>) {
   ^bb0(%a: tensor<1000x64xf16>, %b: tensor<32xi64>):
     %0 = graph.gather %a, %b {axis = 0 : i64} : (tensor<1000x64xf16>, tensor<32xi64>) -> tensor<32x64xf16>
     kernel.yield %0 : tensor<32x64xf16>
@@ -48,7 +48,7 @@ func.func @gather(%t: tensor<1000x64xf16>, %i: tensor<32xi64>) -> tensor<32x64xf
 // CHECK-COUNT-8: llvm.store {{.*}} : f16, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @pool(%x: tensor<8x32x32x64xf16>) -> tensor<8x16x16x64xf16> {
-  %r = kernel.dispatch "pool" (%x) : (tensor<8x32x32x64xf16>) -> (tensor<8x16x16x64xf16>) {
+  %r = kernel.dispatch pointwise "pool" (%x) : (tensor<8x32x32x64xf16>) -> (tensor<8x16x16x64xf16>) {
   ^bb0(%a: tensor<8x32x32x64xf16>):
     %0 = graph.avg_pool %a {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, layout = #graph<layout channels_last>} : (tensor<8x32x32x64xf16>) -> tensor<8x16x16x64xf16>
     kernel.yield %0 : tensor<8x16x16x64xf16>
@@ -65,7 +65,7 @@ func.func @pool(%x: tensor<8x32x32x64xf16>) -> tensor<8x16x16x64xf16> {
 // CHECK: llvm.store %{{.*}}, %[[AT]]
 // CHECK: llvm.return
 func.func @update(%w: tensor<4000xf32>, %g: tensor<4000xf32>) -> tensor<4000xf32> {
-  %r = kernel.dispatch "update" (%w, %g) {in_place = array<i64: 0>} : (tensor<4000xf32>, tensor<4000xf32>) -> (tensor<4000xf32>) {
+  %r = kernel.dispatch pointwise "update" (%w, %g) {in_place = array<i64: 0>} : (tensor<4000xf32>, tensor<4000xf32>) -> (tensor<4000xf32>) {
   ^bb0(%a: tensor<4000xf32>, %b: tensor<4000xf32>):
     %0 = graph.sub %a, %b : (tensor<4000xf32>, tensor<4000xf32>) -> tensor<4000xf32>
     kernel.yield %0 : tensor<4000xf32>

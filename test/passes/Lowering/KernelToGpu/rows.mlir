@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
-// CHECK: kernel.dispatch "softmax"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 250, 1, 1 args = 0, 1>]
-// CHECK: kernel.dispatch "norm"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 64, 1, 1 args = 0, 1>]
+// CHECK: kernel.dispatch row "softmax"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 250, 1, 1 args = 0, 1>]
+// CHECK: kernel.dispatch row "norm"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 64, 1, 1 args = 0, 1>]
 
 // A warp has a row: the maximum and the sum are combined by shuffles, and no memory is shared. A thread takes up to three pieces of four neighbours, unrolled; of the
 // third one only some threads have a part, so it is guarded where it is stored.
@@ -27,7 +27,7 @@
 // CHECK-NOT: llvm.store
 // CHECK: llvm.return
 func.func @softmax(%x: tensor<1000x300xf16>) -> tensor<1000x300xf16> {
-  %r = kernel.dispatch "softmax" (%x) : (tensor<1000x300xf16>) -> (tensor<1000x300xf16>) {
+  %r = kernel.dispatch row "softmax" (%x) : (tensor<1000x300xf16>) -> (tensor<1000x300xf16>) {
   ^bb0(%a: tensor<1000x300xf16>):
     %w = graph.cast %a : tensor<1000x300xf16> to tensor<1000x300xf32>
     %m = graph.reduce_max %w {axes = array<i64: 1>, keepdims = true} : (tensor<1000x300xf32>) -> tensor<1000x1xf32>
@@ -65,7 +65,7 @@ func.func @softmax(%x: tensor<1000x300xf16>) -> tensor<1000x300xf16> {
 // CHECK-COUNT-16: llvm.store {{.*}} : f32, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @norm(%x: tensor<64x8192xf32>) -> tensor<64x8192xf32> {
-  %r = kernel.dispatch "norm" (%x) : (tensor<64x8192xf32>) -> (tensor<64x8192xf32>) {
+  %r = kernel.dispatch row "norm" (%x) : (tensor<64x8192xf32>) -> (tensor<64x8192xf32>) {
   ^bb0(%a: tensor<64x8192xf32>):
     %m = graph.reduce_mean %a {axes = array<i64: 1>, keepdims = true} : (tensor<64x8192xf32>) -> tensor<64x1xf32>
     %d = graph.sub %a, %m : (tensor<64x8192xf32>, tensor<64x1xf32>) -> tensor<64x8192xf32>

@@ -2,8 +2,8 @@
 
 // A block computes a tile of 32 x 32 elements: its threads read x along its rows and put the results into shared memory, and behind the barrier they store them along
 // the rows of the result. A line of the tile has 33 elements, so that a column lies in 32 banks.
-// CHECK: kernel.dispatch "transpose"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 300, 1, 1 args = 0, 1>]
-// CHECK: kernel.dispatch "ragged"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 12, 1, 1 args = 0, 1>]
+// CHECK: kernel.dispatch pointwise "transpose"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 300, 1, 1 args = 0, 1>]
+// CHECK: kernel.dispatch pointwise "ragged"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 12, 1, 1 args = 0, 1>]
 // CHECK-LABEL: llvm.func @k0(
 // CHECK-SAME: kernel.entry = #kernel.entry<threads = 256
 // CHECK: kernel.shared 4224
@@ -21,7 +21,7 @@
 // CHECK-NOT: kernel.barrier
 // CHECK: llvm.return
 func.func @transpose(%x: tensor<640x480xf32>) -> tensor<480x640xf32> {
-  %r = kernel.dispatch "transpose" (%x) : (tensor<640x480xf32>) -> (tensor<480x640xf32>) {
+  %r = kernel.dispatch pointwise "transpose" (%x) : (tensor<640x480xf32>) -> (tensor<480x640xf32>) {
   ^bb0(%a: tensor<640x480xf32>):
     %0 = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<640x480xf32>) -> tensor<480x640xf32>
     %1 = graph.neg %0 : tensor<480x640xf32>
@@ -44,7 +44,7 @@ func.func @transpose(%x: tensor<640x480xf32>) -> tensor<480x640xf32> {
 // CHECK: llvm.store {{.*}} : f16, !llvm.ptr<1>
 // CHECK: llvm.return
 func.func @ragged(%x: tensor<2x50x77xf16>) -> tensor<2x77x50xf16> {
-  %r = kernel.dispatch "ragged" (%x) : (tensor<2x50x77xf16>) -> (tensor<2x77x50xf16>) {
+  %r = kernel.dispatch pointwise "ragged" (%x) : (tensor<2x50x77xf16>) -> (tensor<2x77x50xf16>) {
   ^bb0(%a: tensor<2x50x77xf16>):
     %0 = graph.transpose %a {permutation = array<i64: 0, 2, 1>} : (tensor<2x50x77xf16>) -> tensor<2x77x50xf16>
     kernel.yield %0 : tensor<2x77x50xf16>

@@ -5,7 +5,7 @@
 
 // A thread reads 16 neighbours of x in two accesses, encodes them in pairs and stores them in one; then it stores 16 neighbours of the transpose in one. A
 // block handles 64 x 64 elements.
-// DEVICE: kernel.dispatch "factor"{{.*}}grid = 2048, 1, 1 
+// DEVICE: kernel.dispatch transposed_copy "factor"{{.*}}grid = 2048, 1, 1 
 // DEVICE-LABEL: llvm.func @k0(
 // DEVICE-SAME: kernel.entry = #kernel.entry<threads = 256
 // DEVICE: kernel.shared 4096
@@ -36,7 +36,7 @@
 // CHECK: st.global.v4.b32
 // CHECK-NOT: st.global
 func.func @f(%x: tensor<4096x2048xf16>, %scale: tensor<f32>) -> (tensor<4096x2048xf8E4M3FN>, tensor<2048x4096xf8E4M3FN>) {
-  %y:2 = kernel.dispatch "factor" (%x, %scale) : (tensor<4096x2048xf16>, tensor<f32>) -> (tensor<4096x2048xf8E4M3FN>, tensor<2048x4096xf8E4M3FN>) {
+  %y:2 = kernel.dispatch transposed_copy "factor" (%x, %scale) : (tensor<4096x2048xf16>, tensor<f32>) -> (tensor<4096x2048xf8E4M3FN>, tensor<2048x4096xf8E4M3FN>) {
   ^bb0(%0: tensor<4096x2048xf16>, %1: tensor<f32>):
     %w = graph.cast %0 : tensor<4096x2048xf16> to tensor<4096x2048xf32>
     %s = graph.mul %w, %1 : (tensor<4096x2048xf32>, tensor<f32>) -> tensor<4096x2048xf32>

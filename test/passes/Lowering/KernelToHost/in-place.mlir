@@ -2,7 +2,7 @@
 
 // A result that shares an operand's buffer is written through the operand's pointer, so that LLVM sees one memory and needs no check.
 func.func @update(%w: tensor<1000xf32>, %g: tensor<1000xf32>) -> tensor<1000xf32> {
-  %r = kernel.dispatch "update" (%w, %g) {in_place = array<i64: 0>} : (tensor<1000xf32>, tensor<1000xf32>) -> (tensor<1000xf32>) {
+  %r = kernel.dispatch pointwise "update" (%w, %g) {in_place = array<i64: 0>} : (tensor<1000xf32>, tensor<1000xf32>) -> (tensor<1000xf32>) {
   ^bb0(%a: tensor<1000xf32>, %b: tensor<1000xf32>):
     %0 = graph.sub %a, %b : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
     kernel.yield %0 : tensor<1000xf32>

@@ -2,9 +2,9 @@
 
 // Contiguous operands make one flat loop over slices [begin, end) of 1024 elements, with the alias scopes of three memories.
 // CHECK-DAG: #[[S0:.*]] = #llvm.alias_scope<{{.*}}>
-// CHECK: kernel.dispatch "flat"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 118, 1, 1 grain = {{[0-9]+}}>]
+// CHECK: kernel.dispatch pointwise "flat"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 118, 1, 1 grain = {{[0-9]+}}>]
 func.func @flat(%x: tensor<30x4000xf32>, %y: tensor<30x4000xf32>) -> tensor<30x4000xf32> {
-  %r = kernel.dispatch "flat" (%x, %y) : (tensor<30x4000xf32>, tensor<30x4000xf32>) -> (tensor<30x4000xf32>) {
+  %r = kernel.dispatch pointwise "flat" (%x, %y) : (tensor<30x4000xf32>, tensor<30x4000xf32>) -> (tensor<30x4000xf32>) {
   ^bb0(%a: tensor<30x4000xf32>, %b: tensor<30x4000xf32>):
     %0 = graph.add %a, %b : (tensor<30x4000xf32>, tensor<30x4000xf32>) -> tensor<30x4000xf32>
     %1 = graph.relu %0 : tensor<30x4000xf32>
@@ -16,7 +16,7 @@ func.func @flat(%x: tensor<30x4000xf32>, %y: tensor<30x4000xf32>) -> tensor<30x4
 // A row is broadcast here: the grid goes over rows, and the columns are one loop with constant bounds. f16 is computed in f32
 // and rounded at each op; relu commutes with rounding, so there is one rounding.
 func.func @rows(%x: tensor<200x64xf16>, %y: tensor<64xf16>) -> tensor<200x64xf16> {
-  %r = kernel.dispatch "rows" (%x, %y) : (tensor<200x64xf16>, tensor<64xf16>) -> (tensor<200x64xf16>) {
+  %r = kernel.dispatch pointwise "rows" (%x, %y) : (tensor<200x64xf16>, tensor<64xf16>) -> (tensor<200x64xf16>) {
   ^bb0(%a: tensor<200x64xf16>, %b: tensor<64xf16>):
     %0 = graph.mul %a, %b : (tensor<200x64xf16>, tensor<64xf16>) -> tensor<200x64xf16>
     %1 = graph.relu %0 : tensor<200x64xf16>
@@ -27,7 +27,7 @@ func.func @rows(%x: tensor<200x64xf16>, %y: tensor<64xf16>) -> tensor<200x64xf16
 
 // The reshape costs nothing: its quotients cancel.
 func.func @reshaped(%x: tensor<8x6x50xf32>) -> tensor<48x50xf32> {
-  %r = kernel.dispatch "reshaped" (%x) : (tensor<8x6x50xf32>) -> (tensor<48x50xf32>) {
+  %r = kernel.dispatch pointwise "reshaped" (%x) : (tensor<8x6x50xf32>) -> (tensor<48x50xf32>) {
   ^bb0(%a: tensor<8x6x50xf32>):
     %0 = graph.reshape %a : tensor<8x6x50xf32> to tensor<48x50xf32>
     %1 = graph.relu %0 : tensor<48x50xf32>
@@ -67,7 +67,7 @@ func.func @reshaped(%x: tensor<8x6x50xf32>) -> tensor<48x50xf32> {
 
 // The loop over a concatenated dimension is cut where an operand ends: each piece reads one operand, without a selection.
 func.func @concat(%a: tensor<64x16xf32>, %b: tensor<64x8xf32>, %c: tensor<64x40xf32>) -> tensor<64x64xf32> {
-  %r = kernel.dispatch "concat" (%a, %b, %c) : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<64x40xf32>) -> (tensor<64x64xf32>) {
+  %r = kernel.dispatch pointwise "concat" (%a, %b, %c) : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<64x40xf32>) -> (tensor<64x64xf32>) {
   ^bb0(%x: tensor<64x16xf32>, %y: tensor<64x8xf32>, %z: tensor<64x40xf32>):
     %0 = graph.concat %x, %y, %z {axis = 1 : i64} : (tensor<64x16xf32>, tensor<64x8xf32>, tensor<64x40xf32>) -> tensor<64x64xf32>
     kernel.yield %0 : tensor<64x64xf32>

@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
 
 // Along rows, the accumulator is in a register. Additions may be reassociated, so that the loop vectorises.
-// CHECK: kernel.dispatch "rows"{{.*}}grid = 100, 1, 1
+// CHECK: kernel.dispatch reduction "rows"{{.*}}grid = 100, 1, 1
 func.func @rows(%x: tensor<100x300xf16>) -> tensor<100xf16> {
-  %r = kernel.dispatch "rows" (%x) : (tensor<100x300xf16>) -> (tensor<100xf16>) {
+  %r = kernel.dispatch reduction "rows" (%x) : (tensor<100x300xf16>) -> (tensor<100xf16>) {
   ^bb0(%a: tensor<100x300xf16>):
     %0 = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<100x300xf16>) -> tensor<100xf16>
     kernel.yield %0 : tensor<100xf16>
@@ -12,9 +12,9 @@ func.func @rows(%x: tensor<100x300xf16>) -> tensor<100xf16> {
 }
 
 // Along columns, blocks of 32 columns have accumulators in an array. Sums longer than 1024 have two levels.
-// CHECK: kernel.dispatch "columns"{{.*}}grid = 2, 1, 1
+// CHECK: kernel.dispatch reduction "columns"{{.*}}grid = 2, 1, 1
 func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
-  %r:2 = kernel.dispatch "columns" (%x) : (tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %r:2 = kernel.dispatch reduction "columns" (%x) : (tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   ^bb0(%a: tensor<4000x64xf32>):
     %0 = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4000x64xf32>) -> tensor<64xf32>
     %1 = graph.mul %a, %a : (tensor<4000x64xf32>, tensor<4000x64xf32>) -> tensor<4000x64xf32>
@@ -73,7 +73,7 @@ func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) 
 // CHECK: llvm.store
 // CHECK: llvm.return
 func.func @whole(%x: tensor<300x64xf32>, %y: tensor<300x64xf32>) -> (tensor<300x64xf32>, tensor<64xf32>) {
-  %r:2 = kernel.dispatch "whole" (%x, %y) : (tensor<300x64xf32>, tensor<300x64xf32>) -> (tensor<300x64xf32>, tensor<64xf32>) {
+  %r:2 = kernel.dispatch row "whole" (%x, %y) : (tensor<300x64xf32>, tensor<300x64xf32>) -> (tensor<300x64xf32>, tensor<64xf32>) {
   ^bb0(%a: tensor<300x64xf32>, %b: tensor<300x64xf32>):
     %0 = graph.mul %a, %b : (tensor<300x64xf32>, tensor<300x64xf32>) -> tensor<300x64xf32>
     %1 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = false} : (tensor<300x64xf32>) -> tensor<64xf32>

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-schedule --mpc-emit-kernels --split-input-file --verify-diagnostics
 
 func.func @orders(%x: tensor<64x32xf8E4M3FN>, %y: tensor<64x32xf8E5M2>) {
-  %y0 = kernel.dispatch "orders" (%x, %y) {library} : (tensor<64x32xf8E4M3FN>, tensor<64x32xf8E5M2>) -> tensor<32x32xf32> {
+  %y0 = kernel.dispatch contraction "orders" (%x, %y) : (tensor<64x32xf8E4M3FN>, tensor<64x32xf8E5M2>) -> tensor<32x32xf32> {
   ^bb0(%0: tensor<64x32xf8E4M3FN>, %1: tensor<64x32xf8E5M2>):
     // expected-error@+2 {{factor A of 8-bit floats is not contiguous along the summed dimension}}
     // expected-note@+1 {{hint: pass its graph.transpose, made where it is cast to 8 bits, and turn transpose_a around}}
@@ -14,7 +14,7 @@ func.func @orders(%x: tensor<64x32xf8E4M3FN>, %y: tensor<64x32xf8E5M2>) {
 // -----
 
 func.func @rows(%x: tensor<32x24xf8E4M3FN>) {
-  %y = kernel.dispatch "rows" (%x) {library} : (tensor<32x24xf8E4M3FN>) -> tensor<32x32xf16> {
+  %y = kernel.dispatch contraction "rows" (%x) : (tensor<32x24xf8E4M3FN>) -> tensor<32x32xf16> {
   ^bb0(%0: tensor<32x24xf8E4M3FN>):
     // expected-error@+2 {{factors of 8-bit floats whose 24 summed elements are no rows of 16 bytes}}
     // expected-note@+1 {{hint: make the summed dimension a multiple of 16, at least 16}}
@@ -28,7 +28,7 @@ func.func @rows(%x: tensor<32x24xf8E4M3FN>) {
 
 // 2^30 rows are too many for offsets of 32 bits.
 func.func @long(%x: tensor<1073741824x16xf16>, %y: tensor<16x16xf16>) {
-  %r = kernel.dispatch "long" (%x, %y) {library} : (tensor<1073741824x16xf16>, tensor<16x16xf16>) -> tensor<1073741824x16xf16> {
+  %r = kernel.dispatch contraction "long" (%x, %y) : (tensor<1073741824x16xf16>, tensor<16x16xf16>) -> tensor<1073741824x16xf16> {
   ^bb0(%0: tensor<1073741824x16xf16>, %1: tensor<16x16xf16>):
     // expected-error@+2 {{'graph.matmul' op has an axis of 1073741824 elements, more than 1073741823: kernels count them in 32 bits}}
     // expected-note@+1 {{hint: make the batch smaller, or compile for the host}}
@@ -42,11 +42,11 @@ func.func @long(%x: tensor<1073741824x16xf16>, %y: tensor<16x16xf16>) {
 
 // Only elements of the hero's result can be computed after it.
 func.func @behind(%x: tensor<8x8xf32>) {
-  %r = kernel.dispatch "behind" (%x) {library} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %r = kernel.dispatch contraction "behind" (%x) : (tensor<8x8xf32>) -> tensor<8x8xf32> {
   ^bb0(%0: tensor<8x8xf32>):
     %h = graph.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     // expected-error@+2 {{'graph.softmax' op has no lowering to loops}}
-    // expected-note@+1 {{hint: composite ops need mpc-decompose first; matmul and convolutions need a library dispatch}}
+    // expected-note@+1 {{hint: composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction}}
     %s = graph.softmax %h {axis = 1 : i64} : tensor<8x8xf32>
     kernel.yield %s : tensor<8x8xf32>
   }
@@ -59,7 +59,7 @@ func.func @behind(%x: tensor<8x8xf32>) {
 func.func @chosen(%x: tensor<8x8xf32>) {
   // expected-error@+2 {{'simt 1x1x1' is no schedule of this problem on sm_90a}}
   // expected-note-re@+1 {{hint: take one of its own, as 'simt {{.*}}', or leave the choice to mpc-schedule}}
-  %r = kernel.dispatch "chosen" (%x) {library, schedule = #kernel.contraction<simt 1x1x1>} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %r = kernel.dispatch contraction "chosen" (%x) {schedule = #kernel.contraction<simt 1x1x1>} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
   ^bb0(%0: tensor<8x8xf32>):
     %h = graph.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     kernel.yield %h : tensor<8x8xf32>

@@ -12,7 +12,7 @@
 // OTHER: warning:{{.*}}none of the measured problems is one of this program
 // The host has no schedules, and takes no part in this.
 // RUN: mpc-opt %s --mpc-set-target=name=host --mpc-schedule=tune=%t.json | FileCheck %s --check-prefix=HOST
-// HOST: kernel.dispatch "fc"{{.*}} {library} :
+// HOST: kernel.dispatch contraction "fc"{{.*}} :
 //
 // The fastest of the measured schedules wins, not the one of least expected time.
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule | FileCheck %s --check-prefix=ESTIMATE
@@ -21,7 +21,7 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule=tune=%t.fast.json | FileCheck %s --check-prefix=MEASURED
 // MEASURED: schedule = #kernel.contraction<mma 32x32x32 stages=4>
 func.func @predict(%x: tensor<1024x1024xf16>, %w: tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
-  %y = kernel.dispatch "fc" (%x, %w) {library} : (tensor<1024x1024xf16>, tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
+  %y = kernel.dispatch contraction "fc" (%x, %w) : (tensor<1024x1024xf16>, tensor<1024x1024xf16>) -> tensor<1024x1024xf16> {
   ^bb0(%0: tensor<1024x1024xf16>, %1: tensor<1024x1024xf16>):
     %h = graph.matmul %0, %1 : (tensor<1024x1024xf16>, tensor<1024x1024xf16>) -> tensor<1024x1024xf16>
     kernel.yield %h : tensor<1024x1024xf16>

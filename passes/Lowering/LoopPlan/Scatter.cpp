@@ -1,6 +1,6 @@
-//===- Slices.cpp - kernels that are written slice by slice, without a plan -------------===//
+//===- Scatter.cpp - graph.gather_grad on hosts -------------------------------------------===//
 //
-// graph.gather_grad (GPUs have a kernel of their own, KernelToGpu/GatherGrad.cpp):
+// GPUs have a kernel of their own (KernelToGpu/GatherGrad.cpp). On hosts:
 //
 //   for (a, block of b) in grid:
 //     for v: dx[a, v, block] = 0
@@ -19,8 +19,7 @@ using namespace mpc;
 
 using Values = llvm::SmallVector<Value>;
 
-static int64_t emitGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e,
-                              Value begin, Value end) {
+int64_t mpc::emitScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e, Value begin, Value end) {
   auto op =
       cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
   ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
@@ -73,29 +72,4 @@ static int64_t emitGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
     return {};
   });
   return outer * blocks;
-}
-
-/// Emits one nest for each result, in a grid with one position.
-static int64_t emitIrregular(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e,
-                             Value begin, Value end) {
-  e.loop(begin, end, {}, [&](Value, ValueRange) -> Values {
-    for (auto [v, buffer] :
-         llvm::zip_equal(dispatch.getBody().front().getTerminator()->getOperands(), results)) {
-      int64_t n = graph::typeOf(v).getNumElements();
-      e.loop(n, {}, [&, v = v, &buffer = buffer](Value iv, ValueRange) -> Values {
-        Index linear = e.opaque(iv, 0, n - 1);
-        e.store(buffer, linear, e.element(v, e.delinearize(linear, graph::shapeOf(v))));
-        return {};
-      });
-    }
-    return {};
-  });
-  return 1;
-}
-
-int64_t mpc::emitSlices(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
-                        ElementEmitter &e, Value begin, Value end) {
-  if (plan.form == LoopForm::Scatter)
-    return emitGatherGrad(dispatch, results[0], e, begin, end);
-  return emitIrregular(dispatch, results, e, begin, end);
 }

@@ -1,9 +1,8 @@
-#include "passes/Lowering/EmitKernels/Structure.h"
+#include "dialects/Kernel/Analysis/SameCode.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
-using namespace mpc;
-using kernel::DispatchOp;
+using namespace mpc::kernel;
 
 /// The batch's inputs that a member reads. (In another dispatch all operands are inputs of its own.)
 static SmallVector<unsigned> batchInputs(DispatchOp member) {
@@ -11,7 +10,7 @@ static SmallVector<unsigned> batchInputs(DispatchOp member) {
 }
 
 static llvm::hash_code hashOf(DispatchOp dispatch) {
-  llvm::hash_code hash = llvm::hash_combine(dispatch.getLibrary(), dispatch.getScheduleAttr(), llvm::hash_combine_range(dispatch->getOperandTypes()),
+  llvm::hash_code hash = llvm::hash_combine(dispatch.getFormAttr(), dispatch.getScheduleAttr(), llvm::hash_combine_range(dispatch->getOperandTypes()),
                                             llvm::hash_combine_range(dispatch->getResultTypes()));
   for (Operation &op : dispatch.getBody().front())
     if (auto member = dyn_cast<DispatchOp>(op))
@@ -24,8 +23,8 @@ static llvm::hash_code hashOf(DispatchOp dispatch) {
 
 /// The members of a batch have the in-place results of the batch, so those of the batch are compared.
 static bool sameButInPlace(DispatchOp a, DispatchOp b) {
-  if (a.getLibrary() != b.getLibrary() || a.getScheduleAttr() != b.getScheduleAttr() || a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
-      a.isBatch() != b.isBatch() || !llvm::equal(a->getOperandTypes(), b->getOperandTypes()) || !llvm::equal(a->getResultTypes(), b->getResultTypes()))
+  if (a.getForm() != b.getForm() || a.getScheduleAttr() != b.getScheduleAttr() || a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
+      !llvm::equal(a->getOperandTypes(), b->getOperandTypes()) || !llvm::equal(a->getResultTypes(), b->getResultTypes()))
     return false;
   if (!a.isBatch())
     return OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);

@@ -1,0 +1,149 @@
+#include "dialects/Kernel/Analysis/Form.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Space.h"
+#include "dialects/Support/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+
+static ValueRange yieldedBy(DispatchOp dispatch) { return dispatch.getBody().front().getTerminator()->getOperands(); }
+
+static LogicalResult fail(DispatchOp dispatch, const Twine &message, const Twine &hint) {
+  return emitErrorWithHint([&] { return dispatch.emitOpError(); }, message, hint);
+}
+
+//===-- Transposed copies --------------------------------------------------------------------===//
+
+namespace {
+/// The results of a dispatch as values and transposes of matrices, which all have one shape before they are transposed.
+struct TransposedCopy {
+  bool hasValues = false, hasOnlyBytes = true;
+  int64_t tileBytes = 0; ///< of the transposes' tiles, which a block has in shared memory
+
+  /// Nullopt where the results are something else.
+  static std::optional<TransposedCopy> of(DispatchOp dispatch) {
+    TransposedCopy copy;
+    ArrayRef<int64_t> shape;
+    for (Value v : yieldedBy(dispatch)) {
+      Operation *op = v.getDefiningOp();
+      bool transposed = op && graph::transposesMatrices(op);
+      ArrayRef<int64_t> own = graph::shapeOf(transposed ? op->getOperand(0) : v);
+      if (own.size() < 2 || (!shape.empty() && shape != own))
+        return std::nullopt;
+      shape = own;
+      int64_t bytes = llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8);
+      copy.hasOnlyBytes &= bytes == 1;
+      if (transposed)
+        copy.tileBytes += transposedTileSide * transposedTileSide * bytes;
+      else
+        copy.hasValues = true;
+    }
+    if (copy.tileBytes == 0)
+      return std::nullopt;
+    return copy;
+  }
+
+  bool fits(const GpuArch &gpu) const { return tileBytes <= gpu.sharedBytesPerBlock; }
+  /// For transposes alone the loops' tiles of 32 x 32 (passes/Lowering/KernelToGpu) are as good, unless elements have one byte: storing single elements is then far from what an access can
+  /// move.
+  bool pays() const { return hasValues || hasOnlyBytes; }
+};
+} // namespace
+
+/// Verifies what the tiles need: a GPU, and room in its shared memory.
+static LogicalResult verifyTransposedCopy(DispatchOp dispatch) {
+  constexpr llvm::StringLiteral hint = "state the form pointwise";
+  std::optional<TransposedCopy> copy = TransposedCopy::of(dispatch);
+  std::optional<Space> space = Space::of(dispatch);
+  if (!copy || dispatch.computesNothing() || !space || space->hasReductions())
+    return fail(dispatch, "states the form transposed_copy, but its results are not values of one shape and transposes of their matrices", hint);
+  TargetAttr target = TargetAttr::of(dispatch);
+  if (!target) // mpc-set-target will say it, and then the verifier looks again
+    return success();
+  const GpuArch *gpu = target.getGpu();
+  if (!gpu)
+    return fail(dispatch, "states the form transposed_copy, which is for GPUs, and its module is compiled for the host", hint);
+  if (!copy->fits(*gpu))
+    return fail(dispatch, "has transposes whose tiles take " + Twine(copy->tileBytes) + " bytes of shared memory, and a block of " + gpu->name + " has " + Twine(gpu->sharedBytesPerBlock), hint);
+  return success();
+}
+
+//===-- All forms ----------------------------------------------------------------------------===//
+
+FailureOr<Form> kernel::formOf(DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  if (!body.getOps<DispatchOp>().empty())
+    return Form::Batch;
+  if (llvm::any_of(body, [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); }))
+    return Form::Contraction;
+  if (dispatch.computesNothing())
+    return Form::Pointwise;
+  ValueRange yielded = yieldedBy(dispatch);
+  for (Operation &op : body)
+    if (isOfKind(&op, LoopKind::Scatter)) {
+      if (yielded.size() == 1 && yielded[0].getDefiningOp() == &op)
+        return Form::Scatter;
+      return fail(dispatch, "computes more than a scatter, which is the only result of its dispatch", "compute the rest in a dispatch of its own");
+    }
+  std::optional<Space> space = Space::of(dispatch);
+  if (!space)
+    return fail(dispatch, "has reductions over different dimensions, or results of different sizes, which no one loop nest computes", "compute them in dispatches of their own");
+  if (space->hasReductions()) {
+    bool hasPoints = llvm::any_of(yielded, [&](Value v) { return graph::typeOf(v).getNumElements() == space->points(); });
+    return hasPoints ? Form::Row : Form::Reduction;
+  }
+  const GpuArch *gpu = gpuOf(dispatch);
+  std::optional<TransposedCopy> copy = TransposedCopy::of(dispatch);
+  return gpu && copy && copy->fits(*gpu) && copy->pays() ? Form::TransposedCopy : Form::Pointwise;
+}
+
+/// Verifies a contraction's body: one product or convolution, of inputs.
+static LogicalResult verifyContraction(DispatchOp dispatch) {
+  auto contractions = llvm::make_filter_range(dispatch.getBody().front(), [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); });
+  if (!llvm::hasSingleElement(contractions))
+    return dispatch.emitOpError("is a contraction, which computes one matrix product or convolution; its body has ") << std::distance(contractions.begin(), contractions.end());
+  if (!llvm::all_of((*contractions.begin()).getOperands(), [](Value v) { return isa<BlockArgument>(v); }))
+    return dispatch.emitOpError("is a contraction whose product or convolution reads what the body computes");
+  return success();
+}
+
+LogicalResult kernel::verifyForm(DispatchOp dispatch) {
+  Form stated = dispatch.getForm();
+  if (stated == Form::Batch) // DispatchOp::verify has looked at the members
+    return success();
+  if (stated == Form::Contraction)
+    return verifyContraction(dispatch);
+  if (stated == Form::TransposedCopy)
+    return verifyTransposedCopy(dispatch);
+  FailureOr<Form> form = formOf(dispatch);
+  if (failed(form))
+    return failure();
+  if (*form == stated || (*form == Form::TransposedCopy && stated == Form::Pointwise))
+    return success();
+  StringRef name = stringifyForm(*form);
+  return fail(dispatch, "states the form " + stringifyForm(stated) + ", but its body has the form " + name, "write kernel.dispatch " + name);
+}
+
+FailureOr<DispatchOp> kernel::createLoops(OpBuilder &b, Location loc, StringRef name, ValueRange inputs,
+                                          llvm::function_ref<SmallVector<Value>(OpBuilder &, ValueRange)> body) {
+  // The results' types are known only when the body exists.
+  auto block = std::make_unique<Block>();
+  block->addArguments(inputs.getTypes(), SmallVector<Location>(inputs.size(), loc));
+  OpBuilder inner(b.getContext());
+  inner.setInsertionPointToStart(block.get());
+  SmallVector<Value> results = body(inner, block->getArguments());
+  YieldOp::create(inner, loc, results);
+  auto dispatch = DispatchOp::create(b, loc, TypeRange(ValueRange(results)), Form::Pointwise, name, inputs);
+  dispatch.getBody().push_back(block.release());
+  FailureOr<Form> form = formOf(dispatch);
+  if (failed(form))
+    return failure();
+  dispatch.setForm(*form);
+  if (failed(mlir::verify(dispatch)))
+    return failure();
+  return dispatch;
+}

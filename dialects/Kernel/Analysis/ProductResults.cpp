@@ -1,0 +1,40 @@
+#include "dialects/Kernel/Analysis/ProductResults.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Support/Diagnostics.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+using namespace mpc::graph;
+
+/// Returns whether the last dimension of C is n, so that a column of C has one position there.
+static bool hasColumns(const MatrixProduct &product) {
+  using Axis = MatrixProduct::Axis;
+  const MatrixProduct::Coordinate &last = product.atC.back();
+  const MatrixProduct::Digits &n = product.digits[unsigned(Axis::N)];
+  auto extentOf = [&](const MatrixProduct::Term &term) { return product.digits[unsigned(term.axis)][term.digit]; };
+  return n.size() == 1 && last.extent == n[0] && last.constant == 0 && last.divisor == 1 &&
+         llvm::all_of(last.terms, [&](const MatrixProduct::Term &term) { return extentOf(term) == 1 || (term.axis == Axis::N && term.coefficient == 1); });
+}
+
+FailureOr<ProductResults> ProductResults::of(DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  ContractionOpInterface contraction = *body.getOps<ContractionOpInterface>().begin();
+  Value product = contraction->getResult(0);
+  ArrayRef<int64_t> shape = shapeOf(product);
+  bool columns = hasColumns(contraction.getProduct());
+  ProductResults results;
+  for (auto [number, v] : llvm::enumerate(body.getTerminator()->getOperands())) {
+    auto sum = v.getDefiningOp<ReduceSumOp>();
+    if (!sum && typeOf(v).getNumElements() == typeOf(product).getNumElements())
+      results.full.push_back(number);
+    else if (sum && columns && shapeOf(sum.getX()) == shape && llvm::equal(sum.getAxes(), llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)) &&
+             computeType(elementOf(sum.getX())) == computeType(elementOf(product)))
+      results.columnSums.push_back({sum, unsigned(number)});
+    else
+      return emitErrorWithHint(v.getLoc(), "result " + Twine(number) + " of this launch has neither an element for each element of the product nor is a sum over its rows",
+                               "compute it in a dispatch of its own");
+  }
+  return results;
+}

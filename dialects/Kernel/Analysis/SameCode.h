@@ -1,0 +1,18 @@
+//===- SameCode.h - when two dispatches share one kernel -------------------------===//
+#ifndef MPC_KERNEL_ANALYSIS_SAMECODE_H
+#define MPC_KERNEL_ANALYSIS_SAMECODE_H
+#include "dialects/Kernel/IR/Kernel.h"
+#include "llvm/ADT/DenseMapInfo.h"
+
+namespace mpc::kernel {
+
+/// Keys of maps: two dispatches are equal if one kernel computes both. Their forms, bodies, types, schedules and in-place results count; names, locations and places in memory do not.
+struct SameCode {
+  static DispatchOp getEmptyKey() { return DispatchOp::getFromOpaquePointer(llvm::DenseMapInfo<void *>::getEmptyKey()); }
+  static DispatchOp getTombstoneKey() { return DispatchOp::getFromOpaquePointer(llvm::DenseMapInfo<void *>::getTombstoneKey()); }
+  static unsigned getHashValue(DispatchOp dispatch);
+  static bool isEqual(DispatchOp a, DispatchOp b);
+};
+
+} // namespace mpc::kernel
+#endif
