@@ -54,7 +54,7 @@ docs: build
 format: setup
 	tools/ci/clang_format.py
 
-# By hand, for it takes an hour of CPU time: clang-tidy over all files, or those that differ from the revision CHANGED (HEAD, main), or FILES.
+# By hand, for it takes more than an hour of CPU time: clang-tidy over all files, or those that differ from the revision CHANGED (HEAD, main), or FILES.
 tidy: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j$(JOBS) mpc-tablegen
 	tools/ci/clang_tidy.py --build $(BUILD) $(if $(CHANGED),--changed $(CHANGED)) $(FILES)
