@@ -21,7 +21,7 @@ struct ElementalModel : ElementalOpInterface::ExternalModel<ElementalModel<OpT, 
   }
 };
 #define MPC_ATTACH_ELEMENTAL(context, OP)                                                                          \
-  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit)>>(*context)
+  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit)>>(*(context))
 
 // Each family file defines one of these.
 void attachUnaryModels(mlir::MLIRContext *);
