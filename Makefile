@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test test-torch test-assertions test-sanitize fuzz campaigns docs gpu-bundle clean
+.PHONY: all setup build demo test test-torch test-assertions test-sanitize fuzz campaigns docs format tidy gpu-bundle clean
 all: build
 
 setup:
@@ -49,6 +49,15 @@ test-sanitize: setup
 # The pages of docs/ that are printed from code.
 docs: build
 	tools/mpc-docs/generate.py --build $(BUILD)
+
+# Formats every C++ file; `make test` fails for one that is not formatted.
+format: setup
+	tools/ci/clang_format.py
+
+# By hand, for it takes more than an hour of CPU time: clang-tidy over all files, or those that differ from the revision CHANGED (HEAD, main), or FILES.
+tidy: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j$(JOBS) mpc-tablegen
+	tools/ci/clang_tidy.py --build $(BUILD) $(if $(CHANGED),--changed $(CHANGED)) $(FILES)
 
 # A folder that measures the programs on a GPU machine (benchmarks/gpu).
 gpu-bundle: build

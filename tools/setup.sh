@@ -9,6 +9,7 @@ packages=(
   libdnnl-dev
   nlohmann-json3-dev libcli11-dev
   clang-22 libclang-rt-22-dev # only for the fuzz targets and the sanitizers
+  clang-format-22 clang-tidy-22
   libgtest-dev libonnx-testdata python3 python3-numpy python3-onnx
 )
 missing=()

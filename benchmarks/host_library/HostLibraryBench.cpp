@@ -1,8 +1,8 @@
 //===- HostLibraryBench.cpp - GFLOP/s of the library providers ------------===//
 //
 // Prints one line per shape and type with the GFLOP/s of each provider, and of oneDNN's own primitives in the formats
-// that they prefer
-// ("any": operands are reordered beforehand and nothing is converted). The latter stand for what the machine can do.
+// that they prefer ("any": operands are reordered beforehand and nothing is converted). The latter stand for what the
+// machine can do.
 //
 // With --threads=1 it measures processor time, so that a busy machine disturbs it little.
 //

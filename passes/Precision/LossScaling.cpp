@@ -63,8 +63,8 @@ private:
   SmallVector<Value> cotangents; // every low-precision value of the backward pass, which calibration watches
   Value due;       // tensor<i1>: this call ends an accumulation window; null without accumulation
   Value nonFinite; // tensor<i1>: some scaled gradient is not finite; null without a scale
-  Value badLoss;   // tensor<i1>: the loss is not finite and the run guards against that; null where the pass builds no guard
-  Value badWindow; // tensor<i1>: the loss of some accumulated batch was not finite; null where badLoss is, and without accumulation
+  Value badLoss;   // tensor<i1>: the loss is not finite and the run guards against that; null without a guard
+  Value badWindow; // tensor<i1>: badLoss for some accumulated batch; null where that is, and without accumulation
   Value unusable;  // tensor<i1>: nonFinite or badLoss; null where neither is checked
 };
 

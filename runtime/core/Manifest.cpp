@@ -188,7 +188,7 @@ struct Checker {
     }
     for (const Entry &entry : plan.entries)
       for (const Launch &launch : entry.launches)
-        if (launch.library || !known.count(launch.kernel) || launch.argBytes.size() != launch.args.size())
+        if (launch.library || !known.contains(launch.kernel) || launch.argBytes.size() != launch.args.size())
           broken(concat("launch '", launch.name, "' of entry '", entry.name, "' is none of ", plan.target));
         else if (launch.grid[0] % known[launch.kernel]->cluster != 0)
           broken(concat("launch '", launch.name, "' of entry '", entry.name, "' has an impossible grid"));
@@ -258,7 +258,7 @@ struct Checker {
         broken(concat("step '", step.name, "' has no trace entry '", step.traceEntry, "' for ", plan.target));
       auto scalar = [&](const std::string &name) {
         const Variable *v = manifest.variable(name);
-        if (!v || elementsOf(v->shape) != 1 || !stored.count(name))
+        if (!v || elementsOf(v->shape) != 1 || !stored.contains(name))
           broken(concat("step '", step.name, "' refers to '", name, "', which is no stored scalar variable"));
       };
       for (const Hyper &hyper : step.hyper)

@@ -59,7 +59,7 @@ struct Step {
   std::string traceEntry; // runs the same step with gradients as outputs; "" if there is none
   std::vector<Hyper> hyper;
   std::optional<Scaler> scaler;
-  Hyper nanGuard; // while it is not 0, a step whose loss is not finite updates nothing; its variable is "" if there is none
+  Hyper nanGuard; // while not 0, a step whose loss is not finite updates nothing; its variable is "" if there is none
   int64_t accumulate = 1;
 };
 
@@ -152,7 +152,7 @@ struct GpuKernel {
   int64_t module = 0;      // number of the plan's module
   int64_t threads = 0;     // threads of a block
   int64_t sharedBytes = 0; // dynamic shared memory
-  int64_t resident = 0;    // > 0: the kernel is right for any number of blocks; start at most so many for each multiprocessor. 0: start all
+  int64_t resident = 0;    // start at most so many blocks for each multiprocessor; 0: start as many as the grid has
   int64_t cluster = 1;     // blocks that start together
   std::vector<TensorMap> tensorMaps;
 

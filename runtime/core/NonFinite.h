@@ -21,8 +21,8 @@ struct Numbers {
 };
 
 /// Runs an entry, whose inputs are loaded, launch by launch, and says which of the results that are not finite came first:
-///   the first result that is not finite is that of 'conv3:conv+add' (nodes 'conv3', 'add3'): 12 of 4096 f16 numbers are infinite and
-///   0 are NaN; it read f16 from -3.1 to 60120, f32 'conv3.bias' from -1 to 1
+///   the first result that is not finite is that of 'conv3:conv+add' (nodes 'conv3', 'add3'): 12 of 4096 f16 numbers
+///   are infinite and 0 are NaN; it read f16 from -3.1 to 60120, f32 'conv3.bias' from -1 to 1
 /// To find the first, it goes back from the loss (or, if that is finite, from the last result that is not) along operands that are not
 /// finite, to the dispatch whose operands all are finite. Infinities that lead to nothing, such as a mask's, are not named. Returns "" if all
 /// results are finite, and for programs that do not say what their launches read.

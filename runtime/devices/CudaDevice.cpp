@@ -96,8 +96,8 @@ void CudaDevice::write(int64_t offset, const void *bytes, size_t count) {
   context_.enter();
   feed_->deliver();
   Address to = arena_ + uint64_t(offset);
-  if (count == sizeof(uint32_t)) { // a hyperparameter: a memset needs no memory of ours, which would
-                                   // have to stay unchanged until it is copied
+  // A hyperparameter is set, not copied: a memset needs no memory of ours that stays unchanged until it is copied.
+  if (count == sizeof(uint32_t)) {
     uint32_t value;
     std::memcpy(&value, bytes, count);
     return context_.check(cu_.memsetD32Async(to, value, 1, compute_));

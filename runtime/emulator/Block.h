@@ -67,10 +67,10 @@ struct Thread : mpc_emu_thread {
   uint64_t address;              ///< address of a load_matrix or store_matrix
   std::vector<AsyncCopy> copies; ///< copies in flight, oldest first
   std::vector<uint32_t> groups;  ///< sizes of the committed groups; later copies are not committed yet
-  // Only in kernels with asynchronous units (Order.h):
+  // Only in kernels with asynchronous units (Order.h); in others `known` is null:
   uint32_t slot;                ///< slot in the clocks
   uint32_t epoch;               ///< counts the thread's releases
-  uint32_t *known;              ///< accesses of slot s in epochs below known[s] happened before what the thread does now; null in other kernels
+  uint32_t *known;              ///< accesses of slot s in epochs below known[s] happened before what the thread does now
   Progress *async;              ///< kept apart, so that threads of other kernels lie close together
 };
 

@@ -18,9 +18,8 @@ struct Mbarrier {
   uint32_t *arriving, *ended; ///< clocks: that of the arrivals so far, and that of the arrivals up to the end of the last phase
   Thread *waiting = nullptr;  ///< list of threads that wait for the end of this phase
   std::vector<TensorCopy> loads = {}; ///< loads that it counts and whose bytes have not arrived, oldest first
-  uint32_t loaded = 0,
-           seen =
-               0; ///< numbers of phases: up to the last one in which bytes arrived; up to the last one that a thread waited for
+  uint32_t loaded = 0; ///< the number of phases up to the last one in which bytes arrived
+  uint32_t seen = 0;   ///< the number of phases up to the last one that a thread waited for
 };
 
 /// Returns the mbarrier at a device address in `block`; makes a finding if there is none, or if the thread may not know of

@@ -20,7 +20,8 @@ public:
 
 private:
   void *handle_ = nullptr;
-  int file_ = -1; // stays open as long as the object, because dlopen takes two objects of one name, /proc/self/fd/N, for the same
+  // Stays open as long as the object, because dlopen takes two objects of one name, /proc/self/fd/N, for the same.
+  int file_ = -1;
 };
 
 } // namespace mpc::rt

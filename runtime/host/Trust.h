@@ -10,8 +10,10 @@ std::string programFolder();
 
 /// A file to load code from.
 struct CodeFile {
-  std::string path;       // path without links, so that a link which is changed after the check has no effect
-  std::string distrusted; // says why the code may come from a user other than root and this one: "/tmp/x belongs to another user"; else empty
+  /// Has no links, so that a link which is changed after the check has no effect.
+  std::string path;
+  /// Says why the code may come from a user other than root and this one: "/tmp/x belongs to another user"; else empty.
+  std::string distrusted;
 };
 
 /// Checks the file, and all folders above it.

@@ -46,9 +46,9 @@ bool readsStaleScratch(const mpc_library_desc &d) {
 }
 
 /// Returns true for shapes where the generic kernels measured faster, on one core with AVX-512 and bf16 instructions. GFLOP/s generic / oneDNN:
-///   few result channels on maps without stride           LeNet's first layer: f32 50 / 32, bf16 60 / 45
-///   f32 weight gradients, kernel > 1, >= 16 channels     ResNet-18: 196 / 181, 184 / 144, 205 / 195, 201 / 171, 219 / 206
-///   f32 input gradients, kernel > 1, >= 16 channels      ResNet-18: 213 / 198, 202 / 181, 200 / 178, 203 / 199
+///   few result channels on maps without stride        LeNet's first layer: f32 50 / 32, bf16 60 / 45
+///   f32 weight gradients, kernel > 1, >= 16 channels  ResNet-18: 196 / 181, 184 / 144, 205 / 195, 201 / 171, 219 / 206
+///   f32 input gradients, kernel > 1, >= 16 channels   ResNet-18: 213 / 198, 202 / 181, 200 / 178, 203 / 199
 /// bf16 otherwise goes to oneDNN, because the generic kernels compute in f32, at half the rate.
 bool prefersGeneric(const mpc_library_desc &d) {
   if (d.op == MPC_MATMUL)

@@ -43,7 +43,8 @@ TEST(OpKernel, UnaryFloat) {
       {"rsqrt", 1.5, {0.001, 50}}, {"reciprocal", 0.5, {-4, 4, true}}, {"sin", 2, {-100, 100}}, {"cos", 2, {-100, 100}},
       {"tan", 2, {-1.5, 1.5}}, {"asin", 2, {-1, 1}}, {"acos", 2, {-1, 1}}, {"atan", 2, {-9, 9, true}}, {"sinh", 2, {-9, 9}}, {"cosh", 2, {-9, 9}},
       {"asinh", 2, {-9, 9}}, {"acosh", 2, {1, 90}}, {"atanh", 2, {-0.99, 0.99}}, {"erf", 2, {-5, 5, true}}, {"tanh", 3, {-12, 12, true}},
-      {"sigmoid", 3, {-100, 20, true}}, {"relu", 0, {-4, 4, true}}, {"softplus", 3, {-100, 20, true}}, {"softsign", 1, {-2000, 2000, true}}, {"hard_swish", 2, {-5, 5}}};
+      {"sigmoid", 3, {-100, 20, true}}, {"relu", 0, {-4, 4, true}}, {"softplus", 3, {-100, 20, true}}, {"softsign", 1, {-2000, 2000, true}}, {"hard_swish", 2, {-5, 5}},
+  };
   Batch batch;
   for (auto &[op, ulps, how] : ops)
     for (const std::string &t : floats) {

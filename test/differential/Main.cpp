@@ -4,13 +4,15 @@
 // and its answer is one line on stdout. The sender of requests ends the process when a request takes too long, and recognises a crash by its exit
 // status.
 //
-//   {"model": FILE.onnx, "data": FILE.npz, "out": FILE, "loss": SPEC, "trainable": REGEX, "work": [{"kind": ..., ...}, ...]}
+//   {"model": FILE.onnx, "data": FILE.npz, "out": FILE, "loss": SPEC, "trainable": REGEX,
+//    "work": [{"kind": ..., ...}, ...]}
 //
 // `work` is a list of what is to be done. Each item starts from the file again:
-//   {"kind": "check"}                     the report of mpc check
-//   {"kind": "forward"}                   the network's outputs by the evaluator
-//   {"kind": "evaluate", "at": "autodiff" | "training" | "planned"}   loss and gradients by the evaluator after these stages
-//   {"kind": "run"}                       loss and gradients of the compiled program's first step
+//   {"kind": "check"}      the report of mpc check
+//   {"kind": "forward"}    the network's outputs by the evaluator
+//   {"kind": "evaluate", "at": "autodiff" | "training" | "planned"}
+//                          loss and gradients by the evaluator after this stage
+//   {"kind": "run"}        loss and gradients of the compiled program's first step
 // Items also have "precision", "level", "scale" and "mode" (exact or rounded). The answer has one object for each item: "ok", "errors" (where, what,
 // hints), and "tensors" (name, shape, offset), whose elements are float64 numbers in OUT.
 //

@@ -125,7 +125,8 @@ TEST(Random, MasksThatAreDropout) {
          m.node("Expand", {"mask", "all"}, {"wide"});
          m.node("Div", {"wide", "keep"}, {"s"});
          m.node("Mul", {"x", "s"}, {"y"});
-       }}};
+       }},
+  };
   for (const auto &[name, build] : forms) {
     ModelBuilder m = masked();
     build(m);

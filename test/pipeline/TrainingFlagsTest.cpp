@@ -117,9 +117,12 @@ TEST(TrainingFlags, DefaultsAreTheSame) {
 }
 
 TEST(TrainingFlags, BadValuesAreErrorsOfThePipeline) {
-  for (const Options &bad : std::vector<Options>{{{"precision", "fp8"}}, {{"opt-level", "O9"}}, {{"clip-norm", "0"}}, {{"clip-value", "nan"}}, {{"accumulate", "0"}}, {{"betas", "0.5"}},
-                                                 {{"loss-scale", "often"}}, {{"loss-scale", "calibrate:0"}}, {{"headroom", "2"}}, {{"precision", "fp32"}, {"init-scale", "2"}},
-                                                 {{"loss", "nll:a:b,weight=/nowhere/to/be/found.npy"}}, {{"no-such-option", "1"}}})
+  const std::vector<Options> all = {
+      {{"precision", "fp8"}}, {{"opt-level", "O9"}}, {{"clip-norm", "0"}}, {{"clip-value", "nan"}}, {{"accumulate", "0"}}, {{"betas", "0.5"}},
+      {{"loss-scale", "often"}}, {{"loss-scale", "calibrate:0"}}, {{"headroom", "2"}}, {{"precision", "fp32"}, {"init-scale", "2"}},
+      {{"loss", "nll:a:b,weight=/nowhere/to/be/found.npy"}}, {{"no-such-option", "1"}},
+  };
+  for (const Options &bad : all)
     EXPECT_EQ(fromPipeline(bad), "error") << bad[0].first;
 }
 

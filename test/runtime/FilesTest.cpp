@@ -242,7 +242,7 @@ TEST(Writers, EmptyTensorsAreReadAsTheyWereWritten) {
   std::string command = "python3 -c \"import zipfile; assert zipfile.ZipFile('" + (folder / "e.npz") + "').testzip() is None\"";
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::vector<TensorToWrite> tensors;
-  for (auto [name, tensor] : {std::pair("a", full), std::pair("b", empty), std::pair("c", scalar)})
+  for (const auto &[name, tensor] : {std::pair("a", full), std::pair("b", empty), std::pair("c", scalar)})
     tensors.push_back({name, tensor.dtype, tensor.shape, [tensor = tensor] { return tensor; }});
   writeSafetensors(folder / "e.safetensors", tensors, {});
   SafetensorsReader(folder / "e.safetensors").verify(/*required=*/true);

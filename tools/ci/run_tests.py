@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the include-rule check, lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
+"""Checks the include rules and the format of all files, runs lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
 
 Prints each failure's output and, last, `N passed, N failed, N skipped`. Exits with status 1 when something failed or nothing ran.
 """
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
+import clang_format
 import include_rules
 
 
@@ -95,10 +96,11 @@ def main():
     out = os.path.join(arguments.build, "test")
     total = {"passed": 0, "failed": 0, "skipped": 0}
 
-    violations = include_rules.violations(arguments.source)
-    for violation in violations:
-        print(f"FAIL: include rules: {violation}")
-    total["failed" if violations else "passed"] += 1
+    for name, check in (("include rules", include_rules.violations), ("format", clang_format.unformatted)):
+        violations = check(arguments.source)
+        for violation in violations:
+            print(f"FAIL: {name}: {violation}")
+        total["failed" if violations else "passed"] += 1
 
     lit = run_lit(arguments.build, arguments.source, out)
     tests = run_ctest(arguments.build, out)

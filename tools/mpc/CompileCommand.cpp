@@ -199,18 +199,27 @@ FailureOr<CompiledProgram> lowerTuner(ModuleOp module, const TargetOptions &targ
 
 constexpr const char *hostKernels = "the kernels as objects or LLVM IR, one file a CPU", *gpuKernels = "those of GPUs, one file a GPU";
 
+// clang-format off
 constexpr Form forms[] = {
-    {.name = "exe", .what = "a program", .lower = lowerProgram, .write = writeRunnable, .runtime = "mpc-runner", .loads = true, .trains = true},
-    {.name = "lib", .what = "a shared library and its C header", .prefix = "lib", .suffix = ".so", .lower = lowerProgram, .write = writeRunnable,
-     .runtime = "libmpc-program.so", .loads = true, .header = true},
-    {.name = "tuner", .what = "a program that measures schedules of the model's products and convolutions on a GPU, for --tune", .suffix = "-tuner",
-     .chooseTargets = chooseGpus, .lower = lowerTuner, .write = writeRunnable, .runtime = "mpc-tuner"},
-    {.name = "obj", .what = hostKernels, .suffix = ".o", .chooseTargets = chooseHostKernels<KernelForm::Relocatable>, .lower = lowerProgram, .write = writeKernels},
-    {.name = "llvm", .what = hostKernels, .suffix = ".ll", .chooseTargets = chooseHostKernels<KernelForm::LlvmIR>, .lower = lowerProgram, .write = writeKernels},
-    {.name = "ptx", .what = gpuKernels, .suffix = ".ptx", .chooseTargets = chooseGpuKernels<false>, .lower = lowerProgram, .write = writeKernels},
-    {.name = "cubin", .what = gpuKernels, .suffix = ".cubin", .chooseTargets = chooseGpuKernels<true>, .lower = lowerProgram, .write = writeKernels},
+    {.name = "exe", .what = "a program",
+     .lower = lowerProgram, .write = writeRunnable, .runtime = "mpc-runner", .loads = true, .trains = true},
+    {.name = "lib", .what = "a shared library and its C header", .prefix = "lib", .suffix = ".so",
+     .lower = lowerProgram, .write = writeRunnable, .runtime = "libmpc-program.so", .loads = true, .header = true},
+    {.name = "tuner",
+     .what = "a program that measures schedules of the model's products and convolutions on a GPU, for --tune",
+     .suffix = "-tuner", .chooseTargets = chooseGpus,
+     .lower = lowerTuner, .write = writeRunnable, .runtime = "mpc-tuner"},
+    {.name = "obj", .what = hostKernels, .suffix = ".o", .chooseTargets = chooseHostKernels<KernelForm::Relocatable>,
+     .lower = lowerProgram, .write = writeKernels},
+    {.name = "llvm", .what = hostKernels, .suffix = ".ll", .chooseTargets = chooseHostKernels<KernelForm::LlvmIR>,
+     .lower = lowerProgram, .write = writeKernels},
+    {.name = "ptx", .what = gpuKernels, .suffix = ".ptx", .chooseTargets = chooseGpuKernels<false>,
+     .lower = lowerProgram, .write = writeKernels},
+    {.name = "cubin", .what = gpuKernels, .suffix = ".cubin", .chooseTargets = chooseGpuKernels<true>,
+     .lower = lowerProgram, .write = writeKernels},
     {.name = "mlir", .what = "the target-free module", .suffix = ".mlir"},
 };
+// clang-format on
 
 /// CLI11 has checked the name.
 const Form &formOf(const CompileFlags &flags) {

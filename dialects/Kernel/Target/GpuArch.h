@@ -14,8 +14,8 @@ namespace mpc {
 struct GpuArch {
   llvm::StringRef name;       ///< "sm_80": LLVM's CPU, ptxas's -arch, the name of the target
   int compute;                ///< 80
-  int ptxVersion;             ///< 70 for PTX ISA 7.0: the first that has what kernels use of this
-                              ///< architecture, so that old drivers take it too
+  /// 70 for PTX ISA 7.0: the first that has what kernels use of this architecture, so that old drivers take it too.
+  int ptxVersion;
   // The next numbers are those of the largest common part: P100, V100, T4, A100, RTX 3090, RTX 4090, H100
   // SXM. Only estimates use them. Source: NVIDIA's architecture whitepapers.
   int multiprocessors;
@@ -37,8 +37,8 @@ struct GpuArch {
   bool hasMmaF16K8 = false;   ///< kernel.mma f16 8
   bool hasMmaK16 = false;     ///< kernel.mma f16 16, bf16 16, tf32 8
   bool hasCopyAsync = false;  ///< kernel.copy_async and its commit and wait
-  bool hasFloat8 = false; ///< kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on,
-                          ///< which its row does not ask for)
+  /// kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on, which its row does not ask for).
+  bool hasFloat8 = false;
   bool hasWgmma = false;      ///< wgmma, TMA, mbarrier transactions, clusters
   bool ptxasKnows = true;     ///< ptxas 13 has dropped architectures older than sm_75; drivers up to R580 compile their PTX
 };

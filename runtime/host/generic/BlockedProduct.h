@@ -66,13 +66,11 @@ template <class T> Blocking chooseBlocking(int64_t products, int64_t m, int64_t 
   blocks.mb = std::min(roundUp(m, rows), roundUp(sizeof(T) == 8 ? 96 : 192, rows));
   blocks.nb = std::min(roundUp(n, columns), roundUp(sizeof(T) == 8 ? 128 : 256, columns));
   // Half a million multiply-adds take about 5 us, and less work is not worth a thread.
-  while (blocks.tasks() < 2 * threads && threads > 1 && blocks.mb * blocks.nb * k > (1 << 19)) {
-    if (blocks.nb > columns && blocks.nb >= blocks.mb)
+  while (blocks.tasks() < 2 * int64_t(threads) && threads > 1 && blocks.mb * blocks.nb * k > (1 << 19)) {
+    if (blocks.nb > columns && (blocks.nb >= blocks.mb || blocks.mb <= rows))
       blocks.nb = roundUp(blocks.nb / 2, columns);
     else if (blocks.mb > rows)
       blocks.mb = roundUp(blocks.mb / 2, rows);
-    else if (blocks.nb > columns)
-      blocks.nb = roundUp(blocks.nb / 2, columns);
     else
       break;
   }

@@ -201,7 +201,7 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
   // panel.
   slab.rows = std::clamp<int64_t>(192 / columns.count, 1, rows.count);
   slab.rows = std::max<int64_t>(1, std::min(slab.rows, ((384 << 10) / rowBytes - span) / rows.step));
-  while (slab.rows > 1 && w.groups * w.images * w.dim[0].count * ceilDiv(rows.count, slab.rows) < 4 * threads)
+  while (slab.rows > 1 && w.groups * w.images * w.dim[0].count * ceilDiv(rows.count, slab.rows) < 4 * int64_t(threads))
     slab.rows = ceilDiv(slab.rows, 2);
   slab.blocks = ceilDiv(rows.count, slab.rows);
   slab.height = (slab.rows - 1) * rows.step + span;

@@ -25,7 +25,8 @@ struct Origin {
   std::string target;
 };
 
-/// One call of the traced graph: `%linear : [...] = call_function[target=torch.ops.aten.linear.default](args = (%x, %p_fc1_weight, None), kwargs = {})`.
+/// One call of the traced graph:
+///   %linear : [...] = call_function[target=torch.ops.aten.linear.default](args = (%x, %p_fc1_weight, None), kwargs = {})
 struct Call {
   std::string name;              // "linear"
   std::string target;            // "linear": the operator without its namespace and overload
