@@ -6,7 +6,7 @@
 // CHECK: func.func @p0.c0(%{{.*}}: tensor<64x4096xf16>, %{{.*}}: tensor<4096x64xf16>) -> tensor<64x64xf16>
 // CHECK-NOT: reduce_sum
 // CHECK: func.func @p1.c0(%[[A:.*]]: tensor<64x4096xf16>, %[[B:.*]]: tensor<4096x64xf16>, %[[BIAS:.*]]: tensor<64xf16>) -> (tensor<64x64xf16>, tensor<64xf16>)
-// CHECK: kernel.dispatch "fc+sum"(%[[A]], %[[B]], %[[BIAS]]) {library, schedule = #kernel.contraction<{{[^=]*}}stages={{[0-9]+}}>}
+// CHECK: kernel.dispatch contraction "fc+sum"(%[[A]], %[[B]], %[[BIAS]]) {schedule = #kernel.contraction<{{[^=]*}}stages={{[0-9]+}}>}
 // CHECK: %[[H:.*]] = graph.matmul
 // CHECK-NEXT: %[[ADDED:.*]] = graph.add %[[H]],
 // CHECK-NEXT: %[[SUM:.*]] = graph.reduce_sum %[[ADDED]]
@@ -18,12 +18,12 @@
 // KERNELS: launches = [#kernel.launch<@kernels{{.*}}_columns
 module {
   func.func @predict(%x: tensor<64x4096xf16>, %w: tensor<4096x64xf16>, %b: tensor<64xf16>, %s: tensor<64x64xf16>) -> (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64xf16>, tensor<64xf16>) {
-    %plain = kernel.dispatch "fc" (%x, %w) {library} : (tensor<64x4096xf16>, tensor<4096x64xf16>) -> tensor<64x64xf16> {
+    %plain = kernel.dispatch contraction "fc" (%x, %w) : (tensor<64x4096xf16>, tensor<4096x64xf16>) -> tensor<64x64xf16> {
     ^bb0(%0: tensor<64x4096xf16>, %1: tensor<4096x64xf16>):
       %h = graph.matmul %0, %1 : (tensor<64x4096xf16>, tensor<4096x64xf16>) -> tensor<64x64xf16>
       kernel.yield %h : tensor<64x64xf16>
     }
-    %e, %sum = kernel.dispatch "fc+sum" (%x, %w, %b) {library} : (tensor<64x4096xf16>, tensor<4096x64xf16>, tensor<64xf16>) -> (tensor<64x64xf16>, tensor<64xf16>) {
+    %e, %sum = kernel.dispatch contraction "fc+sum" (%x, %w, %b) : (tensor<64x4096xf16>, tensor<4096x64xf16>, tensor<64xf16>) -> (tensor<64x64xf16>, tensor<64xf16>) {
     ^bb0(%0: tensor<64x4096xf16>, %1: tensor<4096x64xf16>, %2: tensor<64xf16>):
       %h = graph.matmul %0, %1 : (tensor<64x4096xf16>, tensor<4096x64xf16>) -> tensor<64x64xf16>
       %added = graph.add %h, %2 : (tensor<64x64xf16>, tensor<64xf16>) -> tensor<64x64xf16>
@@ -31,7 +31,7 @@ module {
       %r = graph.reduce_sum %added {axes = array<i64: 0>, keepdims = false} : (tensor<64x64xf16>) -> tensor<64xf16>
       kernel.yield %exp, %r : tensor<64x64xf16>, tensor<64xf16>
     }
-    %alone = kernel.dispatch "square" (%s) {library} : (tensor<64x64xf16>) -> tensor<64xf16> {
+    %alone = kernel.dispatch contraction "square" (%s) : (tensor<64x64xf16>) -> tensor<64xf16> {
     ^bb0(%0: tensor<64x64xf16>):
       %h = graph.matmul %0, %0 : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
       %r = graph.reduce_sum %h {axes = array<i64: 0>, keepdims = false} : (tensor<64x64xf16>) -> tensor<64xf16>
