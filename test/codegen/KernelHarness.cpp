@@ -247,8 +247,9 @@ void Batch::add(const Case &c) {
   if (!module)
     return;
   kernel::DispatchOp dispatch = dispatchOf(*module);
-  if (c.form)
+  if (c.form) {
     EXPECT_EQ(dispatch.getForm(), *c.form) << c.name;
+  }
   kernel::Reuses reuses = kernel::reusableInputs(dispatch);
   for (auto [r, input] : llvm::enumerate(c.inPlace))
     EXPECT_TRUE(input < 0 || llvm::is_contained(reuses[r], input)) << c.name;

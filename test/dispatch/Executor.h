@@ -21,7 +21,7 @@ public:
   virtual void run(kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs, Done done) = 0;
 };
 
-/// Makes an executor that runs loops by the host's code generator and library dispatches by each available
+/// Makes an executor that runs loops by the host's code generator and contractions by each available
 /// provider.
 std::unique_ptr<Executor> makeHostExecutor(mlir::MLIRContext *context);
 /// Makes an executor that runs GPU kernels of this architecture on the emulator, with or without those of

@@ -69,7 +69,7 @@ Value ElementEmitter::element(Value tensor, ArrayRef<Index> index) {
     if (!model) {
       if (!hasFailed)
         (void)emitErrorWithHint(op->getLoc(), "'" + op->getName().getStringRef() + "' op has no lowering to loops",
-                                "composite ops need mpc-decompose first; matmul and convolutions need a library dispatch");
+                                "composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction");
       hasFailed = true;
       return constant(registerType(graph::elementOf(tensor)), 0);
     }
