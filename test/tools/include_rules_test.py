@@ -15,6 +15,7 @@ FORBIDDEN = [
     ("passes/Fusion/Grouping.cpp", "compiler/Pipeline/Pipeline.h"),
     ("passes/Lowering/LoopPlan/Plan.cpp", "passes/Lowering/KernelToHost/Nest.h"),
     ("passes/Lowering/Elemental/Symbols.cpp", "../KernelToHost/Nest.h"),
+    ("passes/Lowering/Scalar/ScalarBuilder.cpp", "passes/Lowering/Elemental/ElementEmitter.h"),
     ("passes/Lowering/NewRoom/New.cpp", "passes/Lowering/Elemental/Index.h"),
     ("dialects/Graph/IR/Graph.h", "dialects/Train/IR/Train.h"),
     ("compiler/Codegen/HostCodegen.cpp", "compiler/Package/Manifest.h"),
