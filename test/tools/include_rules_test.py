@@ -17,6 +17,7 @@ FORBIDDEN = [
     ("passes/Lowering/Elemental/Symbols.cpp", "../KernelToHost/Nest.h"),
     ("passes/Lowering/Schedule/Model.cpp", "passes/Lowering/HeroToGpu/Wgmma.h"),
     ("passes/Lowering/Schedule/Model.cpp", "passes/Lowering/Elemental/Index.h"),
+    ("passes/Lowering/Scalar/ScalarBuilder.cpp", "passes/Lowering/Elemental/ElementEmitter.h"),
     ("passes/Lowering/NewRoom/New.cpp", "passes/Lowering/Elemental/Index.h"),
     ("dialects/Graph/IR/Graph.h", "dialects/Train/IR/Train.h"),
     ("compiler/Codegen/HostCodegen.cpp", "compiler/Package/Manifest.h"),
